@@ -1,0 +1,93 @@
+"""The exceptions. Each says what was wrong, where, what was expected and what would work.
+
+Every exception carries the objects it speaks of as attributes, so that a program can react without reading the text. No message
+ever prints an identifier, or a sensitive value together with quasi values.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+
+class SfumatoError(Exception):
+    """Anything this package refuses to do; `exit_code` is what the command line returns for it."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+
+class InputError(SfumatoError):
+    """The table, or the file it comes from, is not what the schema says."""
+
+
+class PolicyError(SfumatoError):
+    """The policy file, or a parameter, is not understood."""
+
+
+class QueryError(SfumatoError):
+    """A count question that the release cannot understand."""
+
+
+class FormatError(SfumatoError):
+    """A release directory that cannot be trusted or read: damaged, incomplete, newer, or pointing elsewhere."""
+
+
+class OutputError(SfumatoError):
+    """The result cannot be written where it should go."""
+
+
+class Infeasible(SfumatoError):  # noqa: N818  (the design's word)
+    """No release can keep these bounds. Carries the offending values, what they have and what they would need."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        values: Iterable[str] = (),
+        has: Mapping[str, Fraction] | None = None,
+        needs: Mapping[str, Fraction] | None = None,
+        nearest: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.values = tuple(values)
+        self.has = dict(has or {})
+        self.needs = dict(needs or {})
+        self.nearest = dict(nearest or {})
+
+
+class NotProvable(SfumatoError):  # noqa: N818
+    """The method cannot prove the claim against the adversary the policy names."""
+
+    def __init__(self, message: str, *, hint: str | None = None, against: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.against = against
+
+
+class ClaimBroken(SfumatoError):  # noqa: N818
+    """A release does not keep what it claims. `audit` is the full report."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None, audit: object = None) -> None:
+        super().__init__(message, hint=hint)
+        self.audit = audit
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known word, and all of them when they are few."""
+    known = sorted(set(known))
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f"known: {shown}" if known else "nothing is known here"
