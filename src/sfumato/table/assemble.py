@@ -1,0 +1,218 @@
+"""The steps from an Arrow table to a coded one: identifiers, codes, missing values, recoding, domains, sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.errors import InputError, PolicyError
+from sfumato.table.bins import MOST_UNBINNED, Bins
+from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
+from sfumato.table.column import Codes, Column, code_type
+from sfumato.table.fingerprint import Hashes, hash_rows
+from sfumato.table.schema import Schema
+from sfumato.table.sensitive import Domain, Sensitive
+
+_FITS = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What a fingerprint needs of the table as it came: coded columns before recoding, and hashes instead of identifiers."""
+
+    columns: tuple[Column, ...]
+    identity: Hashes | None
+    rows: int
+    kept: npt.NDArray[np.int64] | None = None
+    """Which of the source's rows the coded table has, None for all of them."""
+
+    def take(self, rows: npt.NDArray[Any]) -> Source:
+        """Return the source of these rows of the coded table."""
+        rows = rows if self.kept is None else self.kept[rows]
+        columns = tuple(column.take(rows) for column in self.columns)
+        return Source(columns, None if self.identity is None else self.identity[rows], len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A coded table: published quasi columns, the sensitive attribute, how many rows were dropped, and the source."""
+
+    quasi: tuple[Column, ...]
+    sensitive: Sensitive
+    dropped: int
+    source: Source
+
+
+def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Parts:
+    """Return the coded parts of a table whose columns the schema has already been checked against."""
+    rows = data.num_rows
+    if rows == 0:
+        raise InputError("the table has no rows", hint="expected one row per person")
+    identity = _identity(data, schema)
+    quasi, sensitive = (
+        [
+            code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
+            for name in names
+        ]
+        for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
+    )
+    kept = _kept_rows([*quasi, *sensitive], schema, rows)
+    source = Source((*quasi, *sensitive), identity, rows, kept)
+    if kept is not None:
+        quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
+    published = tuple(_recoded(column, schema) for column in quasi)
+    values = [_few_values(column, schema) for column in sensitive]
+    for column in (*published, *values):
+        _check_domain(column, schema)
+    return Parts(published, sensitive_of(values), 0 if kept is None else rows - len(kept), source)
+
+
+def sensitive_of(columns: Sequence[Column]) -> Sensitive:
+    """Return the sensitive attribute: the column itself, or the observed combinations of several, in the order of their codes."""
+    if len(columns) == 1:
+        table, codes = {columns[0].name: columns[0].dictionary()}, columns[0].codes
+    else:
+        _, first, inverse = np.unique(combined(columns), return_index=True, return_inverse=True)
+        table = {column.name: column.take(first).arrow() for column in columns}
+        codes = inverse.astype(code_type(len(first)))
+    domain = Domain(pa.table(table), tuple(column.kind for column in columns))
+    if len(set(domain.labels)) < len(domain):
+        raise InputError(
+            f"sensitive values of {', '.join(map(repr, domain.names))}: two different ones are written the same way",
+            hint='rename values that contain " / " or are called "(missing)"',
+        )
+    return Sensitive(domain, codes)
+
+
+def combined(columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+    """Return one integer per row that is equal for equal combinations and ascends with them, first column first."""
+    return combine_codes([(column.codes, column.size) for column in columns])
+
+
+def combine_codes(parts: Sequence[tuple[Codes, int]]) -> npt.NDArray[np.int64]:
+    """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
+    whole, size = parts[0][0].astype(np.int64), parts[0][1]
+    for codes, radix in parts[1:]:
+        if size * radix >= _FITS:
+            distinct, whole = np.unique(whole, return_inverse=True)
+            size = len(distinct)
+        whole = whole * radix + codes
+        size *= radix
+    return whole
+
+
+def _identity(data: pa.Table, schema: Schema) -> Hashes | None:
+    """Return row hashes of the identifiers, after checking that nobody has several rows."""
+    if not schema.identifier:
+        return None
+    columns = [(name, data.column(name)) for name in schema.identifier]
+    try:
+        hashes = hash_rows(columns, data.num_rows)
+    except pa.ArrowException:
+        raise InputError(
+            f"identifier {', '.join(map(repr, schema.identifier))}: expected text, numbers or dates",
+            hint="convert the column to text, or drop it as other",
+        ) from None
+    ordered = np.sort(hashes)
+    if schema.one_row_per_person and (ordered[1:] == ordered[:-1]).any():
+        _refuse_repeated([column for _, column in columns], schema)
+    return hashes
+
+
+def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None:
+    """Raise if a combination of identifiers repeats; rows without any identifier are not compared."""
+    coded = [(codes, len(values)) for values, codes in (split(column) for column in columns)]
+    absent = np.logical_and.reduce([codes == size for codes, size in coded])
+    whole = combine_codes([(codes[~absent], size + 1) for codes, size in coded])
+    _, counts = np.unique(whole, return_counts=True)
+    several = int((counts > 1).sum())
+    if several:
+        names = ", ".join(map(repr, schema.identifier))
+        raise InputError(
+            f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
+            f"({int(counts[counts > 1].sum()):,} rows together), and a bound per row is no bound per person",
+            hint="aggregate the table to one row per person; or set one_row_per_person = false, knowing that the claims "
+            "then speak of rows",
+        )
+
+
+def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> npt.NDArray[np.int64] | None:
+    """Return the rows that stay under the missing-value rules, None when all do."""
+    drop = np.zeros(rows, bool)
+    for column in columns:
+        rule = schema.missing_rule(column.name)
+        if not column.has_missing or rule == "value":
+            continue
+        missing = column.codes == len(column.values)
+        if rule == "error":
+            hint = f'under [missing] write: {column.name} = "drop" (leave these people out) or "value" (a value of its own)'
+            raise InputError(f"column {column.name!r}: {int(missing.sum()):,} of {rows:,} values are missing", hint=hint)
+        drop |= missing
+    if not drop.any():
+        return None
+    if drop.all():
+        raise InputError(
+            "every row has a missing value in a column whose rule is drop", hint='set [missing] … = "value" where possible'
+        )
+    return np.flatnonzero(~drop)
+
+
+def _recoded(column: Column, schema: Schema) -> Column:
+    recode = schema.recoding(column.name)
+    if recode is None:
+        return column
+    values, kind = recode.apply(column.values, column.kind, column.name)
+    return build(column.name, kind, values, column.codes)
+
+
+def _few_values(column: Column, schema: Schema) -> Column:
+    """Return a sensitive column with the values that bounds speak of: bins where the policy has them."""
+    bins = schema.bins_of(column.name)
+    if bins is not None:
+        return _binned(column, bins)
+    if column.kind == "numeric" and len(column.values) > MOST_UNBINNED:
+        raise InputError(
+            f"sensitive column {column.name!r}: {len(column.values):,} different numbers; a bound on each would say little",
+            hint=f'under [bins] write: {column.name} = [edge, edge, …]; or [types] {column.name} = "categorical"',
+        )
+    return column
+
+
+def _binned(column: Column, bins: Bins) -> Column:
+    """Return the column with each number replaced by its bin's text, in the order of the bins."""
+    if column.kind != "numeric":
+        raise PolicyError(
+            f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from [bins]"
+        )
+    places = bins.place(column.values.to_numpy(zero_copy_only=False))
+    outside = places < 0
+    if outside.any():
+        labels = bins.labels
+        raise InputError(
+            f"sensitive column {column.name!r}: {rows_with(column.codes, outside):,} of {len(column):,} values lie outside "
+            f"the bins {labels[0]} … {labels[-1]}",
+            hint="extend the edges; the first may be -inf and the last inf",
+        )
+    used, new = np.unique(places, return_inverse=True)
+    kind_of_code = code_type(len(used) + int(column.has_missing))
+    codes = np.append(new, len(used) * column.has_missing).astype(kind_of_code)[column.codes]
+    labels = pa.array([bins.labels[place] for place in used], pa.string())
+    return Column(column.name, "categorical", labels, codes, column.has_missing)
+
+
+def _check_domain(column: Column, schema: Schema) -> None:
+    domain = schema.domain(column.name)
+    if domain is None:
+        return
+    outside = domain.outside(column.values, column.kind, column.name)
+    if outside.any():
+        raise InputError(
+            f"column {column.name!r}: {rows_with(column.codes, outside):,} of {len(column):,} values lie outside the declared "
+            f"domain ({int(outside.sum()):,} different ones)",
+            hint="extend the domain under [domains] (it speaks of recoded values), or recode the column into it",
+        )

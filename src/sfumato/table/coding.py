@@ -1,0 +1,210 @@
+"""From Arrow data to coded columns: everything is done on the distinct values, and the rows are touched once.
+
+Whatever the source, a coded column holds one of five Arrow types: int64 or float64 (numeric), string (categorical), date32, or
+timestamp in microseconds without a zone (date).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from sfumato.errors import InputError
+from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.parse import Mask, Parsed, guess, parse_dates, parse_numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How text is understood: the decimal sign, and whether the kinds were guessed from text (as in a CSV file)."""
+
+    decimal: str = "."
+    guessed: bool = False
+
+
+def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bool, reading: Reading) -> Column:
+    """Return a column of the table as codes; `kind` is the declared one, `show` allows messages to quote values of it."""
+    try:
+        values, codes = split(data)
+    except pa.ArrowNotImplementedError:
+        raise _unsupported(name, data.type) from None
+    values = canonical(values, name)
+    try:
+        if kind is None:
+            kind = kind_of(values)
+            if kind == "categorical" and reading.guessed:
+                _refuse_mixed(name, values, codes, show=show, decimal=reading.decimal)
+        else:
+            values = _as_kind(name, values, codes, kind, show=show, decimal=reading.decimal)
+    except pa.ArrowException as problem:
+        raise InputError(f"column {name!r}: its values cannot be read as {kind}", hint="check the column's type") from problem
+    return build(name, kind, values, codes)
+
+
+def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, npt.NDArray[Any]]:
+    """Return the distinct values as they come, and for each row the position of its value; past the end where it is missing."""
+    if isinstance(data, pa.Array):
+        data = pa.chunked_array([data])
+    if not pt.is_dictionary(data.type):
+        data = data.dictionary_encode()
+    chunks = data.unify_dictionaries().chunks
+    if not chunks:
+        return pa.array([], data.type.value_type), np.empty(0, np.int64)
+    values = chunks[0].dictionary
+    codes = [_positions(chunk.indices, len(values)) for chunk in chunks]
+    return values, codes[0] if len(codes) == 1 else np.concatenate(codes)
+
+
+def build(name: str, kind: Kind, values: pa.Array, codes: npt.NDArray[Any]) -> Column:
+    """Return the column whose row r has the value `values[codes[r]]`, or none where the code is past the end.
+
+    `values` may repeat, may hold nulls and values that no row has, and need not be sorted; the column's own are distinct, occur
+    and ascend.
+    """
+    encoded = values.dictionary_encode()
+    distinct = encoded.dictionary
+    merged = np.append(encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False), len(distinct))
+    occurs = np.zeros(len(distinct) + 1, bool)
+    occurs[merged[np.bincount(codes, minlength=len(merged)) > 0]] = True
+    kept = np.flatnonzero(occurs[:-1])
+    kept = kept[pc.sort_indices(distinct.take(pa.array(kept))).to_numpy(zero_copy_only=False)]
+    has_missing = bool(occurs[-1])
+    kind_of_code = code_type(len(kept) + int(has_missing))
+    new = np.zeros(len(distinct) + 1, kind_of_code)
+    new[kept] = np.arange(len(kept), dtype=kind_of_code)
+    if has_missing:
+        new[-1] = len(kept)
+    return Column(name, kind, distinct.take(pa.array(kept)), new[merged][codes], has_missing)
+
+
+def taken(column: Column, rows: npt.NDArray[Any]) -> Column:
+    """Return the column at these rows, without the values that none of them has."""
+    return build(column.name, column.kind, column.values, column.codes[rows])
+
+
+def kind_of(values: pa.Array) -> Kind:
+    """Return the kind of canonical values."""
+    if pt.is_string(values.type):
+        return "categorical"
+    return "numeric" if pt.is_integer(values.type) or pt.is_floating(values.type) else "date"
+
+
+def canonical(values: pa.Array, name: str) -> pa.Array:
+    """Return values in one of the five types a column may have; NaN becomes null, −0.0 becomes 0.0, booleans become text."""
+    kind = values.type
+    if pt.is_null(kind) or pt.is_boolean(kind) or pt.is_large_string(kind) or str(kind) == "string_view":
+        return pc.cast(values, pa.string())
+    if pt.is_string(kind) or pt.is_date32(kind):
+        return values
+    if pt.is_integer(kind):
+        return _whole(values, name)
+    if pt.is_floating(kind):
+        return _floats(values, name)
+    if pt.is_decimal(kind):
+        try:
+            return pc.cast(values, pa.int64())
+        except pa.ArrowInvalid:
+            return _floats(pc.cast(values, pa.float64()), name)
+    if pt.is_date64(kind):
+        return pc.cast(values, pa.date32())
+    if pt.is_timestamp(kind):
+        return _moments(values)
+    raise _unsupported(name, kind)
+
+
+def texts(values: pa.Array) -> pa.Array:
+    """Return canonical values as text, written as a policy or a query writes them: 3.0 is "3", dates are ISO."""
+    return pc.cast(values, pa.string())
+
+
+def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
+    """Return the number of rows whose value is among the chosen distinct ones."""
+    return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
+
+
+def _unsupported(name: str, kind: Any) -> InputError:
+    return InputError(
+        f"column {name!r}: values of type {kind} cannot be published",
+        hint=f'convert it to numbers, text or dates, or drop it: other = ["{name}"]',
+    )
+
+
+def _positions(indices: pa.Array, missing: int) -> npt.NDArray[Any]:
+    """Return dictionary indices with `missing` for nulls, which a narrow index type may have no room for."""
+    if not indices.null_count:
+        return np.asarray(indices.to_numpy())
+    if missing > np.iinfo(indices.type.to_pandas_dtype()).max:
+        indices = pc.cast(indices, pa.int64())
+    return np.asarray(pc.fill_null(indices, missing).to_numpy())
+
+
+def _whole(values: pa.Array, name: str) -> pa.Array:
+    try:
+        return pc.cast(values, pa.int64())
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r}: whole numbers above 2^63 − 1 cannot be coded as numbers",
+            hint=f"store the column as text before reading it (a name rather than a number): {name!r}",
+        ) from None
+
+
+def _floats(values: pa.Array, name: str) -> pa.Array:
+    if not pt.is_float64(values.type):
+        # Through text: the float32 0.1 means 0.1, not 0.10000000149011612.
+        values = pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
+    numbers = pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
+    if pc.any(pc.is_inf(numbers)).as_py():
+        raise InputError(
+            f"column {name!r}: some numbers are infinite, expected finite ones", hint="write them as missing, or as a limit"
+        )
+    return pc.add(numbers, 0.0)
+
+
+def _moments(values: pa.Array) -> pa.Array:
+    if values.type.tz is not None:
+        values = pc.local_timestamp(values)
+    moments = pc.cast(values, pa.timestamp("us"), safe=False)
+    days = pc.cast(moments, pa.date32(), safe=False)
+    at_midnight = pc.all(pc.equal(pc.cast(days, pa.timestamp("us")), moments)).as_py()
+    return days if at_midnight in (True, None) else moments
+
+
+def _as_kind(name: str, values: pa.Array, codes: npt.NDArray[Any], kind: Kind, *, show: bool, decimal: str) -> pa.Array:
+    found = kind_of(values)
+    if found == kind:
+        return values
+    if kind == "categorical":
+        return texts(values)
+    if found == "date" or pt.is_floating(values.type):
+        raise InputError(
+            f"column {name!r}: declared {kind}, but the table holds {found} values", hint=f'[types] {name} = "{found}"'
+        )
+    parsed: Parsed = parse_numbers(texts(values), decimal) if kind == "numeric" else parse_dates(texts(values))
+    unreadable = parsed.bad & ~np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
+    if unreadable.any():
+        _refuse(name, values, codes, unreadable, kind, declared=True, show=show)
+    if parsed.ambiguous:
+        raise InputError(f"column {name!r}: its dates can be read day first and month first", hint="write them as 2024-12-31")
+    return _moments(parsed.values) if pt.is_timestamp(parsed.values.type) else parsed.values
+
+
+def _refuse_mixed(name: str, values: pa.Array, codes: npt.NDArray[Any], *, show: bool, decimal: str) -> None:
+    found = guess(values, decimal)
+    if found.mixed is not None and found.bad is not None:
+        _refuse(name, values, codes, found.bad, found.mixed, declared=False, show=show)
+
+
+def _refuse(name: str, values: pa.Array, codes: npt.NDArray[Any], bad: Mask, kind: Kind, *, declared: bool, show: bool) -> None:
+    rows = rows_with(codes, bad)
+    noun = {"numeric": "numbers", "date": "dates"}[kind]
+    some = texts(values).filter(pa.array(bad)).to_pylist()[:3]
+    example = f", such as {', '.join(map(repr, some))}" if show else ""
+    start = f"declared {kind}, but " if declared else f"most values are {noun}, but "
+    hint = f'correct them, list them as missing ([input] null = ["…"]), or declare [types] {name} = "categorical"'
+    raise InputError(f"column {name!r}: {start}{rows:,} of {len(codes):,} values are not {noun}{example}", hint=hint)

@@ -1,0 +1,126 @@
+"""A fingerprint of the table: is this, or nearly this, the table that was published before?
+
+It belongs in private receipts only. The hashes are fast ones without a secret: whoever holds a fingerprint and guesses a whole
+row can check the guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.table.coding import texts
+from sfumato.table.column import Column
+
+Hashes = npt.NDArray[np.uint64]
+
+SKETCH = 256
+"""How many of the smallest row hashes are kept: enough to tell shares of common rows to about ±0.06."""
+
+_BASE = 0x9E3779B97F4A7C15 | 1
+_INVERSE = pow(_BASE, -1, 1 << 64)
+_ABSENT = np.uint64(0xD6E8FEB86659FD93)
+_ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """`digest` is equal for the same rows in any order, `sketch` holds the smallest distinct row hashes."""
+
+    digest: str
+    rows: int
+    sketch: tuple[int, ...]
+
+    def similarity(self, other: Fingerprint) -> float:
+        """Return an estimate of the share of distinct rows that both tables have, among those that either has.
+
+        Bottom-k sketches: of the k smallest hashes of the union, the share that is in both.
+        """
+        mine, theirs = set(self.sketch), set(other.sketch)
+        smallest = sorted(mine | theirs)[:SKETCH]
+        if not smallest:
+            return 1.0
+        return sum(value in mine and value in theirs for value in smallest) / len(smallest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fingerprint in JSON types."""
+        return {"digest": self.digest, "rows": self.rows, "sketch": [f"{value:016x}" for value in self.sketch]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
+        """Return the fingerprint that `to_dict` wrote."""
+        return cls(str(data["digest"]), int(data["rows"]), tuple(int(value, 16) for value in data["sketch"]))
+
+
+def fingerprint(columns: Sequence[Column], rows: int, *, identity: Hashes | None = None) -> Fingerprint:
+    """Return the fingerprint of these columns; `identity` brings in identifiers that were hashed before they were dropped."""
+    total = np.zeros(rows, np.uint64) if identity is None else identity.copy()
+    for column in columns:
+        hashes = np.append(hash_texts(texts(column.values)), _ABSENT)
+        total += _named(hashes, column.name)[column.codes]
+    ordered = np.sort(_mix(total))
+    smallest = ordered[: 64 * SKETCH]
+    distinct = np.unique(smallest)
+    if len(distinct) < SKETCH:
+        distinct = np.unique(ordered)
+    digest = hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=16).hexdigest()
+    return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]))
+
+
+def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Hashes:
+    """Return one hash per row over these columns, whatever their order."""
+    total = np.zeros(rows, np.uint64)
+    for name, data in columns:
+        parts = [hash_texts(pc.cast(chunk, pa.string())) for chunk in data.chunks]
+        total += _named(np.concatenate(parts) if parts else np.empty(0, np.uint64), name)
+    return total
+
+
+def hash_texts(text: pa.Array) -> Hashes:
+    """Return a 64-bit hash of every text: a polynomial in its bytes modulo 2^64, then mixed. Nulls get one of their own."""
+    parts = [_hash_some(text.slice(start, _ROWS_AT_ONCE)) for start in range(0, len(text), _ROWS_AT_ONCE)]
+    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def _hash_some(text: pa.Array) -> Hashes:
+    """Hash a slice of texts at once: running sums of byte·base^position, so that a text is a difference of two of them."""
+    _, places, data = text.buffers()
+    ends = np.frombuffer(places, np.int32, count=len(text) + 1, offset=4 * text.offset).astype(np.int64)
+    count = int(ends[-1] - ends[0])
+    raw = np.frombuffer(data, np.uint8, count=count, offset=int(ends[0])) if count else np.empty(0, np.uint8)
+    ends -= ends[0]
+    sums = np.zeros(count + 1, np.uint64)
+    np.cumsum((raw.astype(np.uint64) + np.uint64(1)) * _powers(_BASE, count), out=sums[1:])
+    hashes = (sums[ends[1:]] - sums[ends[:-1]]) * _powers(_INVERSE, count + 1)[ends[:-1]]
+    hashes = _mix(hashes + _mix(np.diff(ends).astype(np.uint64)))
+    if text.null_count:
+        hashes[pc.is_null(text).to_numpy(zero_copy_only=False)] = _ABSENT
+    return hashes
+
+
+def _powers(base: int, count: int) -> Hashes:
+    powers = np.full(count, base, np.uint64)
+    powers[:1] = 1
+    return np.cumprod(powers, dtype=np.uint64)
+
+
+def _named(hashes: Hashes, name: str) -> Hashes:
+    """Return the hashes mixed with a column's name, so that equal values in two columns differ."""
+    key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    return _mix(hashes + np.uint64(key))
+
+
+def _mix(words: Hashes) -> Hashes:
+    """Return each word scrambled by a bijection in which every bit depends on every other."""
+    words = words ^ (words >> np.uint64(30))
+    words = words * np.uint64(0xBF58476D1CE4E5B9)
+    words = words ^ (words >> np.uint64(27))
+    words = words * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

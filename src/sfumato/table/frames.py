@@ -1,0 +1,82 @@
+"""Any data frame in, the same kind out: pandas, polars and pyarrow, through narwhals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+import pyarrow as pa
+
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.table.schema import Schema
+
+Native = Literal["pandas", "polars", "pyarrow"]
+
+WHERE = "the data frame"
+
+
+def from_native(frame: Any, schema: Schema) -> tuple[pa.Table, Native]:
+    """Return the columns that the schema uses as an Arrow table, and the kind of frame they came in."""
+    if isinstance(frame, pa.Table):
+        schema.check_columns(frame.column_names, WHERE)
+        return frame.select(_used(schema)), "pyarrow"
+    wrapped, native = _wrap(frame)
+    schema.check_columns(wrapped.columns, WHERE)
+    return pa.table({name: _column(wrapped, name) for name in _used(schema)}), native
+
+
+def to_native(table: pa.Table, kind: Native) -> Any:
+    """Return an Arrow table as a frame of this kind."""
+    if kind not in get_args(Native):
+        raise PolicyError(f"unknown kind of data frame {kind!r}", hint=did_you_mean(str(kind), get_args(Native)))
+    if kind == "pyarrow":
+        return table
+    try:
+        if kind == "pandas":
+            return table.to_pandas(date_as_object=False)
+        import polars
+
+        return polars.from_arrow(table)
+    except ImportError:
+        raise InputError(
+            f"{kind} is not installed, so no {kind} frame can be made", hint=f"pip install {kind}, or ask for 'pyarrow'"
+        ) from None
+
+
+def _used(schema: Schema) -> list[str]:
+    return [*schema.identifier, *schema.quasi, *schema.sensitive]
+
+
+def _wrap(frame: Any) -> tuple[nw.DataFrame[Any], Native]:
+    _check_names(frame)
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        hint = "call .collect() first" if hasattr(frame, "collect") else "give a pandas, polars or pyarrow table"
+        raise InputError(f"expected a data frame, got {type(frame).__name__}", hint=hint) from None
+    name = wrapped.implementation.value
+    native: Native = "pandas" if name == "pandas" else "polars" if name == "polars" else "pyarrow"
+    return wrapped, native
+
+
+def _check_names(frame: Any) -> None:
+    """Refuse column names that are no texts or occur twice, which pandas allows."""
+    names = [] if hasattr(frame, "collect") else list(getattr(frame, "columns", ()))
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"{WHERE}: column names must be texts", hint="frame.columns = [str(name) for name in frame.columns]")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        shown = ", ".join(map(repr, twice))
+        raise InputError(f"{WHERE}: more than one column is called {shown}", hint="rename the columns")
+
+
+def _column(frame: nw.DataFrame[Any], name: str) -> Any:
+    try:
+        return frame.get_column(name).to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        # The library's own message would quote a value, which may be an identifier.
+        raise InputError(
+            f"column {name!r}: its values are of different types, expected one type",
+            hint=f"make them one type first: frame[{name!r}] = frame[{name!r}].astype(str)",
+        ) from None

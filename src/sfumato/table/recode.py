@@ -1,0 +1,262 @@
+"""Recodings of quasi columns: coarser values that are published instead of the original ones.
+
+A recoding comes before anything else: groups, bounds, queries and claims only ever see the recoded column. It is applied to the
+distinct values of a column, never to its rows, and leaves a missing value missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.exact import Number, exact
+from sfumato.table.column import Kind
+from sfumato.table.edges import between, plain
+
+DateUnit = Literal["day", "week", "month", "quarter", "year"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands:
+    """Numeric bands of one width, top-coding and bottom-coding, in any combination.
+
+    A band is published as its lower edge and stays numeric, so that ranges still work: with `width=5` the value 30 means
+    "30 to under 35", and `age BETWEEN 30 AND 40` means the bands 30, 35 and 40. Everything from `top` on is published as `top`;
+    everything that would be published below `bottom` is published as `bottom`.
+    """
+
+    width: Number | None = None
+    top: Number | None = None
+    bottom: Number | None = None
+    origin: Number = 0
+
+    def __post_init__(self) -> None:
+        for name in ("width", "top", "bottom", "origin"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, exact(given, name))
+        if self.width is not None and exact(self.width) <= 0:
+            raise PolicyError(f"width: a band must be wider than 0, got {plain(exact(self.width))}", hint="width = 5")
+        if self.width is None and exact(self.origin) != 0:
+            raise PolicyError("origin: it says where the bands start, so it needs a width", hint="add width = 5")
+        if self.width is None and self.top is None and self.bottom is None:
+            raise PolicyError("a numeric recoding needs width, top or bottom", hint="{ width = 5, top = 90 }")
+        if self.top is not None and self.bottom is not None and exact(self.bottom) >= exact(self.top):
+            raise PolicyError(
+                f"bottom = {plain(exact(self.bottom))} must be below top = {plain(exact(self.top))}",
+                hint="swap the two, or leave one out",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them."""
+        given = {name: getattr(self, name) for name in ("width", "top", "bottom")}
+        keys = {name: plain(value) for name, value in given.items() if value is not None}
+        return keys | ({"origin": plain(exact(self.origin))} if exact(self.origin) else {})
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value."""
+        _expect(self, kind, "numeric", column)
+        numbers = values.to_numpy(zero_copy_only=False)
+        low = numbers if self.width is None else lower_edges(numbers, exact(self.width), exact(self.origin))
+        if self.bottom is not None:
+            low = np.maximum(low, _native(exact(self.bottom)))
+        if self.top is not None:
+            top = _native(exact(self.top))
+            low = np.where(numbers >= top, top, low)
+        return _numeric(low), "numeric"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounded:
+    """Numbers rounded to the nearest multiple of `round`, halves upwards."""
+
+    round: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "round", exact(self.round, "round"))
+        if exact(self.round) <= 0:
+            raise PolicyError(f"round: expected a step above 0, got {plain(exact(self.round))}", hint="round = 100")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them."""
+        return {"round": plain(exact(self.round))}
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value."""
+        _expect(self, kind, "numeric", column)
+        step = exact(self.round)
+        # The nearest multiple of the step is the centre of the band of that width around it.
+        low = lower_edges(values.to_numpy(zero_copy_only=False), step, -step / 2, shift=step / 2)
+        return _numeric(low), "numeric"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prefix:
+    """The first `prefix` characters of a text, such as the region of a postcode."""
+
+    prefix: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.prefix, bool) or not isinstance(self.prefix, int) or self.prefix < 1:
+            raise PolicyError(f"prefix: expected a number of characters from 1 on, got {self.prefix!r}", hint="prefix = 2")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them."""
+        return {"prefix": self.prefix}
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value."""
+        _expect(self, kind, "categorical", column)
+        return pc.utf8_slice_codeunits(values, 0, self.prefix), "categorical"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateTo:
+    """The first day of the day, week (Monday), month, quarter or year; still a date."""
+
+    to: DateUnit
+
+    def __post_init__(self) -> None:
+        if self.to not in get_args(DateUnit):
+            raise PolicyError(f"to: unknown unit {self.to!r}", hint=did_you_mean(str(self.to), get_args(DateUnit)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them."""
+        return {"to": self.to}
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value."""
+        _expect(self, kind, "date", column)
+        days = pc.cast(values, pa.date32(), safe=False).to_numpy(zero_copy_only=False).astype("datetime64[D]")
+        return pa.array(_FIRST_DAY[self.to](days).astype("datetime64[D]"), pa.date32()), "date"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regroup:
+    """Categories put together under new names; one that `map` does not name becomes `other`, or stays itself without `other`."""
+
+    map: Mapping[str, str] = field(default_factory=dict)
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.map, Mapping) or not self.map:
+            raise PolicyError("map: expected old value = new value, at least once", hint='map = { "ICU" = "intensive" }')
+        if not all(isinstance(text, str) for pair in self.map.items() for text in pair):
+            raise PolicyError("map: old and new values are texts", hint='map = { "1" = "north" }')
+        if self.other is not None and not isinstance(self.other, str):
+            raise PolicyError(f"other: expected a text, got {self.other!r}", hint='other = "rest"')
+        object.__setattr__(self, "map", dict(self.map))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them."""
+        return {"map": dict(self.map)} | ({} if self.other is None else {"other": self.other})
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value."""
+        _expect(self, kind, "categorical", column)
+        rest = values if self.other is None else pa.array([self.other], pa.string()).take(pa.array([0] * len(values)))
+        place = pc.index_in(values, value_set=pa.array(list(self.map), pa.string()))
+        new = pa.array(list(self.map.values()), pa.string()).take(place)
+        return pc.coalesce(new, rest), "categorical"
+
+
+Recode = Bands | Rounded | Prefix | DateTo | Regroup
+
+_KEYS: dict[str, Callable[..., Recode]] = {
+    "width": Bands,
+    "top": Bands,
+    "bottom": Bands,
+    "origin": Bands,
+    "round": Rounded,
+    "prefix": Prefix,
+    "to": DateTo,
+    "map": Regroup,
+    "other": Regroup,
+}
+_FITS: dict[type, str] = {
+    Bands: "width, top or bottom",
+    Rounded: "round",
+    Prefix: "prefix",
+    DateTo: "to",
+    Regroup: "map",
+}
+_FOR_KIND: dict[Kind, str] = {
+    "numeric": "{ width = 5, top = 90 }",
+    "categorical": '{ prefix = 2 } or { map = { … }, other = "rest" }',
+    "date": '{ to = "month" }',
+}
+_FIRST_DAY: dict[str, Callable[[Any], Any]] = {
+    "day": lambda days: days,
+    "week": lambda days: days - (days.astype(np.int64) + 3) % 7,  # 1970-01-01 was a Thursday
+    "month": lambda days: days.astype("datetime64[M]"),
+    "quarter": lambda days: (
+        days.astype("datetime64[M]") - (days.astype("datetime64[M]").astype(np.int64) % 3).astype("timedelta64[M]")
+    ),
+    "year": lambda days: days.astype("datetime64[Y]"),
+}
+
+
+def recoding(spec: Recode | Mapping[str, Any], column: str) -> Recode:
+    """Return the recoding that the keys of a policy describe, such as `{"width": 5, "top": 90}`."""
+    if isinstance(spec, Recode):
+        return spec
+    if not isinstance(spec, Mapping) or not spec:
+        raise PolicyError(
+            f"recode of {column!r}: expected keys such as {{ width = 5 }}, got {spec!r}",
+            hint=f"known keys: {', '.join(_KEYS)}",
+        )
+    for key in spec:
+        if key not in _KEYS:
+            raise PolicyError(f"recode of {column!r}: unknown key {key!r}", hint=did_you_mean(str(key), _KEYS))
+    makers = {_KEYS[key] for key in spec}
+    if len(makers) > 1:
+        raise PolicyError(
+            f"recode of {column!r}: {', '.join(spec)} belong to different recodings", hint="choose one recoding a column"
+        )
+    try:
+        return makers.pop()(**spec)
+    except PolicyError as problem:
+        raise PolicyError(f"recode of {column!r}: {problem.message}", hint=problem.hint) from None
+
+
+def lower_edges(numbers: Any, width: Fraction, origin: Fraction, *, shift: Fraction = Fraction(0)) -> Any:
+    """Return origin + k·width + shift for the largest k with origin + k·width ≤ number, for every number.
+
+    The edges are exact rationals turned into the nearest float only to be compared: 0.3 lies in the band of 0.1 that starts at
+    0.3, which dividing floats would miss.
+    """
+    if width.denominator == 1 and origin.denominator == 1 and numbers.dtype.kind == "i":
+        start, step = int(origin), int(width)
+        low = (numbers - start) // step * step + start
+        return low + int(shift) if shift.denominator == 1 else low + float(shift)
+    near = np.floor((numbers - float(origin)) / float(width))
+    if len(near) and np.abs(near).max() >= 2**53:
+        raise PolicyError(f"bands of width {plain(width)} are too fine for these numbers", hint="choose a larger width")
+    bands = np.unique(np.concatenate([near - 1, near, near + 1]))
+    edges = np.array([float(origin + int(band) * width) for band in bands])
+    shown = np.array([float(origin + int(band) * width + shift) for band in bands])
+    low = shown[between(edges, numbers)]
+    return low.astype(np.int64) if (low == np.floor(low)).all() else low
+
+
+def _native(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _numeric(numbers: Any) -> pa.Array:
+    return pa.array(numbers, pa.int64() if numbers.dtype.kind == "i" else pa.float64())
+
+
+def _expect(recode: Recode, kind: Kind, expected: Kind, column: str) -> None:
+    if kind != expected:
+        raise PolicyError(
+            f"recode of {column!r}: {_FITS[type(recode)]} needs a {expected} column, and this one is {kind}",
+            hint=f'for a {kind} column write {_FOR_KIND[kind]}, or declare [types] {column} = "{expected}"',
+        )

@@ -1,0 +1,200 @@
+"""The schema: what each column of a table is for, and how it is read, recoded and checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.exact import Number
+from sfumato.table.bins import Bins, bins
+from sfumato.table.column import Kind
+from sfumato.table.declared import DeclaredDomain, declared_domain
+from sfumato.table.recode import Recode, recoding
+
+MissingRule = Literal["value", "drop", "error"]
+Role = Literal["identifier", "quasi", "sensitive", "other"]
+
+_ROLES: tuple[Role, ...] = get_args(Role)
+_ALLOWED: dict[str, tuple[Role, ...]] = {
+    "types": ("quasi", "sensitive"),
+    "recode": ("quasi",),
+    "bins": ("sensitive",),
+    "domains": ("quasi", "sensitive"),
+    "missing": ("quasi", "sensitive"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """The role of every column, and what the policy says about single columns. Checked at construction.
+
+    `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
+    `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
+    speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
+    `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file.
+    """
+
+    identifier: Sequence[str] = ()
+    quasi: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    other: Sequence[str] = ()
+    types: Mapping[str, Kind] = field(default_factory=dict)
+    recode: Mapping[str, Recode | Mapping[str, Any]] = field(default_factory=dict)
+    bins: Mapping[str, Bins | Sequence[Number]] = field(default_factory=dict)
+    domains: Mapping[str, DeclaredDomain | Sequence[Any] | Mapping[str, Any]] = field(default_factory=dict)
+    missing: Mapping[str, MissingRule] = field(default_factory=dict)
+    one_row_per_person: bool = True
+
+    def __post_init__(self) -> None:
+        for role in _ROLES:
+            object.__setattr__(self, role, _names(role, getattr(self, role)))
+        self._check_roles()
+        for option, allowed in _ALLOWED.items():
+            self._check_option(option, allowed)
+        _check_choice("types", self.types, get_args(Kind))
+        _check_choice("missing", self.missing, get_args(MissingRule))
+        self._store("types", dict(self.types))
+        self._store("missing", dict(self.missing))
+        self._store("recode", {name: recoding(spec, name) for name, spec in self.recode.items()})
+        self._store("bins", {name: bins(edges, name) for name, edges in self.bins.items()})
+        self._store("domains", {name: declared_domain(spec, name) for name, spec in self.domains.items()})
+        self._check_bins()
+        if not isinstance(self.one_row_per_person, bool):
+            raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
+
+    def role(self, name: str) -> Role | None:
+        """Return the role of a column, None when the schema does not know it."""
+        return next((role for role in _ROLES if name in getattr(self, role)), None)
+
+    def recoding(self, name: str) -> Recode | None:
+        """Return the recoding of a quasi column, None when it is published as it is."""
+        spec = self.recode.get(name)
+        return None if spec is None else recoding(spec, name)
+
+    def bins_of(self, name: str) -> Bins | None:
+        """Return the bins of a sensitive column, None when it has none."""
+        edges = self.bins.get(name)
+        return None if edges is None else bins(edges, name)
+
+    def domain(self, name: str) -> DeclaredDomain | None:
+        """Return the declared domain of a column, None when the policy declares none."""
+        spec = self.domains.get(name)
+        return None if spec is None else declared_domain(spec, name)
+
+    def missing_rule(self, name: str) -> MissingRule:
+        """Return what happens to a missing value of this quasi or sensitive column."""
+        return self.missing.get(name, "error" if name in self.sensitive else "value")
+
+    def check_columns(self, names: Sequence[str], where: str) -> None:
+        """Raise an `InputError` unless every column of the table has a role and every role column is there."""
+        check_unique(names, where)
+        absent = [name for role in _ROLES for name in getattr(self, role) if name not in names]
+        if absent:
+            known = [name for name in names if self.role(name) is None] or list(names)
+            raise InputError(
+                f"{where}: the schema names {_listed(absent)}, which the table does not have",
+                hint=did_you_mean(absent[0], known),
+            )
+        unlabelled = [name for name in names if self.role(name) is None]
+        if unlabelled:
+            quoted = ", ".join(f'"{name}"' for name in unlabelled)
+            raise InputError(
+                f"{where}: {_listed(unlabelled)} {'has' if len(unlabelled) == 1 else 'have'} no role; every column needs one",
+                hint=f"under [columns] add to identifier, quasi or sensitive, or drop with: other = [{quoted}]",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is public, in JSON types: quasi and sensitive columns and how they were coded, nothing of the others."""
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "types": dict(self.types),
+            "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
+            "bins": {name: bins(edges, name).to_list() for name, edges in self.bins.items()},
+            "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """Return the public schema that `to_dict` wrote."""
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains")
+        for key in data:
+            if key not in known:
+                raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
+        return cls(**data)
+
+    def _store(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_roles(self) -> None:
+        uses = Counter(name for role in _ROLES for name in getattr(self, role))
+        for name, count in uses.items():
+            if count > 1:
+                roles = [role for role in _ROLES if name in getattr(self, role)]
+                place = "as " + " and as ".join(roles) if len(roles) > 1 else f"twice as {roles[0]}"
+                raise PolicyError(f"column {name!r} is listed {place}", hint="every column has exactly one role")
+        for role in ("quasi", "sensitive"):
+            if not getattr(self, role):
+                raise PolicyError(f"the schema names no {role} column", hint=f'under [columns] write: {role} = ["…"]')
+
+    def _check_option(self, option: str, allowed: tuple[Role, ...]) -> None:
+        given = getattr(self, option)
+        if not isinstance(given, Mapping):
+            raise PolicyError(f"{option}: expected column = …, got {given!r}")
+        known = [name for role in allowed for name in getattr(self, role)]
+        for name in given:
+            role = self.role(name)
+            if role is None:
+                raise PolicyError(f"{option}: no column {name!r} in the schema", hint=did_you_mean(str(name), known))
+            if role not in allowed:
+                raise PolicyError(
+                    f"{option}: {name!r} is a column of role {role}, and {option} is for {' or '.join(allowed)} columns",
+                    hint=_ROLE_HINTS.get((option, role), f"remove {name!r} from {option}"),
+                )
+
+    def _check_bins(self) -> None:
+        for name in self.bins:
+            if self.types.get(name, "numeric") != "numeric":
+                raise PolicyError(
+                    f"bins: {name!r} is declared {self.types[name]}, and only numbers have bins", hint="remove one of the two"
+                )
+            if name in self.domains:
+                raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
+
+
+_ROLE_HINTS: dict[tuple[str, Role], str] = {
+    ("recode", "sensitive"): "a numeric sensitive column is made coarser with [bins]",
+    ("bins", "quasi"): "a quasi column is made coarser with [recode]: { width = 5 }",
+}
+
+
+def check_unique(names: Sequence[str], where: str) -> None:
+    """Raise an `InputError` that lists the column names a table has twice."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"{where}: more than one column is called {_listed(twice)}", hint="rename the columns in the file")
+
+
+def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise PolicyError(f"{role}: expected a list of column names, got {given!r}", hint=f'{role} = ["age", "sex"]')
+    if not all(isinstance(name, str) and name for name in given):
+        raise PolicyError(f"{role}: column names are non-empty texts, got {list(given)!r}", hint=f'{role} = ["age", "sex"]')
+    return tuple(given)
+
+
+def _check_choice(option: str, given: Mapping[str, str], choices: tuple[str, ...]) -> None:
+    for name, choice in given.items():
+        if choice not in choices:
+            raise PolicyError(
+                f"{option}: {name!r} is {choice!r}, expected one of {', '.join(choices)}",
+                hint=did_you_mean(str(choice), choices),
+            )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:10])
+    return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")

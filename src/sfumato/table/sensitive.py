@@ -1,0 +1,61 @@
+"""The sensitive attribute: one column, or several as one compound attribute of observed combinations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.table.column import MISSING, Codes, Kind, as_text
+
+SEPARATOR = " / "
+"""Between the parts of a compound value's label: "HIV / smoker"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The sensitive values that occur, sorted: one row per value, one column per sensitive column of the table."""
+
+    table: pa.Table
+    kinds: tuple[Kind, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Each value as text, the parts of a compound value joined by " / "."""
+        columns = [
+            [MISSING if value is None else as_text(value) for value in column.to_pylist()] for column in self.table.columns
+        ]
+        return tuple(SEPARATOR.join(parts) for parts in zip(*columns, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """The sensitive attribute of a table: its domain and one code per row."""
+
+    domain: Domain
+    codes: Codes
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Each value as text, in code order."""
+        return self.domain.labels
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of people with each value."""
+        return np.bincount(self.codes, minlength=len(self.domain)).astype(np.int64)
+
+    def histogram(self) -> dict[str, int]:
+        """Return label → number of people."""
+        return dict(zip(self.labels, map(int, self.counts), strict=True))

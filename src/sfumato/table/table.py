@@ -1,0 +1,135 @@
+"""A table about people, coded and ready to publish."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.errors import InputError
+from sfumato.table.assemble import Parts, Source, assemble, combined
+from sfumato.table.coding import Reading, taken
+from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.fingerprint import Fingerprint, fingerprint
+from sfumato.table.frames import Native, from_native
+from sfumato.table.read import is_text, read_arrow
+from sfumato.table.schema import Schema
+from sfumato.table.sensitive import Domain, Sensitive
+from sfumato.table.textfile import ReadOptions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Table:
+    """One row per person: the quasi columns as they will be published (recoded), and the sensitive attribute.
+
+    Made by `Table.read` or `Table.from_frame`. Identifiers have been compared and dropped, `other` columns never read. `dropped`
+    rows had a missing value in a column whose rule is "drop". `native` is the kind of frame the caller uses.
+    """
+
+    schema: Schema
+    quasi: tuple[Column, ...]
+    sensitive: Sensitive
+    rows: int
+    dropped: int = 0
+    native: Native = "pyarrow"
+    _source: Source
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], schema: Schema, *, options: ReadOptions | None = None) -> Table:
+        """Return the table in a CSV, TSV, Parquet, Arrow or Feather file."""
+        options = options or ReadOptions()
+        data = read_arrow(path, options, schema=schema)
+        reading = Reading(decimal=options.decimal, guessed=is_text(path))
+        return cls._of(assemble(data, schema, reading), schema, "pyarrow")
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema) -> Table:
+        """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared."""
+        data, native = from_native(frame, schema)
+        return cls._of(assemble(data, schema, Reading()), schema, native)
+
+    @classmethod
+    def _of(cls, parts: Parts, schema: Schema, native: Native) -> Table:
+        return cls(
+            schema=schema,
+            quasi=parts.quasi,
+            sensitive=parts.sensitive,
+            rows=len(parts.sensitive.codes),
+            dropped=parts.dropped,
+            native=native,
+            _source=parts.source,
+        )
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __repr__(self) -> str:
+        # Names and sizes only: a table that lands in a log must not show people.
+        sensitive = ", ".join(self.sensitive.domain.names)
+        quasi = ", ".join(column.name for column in self.quasi)
+        return f"Table({self.rows:,} rows; quasi: {quasi}; sensitive: {sensitive} with {len(self.sensitive.domain)} values)"
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of every published column, guessed or declared."""
+        domain = self.sensitive.domain
+        return {column.name: column.kind for column in self.quasi} | dict(zip(domain.names, domain.kinds, strict=True))
+
+    def column(self, name: str) -> Column:
+        """Return a quasi column by its name."""
+        return next(column for column in self.quasi if column.name == name)
+
+    def quasi_ids(self) -> npt.NDArray[np.int64]:
+        """Return for every row the number of its quasi combination: 0, 1, … in ascending order of the combinations."""
+        return self._ids
+
+    def unique_share(self) -> Fraction:
+        """Return the share of people whose quasi values, as published, nobody else has."""
+        alone = int((np.bincount(self._ids) == 1).sum())
+        return Fraction(alone, self.rows)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint of the table as it came: before recoding, dropping and binning, with identifiers, in any row order."""
+        return fingerprint(self._source.columns, self._source.rows, identity=self._source.identity)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the coded table decoded: quasi columns as published, then the sensitive columns (binned)."""
+        columns = {column.name: column.arrow() for column in self.quasi}
+        codes = pa.array(self.sensitive.codes)
+        domain = self.sensitive.domain.table
+        return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
+
+    def take(self, rows: npt.NDArray[Any]) -> Table:
+        """Return the table of these rows (positions or a mask), without the values that none of them has."""
+        rows = np.asarray(rows)
+        chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if len(chosen) == 0:
+            raise InputError("no row was chosen, and a table needs at least one", hint="check the rows or the condition")
+        return Table(
+            schema=self.schema,
+            quasi=tuple(taken(column, chosen) for column in self.quasi),
+            sensitive=_taken(self.sensitive, chosen),
+            rows=len(chosen),
+            native=self.native,
+            _source=self._source.take(chosen),
+        )
+
+    @cached_property
+    def _ids(self) -> npt.NDArray[np.int64]:
+        _, ids = np.unique(combined(self.quasi), return_inverse=True)
+        ids = ids.astype(np.int64, copy=False)
+        ids.setflags(write=False)
+        return ids
+
+
+def _taken(sensitive: Sensitive, rows: npt.NDArray[Any]) -> Sensitive:
+    used, codes = np.unique(sensitive.codes[rows], return_inverse=True)
+    domain = Domain(sensitive.domain.table.take(pa.array(used)), sensitive.domain.kinds)
+    return Sensitive(domain, codes.astype(code_type(len(used))))
