@@ -1,0 +1,68 @@
+"""β-likeness, basic and enhanced, as a bound on belief."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import ClassVar
+
+from sfumato.errors import PolicyError
+from sfumato.exact import Number, exact
+from sfumato.privacy.requirement import Requirement
+
+_DIGITS = 60
+_MARGIN = Decimal(10) ** -50  # far above the error of two correctly rounded 60-digit logarithms below 10^4
+_GRID = 10**12
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetaLikeness(Requirement):
+    """bound(x) = min(1, (1+β)·f(x)); *enhanced*: (1 + min(β, −ln f(x)))·f(x) rounded down to a multiple of 10⁻¹².
+
+    The logarithm is irrational, so the enhanced bound is enclosed between decimals and rounded towards safety.
+    """
+
+    beta: Fraction
+    enhanced: bool = False
+
+    model: ClassVar[str] = "beta-likeness"
+
+    def __init__(self, beta: Number, *, enhanced: bool = False, against: str = "engineer") -> None:
+        object.__setattr__(self, "against", against)
+        object.__setattr__(self, "beta", exact(beta, "beta"))
+        object.__setattr__(self, "enhanced", enhanced)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta < 0:
+            raise PolicyError(f"BetaLikeness(beta=…): expected a number from 0 on, got {self.beta}")
+        if not isinstance(self.enhanced, bool):
+            raise PolicyError(f"BetaLikeness(enhanced=…): expected true or false, got {self.enhanced!r}")
+
+    def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return the bound of every value; it is never below the value's share."""
+        if self.enhanced:
+            return {value: self._enhanced(share) for value, share in shares.items()}
+        return {value: min(Fraction(1), (1 + self.beta) * share) for value, share in shares.items()}
+
+    def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
+        """Return the present β: every β from 0 on is feasible."""
+        return {"beta": self.beta}
+
+    def _enhanced(self, share: Fraction) -> Fraction:
+        gain = minus_log_below(share)
+        if self.beta <= gain:
+            return min(Fraction(1), (1 + self.beta) * share)
+        exact_bound = (1 + gain) * share
+        rounded = Fraction(exact_bound.numerator * _GRID // exact_bound.denominator, _GRID)
+        return max(share, rounded)
+
+
+def minus_log_below(share: Fraction) -> Fraction:
+    """Return a rational just below −ln(share), for a share in (0, 1]."""
+    context = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+    value = Decimal(share.denominator).ln(context) - Decimal(share.numerator).ln(context)
+    return max(Fraction(0), Fraction(value - _MARGIN))

@@ -1,0 +1,89 @@
+"""F'-privacy: any bound for any value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.exact import Number, exact
+from sfumato.privacy.requirement import Against, Requirement, round_up
+
+
+@dataclass(frozen=True, init=False)
+class FPrivacy(Requirement):
+    """bound(x) = min(1, theta·f(x) + offset), and whatever `bounds` sets for single values ([F' §3.2], Definition 2).
+
+    `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive.
+    """
+
+    theta: Fraction
+    offset: Fraction
+    overrides: Mapping[str, Fraction]
+
+    model: ClassVar[str] = "f-privacy"
+
+    def __init__(
+        self,
+        *,
+        theta: Number = 0,
+        offset: Number = 0,
+        bounds: Mapping[str, Number] | None = None,
+        against: Against = "engineer",
+    ) -> None:
+        own = {str(value): exact(limit, f"bounds[{value!r}]") for value, limit in (bounds or {}).items()}
+        object.__setattr__(self, "against", against)
+        object.__setattr__(self, "theta", exact(theta, "theta"))
+        object.__setattr__(self, "offset", exact(offset, "offset"))
+        object.__setattr__(self, "overrides", MappingProxyType(own))
+        super().__post_init__()
+        if self.theta < 0:
+            raise PolicyError(f"FPrivacy(theta=…): expected a number from 0 on, got {theta}")
+        if not 0 <= self.offset <= 1:
+            raise PolicyError(f"FPrivacy(offset=…): expected a number from 0 to 1, got {offset}")
+        if self.theta == 0 and self.offset == 0:
+            raise PolicyError(
+                "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'
+            )
+        for value, limit in own.items():
+            if not 0 < limit <= 1:
+                raise PolicyError(
+                    f"FPrivacy(bounds=…): the bound of {value!r} must lie above 0 and at most 1, got {limit}",
+                    hint="1 means that the value is not sensitive; nothing can be bounded by 0",
+                )
+
+    def __hash__(self) -> int:
+        return hash((self.against, self.theta, self.offset, tuple(sorted(self.overrides.items()))))
+
+    def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return min(1, theta·f + offset), or the value's own bound; a bound for a value nobody has is an error."""
+        for value in self.overrides:
+            if value not in shares:
+                raise PolicyError(
+                    f"[requirement.bounds] {value!r}: the table has no such sensitive value", hint=did_you_mean(value, shares)
+                )
+        one = Fraction(1)
+        return {value: self.overrides.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
+
+    def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
+        """Return the smallest offset, and the smallest own bounds, that no share exceeds."""
+        rest = [share - self.theta * share for value, share in shares.items() if value not in self.overrides]
+        needed = max([self.offset, *rest])
+        result: dict[str, object] = {}
+        if needed > self.offset:
+            result["offset"] = round_up(needed)
+        own = {
+            value: round_up(shares[value]) for value, limit in self.overrides.items() if value in shares and limit < shares[value]
+        }
+        if own:
+            result["bounds"] = own
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters under the names of the policy file."""
+        document = super().to_dict()
+        document["bounds"] = document.pop("overrides")
+        return document

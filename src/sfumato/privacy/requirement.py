@@ -1,0 +1,97 @@
+"""What a privacy requirement is: a rule that turns the counts of a table into one exact bound per sensitive value."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, get_args
+
+from sfumato.errors import Infeasible, PolicyError, did_you_mean
+from sfumato.exact import decimal_text, percent
+from sfumato.privacy.bounds import Bounds
+
+Against = Literal["reader", "engineer", "insider"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement(ABC):
+    """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
+
+    against: Against = "engineer"
+
+    model: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.against not in get_args(Against):
+            raise PolicyError(
+                f"{type(self).__name__}(against=…): expected one of {', '.join(get_args(Against))}, got {self.against!r}",
+                hint=did_you_mean(str(self.against), get_args(Against)),
+            )
+
+    @abstractmethod
+    def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return the bound of every value, given the share of every value."""
+
+    @abstractmethod
+    def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
+        """Return parameters of this model, close to the present ones, that are feasible for these shares."""
+
+    def bounds(self, counts: Mapping[str, int]) -> Bounds:
+        """Return the exact bounds for a table with these counts, or raise `Infeasible`.
+
+        A value that more people have than its bound allows cannot be protected by any grouping: in some group its share is at
+        least its share in the table.
+        """
+        present = {value: int(count) for value, count in counts.items() if count}
+        total = sum(present.values())
+        if not total:
+            raise PolicyError("there are no people to protect: every count is zero")
+        shares = {value: Fraction(count, total) for value, count in present.items()}
+        limits = self.limits(shares)
+        broken = {value: limits[value] for value in shares if limits[value] < shares[value]}
+        if broken:
+            raise self._infeasible(broken, shares)
+        return Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present))
+
+    def _infeasible(self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction]) -> Infeasible:
+        worst = sorted(broken, key=lambda value: (broken[value] - shares[value], value))
+        told = "; ".join(
+            f"{value}: {percent(shares[value])} of people have it, the bound is {percent(broken[value])}" for value in worst[:5]
+        )
+        more = f" (and {len(worst) - 5} more)" if len(worst) > 5 else ""
+        nearest = self.nearest(shares)
+        return Infeasible(
+            f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {told}{more}",
+            hint="feasible would be " + ", ".join(f"{name} = {_show(value)}" for name, value in nearest.items()),
+            values=worst,
+            has={value: shares[value] for value in worst},
+            needs={value: shares[value] for value in worst},
+            nearest=nearest,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model and its parameters as plain JSON values, every number exact ("1/50")."""
+        parameters = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {"model": self.model, **parameters}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return value
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f'"{name}" = {_show(item)}' for name, item in value.items()) + " }"
+    return f'"{decimal_text(value)}"' if isinstance(value, Fraction) else str(value)
+
+
+def round_up(number: Fraction, digits: int = 4) -> Fraction:
+    """Return the smallest decimal with this many digits that is not below `number`: advice that can be typed."""
+    scale = 10**digits
+    return Fraction(-(-number.numerator * scale // number.denominator), scale)
