@@ -1,0 +1,7 @@
+"""Release forms: what is published, how it is written and read back."""
+
+from sfumato.release.base import Release
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.manifest import Claim, Manifest
+
+__all__ = ["BucketsRelease", "Claim", "Manifest", "Release"]

@@ -1,0 +1,96 @@
+"""What every release has in common, whatever its form."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.errors import FormatError
+from sfumato.release.files import Stored, TableFormat, read_release, write_release
+from sfumato.release.manifest import Claim, Manifest
+
+if TYPE_CHECKING:
+    from sfumato.query.answer import Answer
+    from sfumato.query.predicate import Query
+
+_FORMS: dict[str, type[Release]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Release(ABC):
+    """A published table. Immutable; a subclass per form."""
+
+    manifest: Manifest
+
+    form: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _FORMS[cls.form] = cls
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the release promises, and against whom."""
+        return self.manifest.claims
+
+    @property
+    def rows(self) -> int:
+        """Number of people published."""
+        return self.manifest.rows
+
+    @abstractmethod
+    def tables(self) -> dict[str, pa.Table]:
+        """Return what is published, as Arrow tables."""
+
+    @abstractmethod
+    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+        """Return, per given quasi row and sensitive value, the reader's belief, averaged over the published rows that fit."""
+
+    @classmethod
+    @abstractmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Release:
+        """Return the release whose published tables these are."""
+
+    def count(
+        self,
+        query: str | Query,
+        *,
+        estimator: Literal["paper", "likelihood", "em"] | None = None,
+        confidence: float = 0.95,
+    ) -> Answer:
+        """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY."""
+        from sfumato.query import count
+
+        return count(self, query, estimator=estimator, confidence=confidence)
+
+    def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
+        """Write the release to a new directory, whole or not at all, and return its manifest."""
+        return write_release(Path(directory), self.manifest, self.tables(), format)
+
+    @staticmethod
+    def load(directory: str | Path) -> Release:
+        """Return the release in a directory; damaged or manipulated files are refused."""
+        stored = read_release(Path(directory))
+        if stored.problems:
+            raise FormatError(
+                f"{directory} is not the release that its manifest describes: " + "; ".join(stored.problems),
+                hint="run `sfumato audit` for the full account, and get the release again",
+            )
+        return release_from(stored)
+
+
+def release_from(stored: Stored) -> Release:
+    """Return stored tables as a release of the form that the manifest names."""
+    form = _FORMS.get(stored.manifest.form)
+    if form is None:
+        raise FormatError(
+            f"this sfumato does not know the form {stored.manifest.form!r}", hint=f"known: {', '.join(sorted(_FORMS))}"
+        )
+    return form.from_tables(stored.manifest, stored.tables)

@@ -1,0 +1,151 @@
+"""Form *buckets*: exact quasi values with a bucket number, and per bucket how often each sensitive value occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import FormatError
+from sfumato.release.base import Release
+from sfumato.release.coding import code_column, code_domain, match_rows
+from sfumato.release.manifest import Manifest
+from sfumato.table.column import Column
+from sfumato.table.sensitive import Domain
+
+BUCKET = "bucket"
+COUNT = "count"
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class BucketsRelease(Release):
+    """`qit`: one row per person, quasi values and bucket; `st`: bucket, sensitive value, count ([F' §3.1]).
+
+    Buckets are numbered 0 … in memory and 1 … in the tables. The rows of `st` are sorted by bucket, then value. With decoys every
+    bucket shows `decoys` more sensitive values than it has people.
+    """
+
+    form = "buckets"
+
+    quasi: tuple[Column, ...]
+    bucket: npt.NDArray[np.int32]
+    domain: Domain
+    st_bucket: npt.NDArray[np.int32]
+    st_value: npt.NDArray[np.int32]
+    st_count: Integers
+
+    @property
+    def decoys(self) -> int:
+        """σ: how many of the sensitive values shown in each bucket belong to nobody."""
+        return int(self.manifest.parameters.get("decoys", 0))
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each bucket."""
+        buckets = 1 + max(int(self.bucket.max(initial=-1)), int(self.st_bucket.max(initial=-1)))
+        return np.bincount(self.bucket, minlength=buckets).astype(np.int64)
+
+    @cached_property
+    def shown(self) -> Integers:
+        """Number of sensitive values shown in each bucket: its size, plus the decoys."""
+        return np.bincount(self.st_bucket, weights=self.st_count, minlength=len(self.sizes)).astype(np.int64)
+
+    @cached_property
+    def totals(self) -> Integers:
+        """How often each sensitive value is shown in all."""
+        return np.bincount(self.st_value, weights=self.st_count, minlength=len(self.domain)).astype(np.int64)
+
+    @cached_property
+    def st_start(self) -> Integers:
+        """First row of each bucket in `st`; one entry more than there are buckets."""
+        return np.searchsorted(self.st_bucket, np.arange(len(self.sizes) + 1)).astype(np.int64)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `qit` (quasi…, bucket) and `st` (bucket, sensitive…, count)."""
+        qit = {column.name: _dictionary_array(column) for column in self.quasi}
+        qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
+        st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
+        index = pa.array(self.st_value)
+        for name, values in zip(self.domain.names, self.domain.table.columns, strict=True):
+            st[name] = values.combine_chunks().take(index)
+        st[COUNT] = pa.array(self.st_count, pa.int64())
+        return {"qit": pa.table(qit), "st": pa.table(st)}
+
+    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+        """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
+
+        A person whom no published row fits gets NaN. With decoys the share counts every value shown.
+        """
+        owner, row = match_rows(self.quasi, people)
+        owners = 1 + int(owner.max(initial=-1)) if not hasattr(people, "__len__") else len(people)
+        beliefs = np.zeros((owners, len(self.domain)))
+        fits = np.bincount(owner, minlength=owners)
+        bucket = self.bucket[row]
+        length = np.diff(self.st_start)[bucket]
+        first = np.repeat(self.st_start[bucket], length)
+        entry = first + np.arange(len(first)) - np.repeat(np.cumsum(length) - length, length)
+        share = self.st_count[entry] / self.shown[self.st_bucket[entry]]
+        np.add.at(beliefs, (np.repeat(owner, length), self.st_value[entry]), share)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: npt.NDArray[np.float64] = beliefs / fits[:, None]
+        return result
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> BucketsRelease:
+        """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
+        schema = manifest.schema
+        try:
+            quasi_names = [column["name"] for column in schema["quasi"]]
+            kinds = {column["name"]: column["kind"] for column in [*schema["quasi"], *schema["sensitive"]]}
+            sensitive_names = [column["name"] for column in schema["sensitive"]]
+        except (KeyError, TypeError):
+            raise FormatError("manifest.json: the schema does not list the quasi and sensitive columns") from None
+        qit = _table(tables, "qit", [*quasi_names, BUCKET])
+        st = _table(tables, "st", [BUCKET, *sensitive_names, COUNT])
+        quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
+        domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
+        bucket, st_bucket, count = _whole(qit, BUCKET, "qit"), _whole(st, BUCKET, "st"), _whole(st, COUNT, "st")
+        if any(numbers.min(initial=1) < 1 for numbers in (bucket, st_bucket, count)):
+            raise FormatError("bucket numbers and counts start at 1; this release has smaller ones")
+        if max(bucket.max(initial=0), st_bucket.max(initial=0)) > len(bucket) + len(st_bucket):
+            raise FormatError("the release has bucket numbers beyond the number of its rows")
+        order = np.lexsort((value, st_bucket))
+        return cls(
+            manifest,
+            quasi,
+            (bucket - 1).astype(np.int32),
+            domain,
+            (st_bucket[order] - 1).astype(np.int32),
+            value[order].astype(np.int32),
+            count[order],
+        )
+
+
+def _dictionary_array(column: Column) -> pa.DictionaryArray:
+    missing = column.codes == len(column.values) if column.has_missing else None
+    signed = column.codes.astype(np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
+
+
+def _table(tables: Mapping[str, pa.Table], name: str, columns: list[str]) -> pa.Table:
+    if name not in tables:
+        raise FormatError(f"the release has no table {name!r}")
+    lacking = [column for column in columns if column not in tables[name].column_names]
+    if lacking:
+        raise FormatError(f"table {name!r} lacks the columns {', '.join(lacking)}")
+    return tables[name]
+
+
+def _whole(table: pa.Table, column: str, name: str) -> Integers:
+    values = table[column]
+    if values.null_count or not pa.types.is_integer(values.type):
+        raise FormatError(f"table {name!r}: column {column!r} should hold whole numbers only")
+    return np.asarray(pc.cast(values, pa.int64()).to_numpy(), dtype=np.int64)

@@ -1,0 +1,107 @@
+"""Coding published tables, and finding the published rows that fit given quasi values. For recipients: reads releases only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import FormatError, InputError
+from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.sensitive import Domain
+
+Integers = npt.NDArray[np.int64]
+
+
+def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
+    """Return a published column in codes: values ascending, a null last."""
+    encoded = values.combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    order = pc.sort_indices(encoded.dictionary)
+    ordered = encoded.dictionary.take(order)
+    rank = np.empty(len(ordered) + 1, np.int64)
+    rank[np.asarray(order)] = np.arange(len(ordered))
+    rank[len(ordered)] = len(ordered)
+    missing = encoded.indices.null_count > 0
+    index = np.asarray(encoded.indices.fill_null(len(ordered)).cast(pa.int64()))
+    codes = rank[index].astype(code_type(len(ordered) + int(missing)))
+    return Column(name, kind, ordered, codes, missing)
+
+
+def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
+    """Return the distinct rows of the sensitive columns, sorted, and each row's number among them."""
+    columns = [code_column(name, kind, sensitive[name]) for name, kind in zip(sensitive.column_names, kinds, strict=True)]
+    key = combine(columns)
+    distinct, codes = np.unique(key, return_inverse=True)
+    parts = {}
+    for column in reversed(columns):
+        distinct, code = np.divmod(distinct, max(column.size, 1))
+        parts[column.name] = column.dictionary().take(pa.array(code))
+    table = pa.table({column.name: parts[column.name] for column in columns})
+    return Domain(table, kinds), codes.astype(np.int64)
+
+
+def combine(columns: list[Column]) -> Integers:
+    """Return one integer per row that stands for its whole combination of codes."""
+    room = 1
+    for column in columns:
+        room *= max(column.size, 1)
+    if room >= 1 << 62:
+        return _combine_densely(columns)
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        key = key * column.size + column.codes
+    return key
+
+
+def _combine_densely(columns: list[Column]) -> Integers:
+    """Combine where the plain product of sizes would overflow: renumber after every column."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        key = np.unique(key * column.size + column.codes, return_inverse=True)[1].astype(np.int64)
+    return key
+
+
+def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Integers]:
+    """Return pairs (person, published row) for every published row whose quasi values are the person's.
+
+    `people` is any frame with the quasi columns (pandas, polars, pyarrow), or a list of mappings.
+    """
+    table = _people_table(people, [column.name for column in quasi])
+    both = []
+    for column in quasi:
+        try:
+            wanted = table[column.name].cast(column.values.type)
+        except pa.ArrowInvalid as error:
+            raise InputError(f"column {column.name!r}: {error}", hint=f"expected {column.values.type} values") from None
+        stacked = pa.chunked_array([column.arrow(), *wanted.chunks], type=column.values.type)
+        both.append(code_column(column.name, column.kind, stacked))
+    rows = len(quasi[0])
+    key = np.unique(combine(both), return_inverse=True)[1]
+    published, wanted_key = key[:rows], key[rows:]
+    order = np.argsort(published, kind="stable")
+    first = np.searchsorted(published[order], wanted_key, side="left")
+    last = np.searchsorted(published[order], wanted_key, side="right")
+    length = last - first
+    owner = np.repeat(np.arange(len(wanted_key)), length)
+    offset = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
+    return owner, order[np.repeat(first, length) + offset]
+
+
+def _people_table(people: Any, names: list[str]) -> pa.Table:
+    if isinstance(people, list):
+        people = pa.Table.from_pylist(people)
+    if not isinstance(people, pa.Table):
+        import narwhals as nw
+
+        people = nw.from_native(people, eager_only=True).to_arrow()
+    lacking = [name for name in names if name not in people.column_names]
+    if lacking:
+        raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
+    return people.select(names)

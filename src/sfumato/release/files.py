@@ -1,0 +1,146 @@
+"""Writing a release so that it is there whole or not at all, and reading one that a stranger may have prepared."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from sfumato.errors import FormatError, OutputError
+from sfumato.release.manifest import Manifest
+
+MANIFEST = "manifest.json"
+TableFormat = Literal["parquet", "csv"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a release directory holds: the manifest, its tables, and what is wrong with the files."""
+
+    manifest: Manifest
+    tables: Mapping[str, pa.Table]
+    problems: tuple[str, ...]
+
+
+def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.Table], kind: TableFormat) -> Manifest:
+    """Write the release to a new directory in one step and return the manifest that was written.
+
+    Everything goes to a hidden sibling first, which is renamed at the end: whoever is killed in between, also by ctrl-C, leaves
+    no release behind.
+    """
+    if kind not in ("parquet", "csv"):
+        raise OutputError(f"format: expected 'parquet' or 'csv', got {kind!r}")
+    directory = Path(directory)
+    if directory.exists() or directory.is_symlink():
+        raise OutputError(
+            f"{directory} exists already; a release is only written to a new directory",
+            hint="choose another --out, or remove the old release if nobody has received it",
+        )
+    partial = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
+    try:
+        partial.mkdir(parents=True)
+        described = {}
+        for name, table in tables.items():
+            path = partial / f"{name}.{kind}"
+            _write_table(path, table, kind)
+            described[name] = {
+                "file": path.name,
+                "rows": table.num_rows,
+                "columns": {column.name: str(_value_type(column.type)) for column in table.schema},
+                "sha256": sha256(path),
+            }
+        manifest = manifest.with_tables(described)
+        (partial / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        os.rename(partial, directory)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the release to {directory}: {error.strerror or error}", hint="check the path and its permissions"
+        ) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def read_release(directory: Path) -> Stored:
+    """Return what a release directory holds; damage that can be described is listed, not raised."""
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise FormatError(f"{directory} is not a release directory", hint="give the directory that `publish --out` made")
+    try:
+        manifest = Manifest.from_json((directory / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"{directory / MANIFEST} cannot be read: {error}") from None
+    tables: dict[str, pa.Table] = {}
+    problems: list[str] = []
+    for name, facts in manifest.tables.items():
+        path = _inside(directory, name, facts)
+        if sha256(path) != facts.get("sha256"):
+            problems.append(f"{path.name}: its content does not have the sha-256 that the manifest gives")
+        columns = facts.get("columns")
+        if not isinstance(columns, Mapping):
+            raise FormatError(f"manifest.json: table {name!r} does not list its columns and their types")
+        table = _read_table(path, columns)
+        if table.num_rows != facts.get("rows"):
+            problems.append(f"{path.name}: {table.num_rows} rows, the manifest says {facts.get('rows')}")
+        if {column.name: str(column.type) for column in table.schema} != dict(columns):
+            problems.append(f"{path.name}: its columns are not those of the manifest")
+        tables[name] = table
+    return Stored(manifest, tables, tuple(problems))
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _inside(directory: Path, name: str, facts: Any) -> Path:
+    file = facts.get("file") if isinstance(facts, Mapping) else None
+    if not isinstance(file, str) or file != os.path.basename(file) or file in ("", ".", "..") or "\\" in file:
+        raise FormatError(f"manifest.json: table {name!r} points outside the release directory or at nothing")
+    path = directory / file
+    if path.is_symlink() or not path.is_file():
+        raise FormatError(f"manifest.json: table {name!r} names {file}, which is not a file of this release")
+    return path
+
+
+def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> None:
+    table = table.replace_schema_metadata(None)
+    if kind == "csv":
+        plain = pa.table({name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)})
+        pyarrow.csv.write_csv(plain, path)
+    else:
+        # No Arrow schema in the footer: it would tell how the publisher held the table.
+        pyarrow.parquet.write_table(table, path, store_schema=False, compression="zstd", compression_level=1)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(_value_type(column.type))
+
+
+def _read_table(path: Path, columns: Mapping[str, str]) -> pa.Table:
+    try:
+        if path.suffix == ".csv":
+            types = {name: pa.type_for_alias(kind) for name, kind in columns.items()}
+            options = pyarrow.csv.ConvertOptions(
+                column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+            )
+            return pyarrow.csv.read_csv(path, convert_options=options)
+        return pyarrow.parquet.read_table(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise FormatError(f"{path.name} cannot be read: {error}", hint="the file is damaged; get the release again") from None

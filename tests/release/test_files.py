@@ -1,0 +1,158 @@
+import json
+import os
+import stat
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato import LDiversity, Release, audit, publish
+from sfumato.errors import FormatError, OutputError
+from sfumato.release.files import read_release
+from tests.makers import people, skewed
+
+
+@pytest.fixture
+def saved(tmp_path):
+    publish(skewed(), LDiversity(2), random=1).save(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def edit(directory, change):
+    path = directory / "manifest.json"
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_a_release_is_two_tables_and_a_manifest_and_nothing_else(saved):
+    assert sorted(path.name for path in saved.iterdir()) == ["manifest.json", "qit.parquet", "st.parquet"]
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_types_survive_parquet_and_csv(tmp_path):
+    table = people(list("aabbcc"), post=["01", "02", "", "04", None, "06"], age=[1, 2, 3, 4, None, 6], w=[0.5, 1.5, 2, 3, 4, 5])
+    release = publish(table, LDiversity(3), random=1)
+    for kind in ("parquet", "csv"):
+        release.save(tmp_path / kind, format=kind)
+        loaded = Release.load(tmp_path / kind)
+        for name, mine in release.tables().items():
+            theirs = loaded.tables()[name]
+            for column in mine.column_names:
+                assert theirs[column].to_pylist() == mine[column].to_pylist(), (kind, column)
+        assert loaded.tables()["qit"]["post"].type.value_type == pa.string()
+
+
+@pytest.mark.parametrize("file", ["../outside.parquet", "/etc/hostname", "sub/x.parquet", "", "..", 7, None])
+def test_a_manifest_that_points_outside_its_directory_is_refused(saved, file):
+    (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
+    edit(saved, lambda document: document["tables"]["qit"].update(file=file))
+    with pytest.raises(FormatError, match="points outside"):
+        Release.load(saved)
+
+
+def test_a_link_instead_of_a_file_is_refused(saved):
+    (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
+    (saved / "qit.parquet").unlink()
+    (saved / "qit.parquet").symlink_to(saved.parent / "outside.parquet")
+    with pytest.raises(FormatError, match="not a file of this release"):
+        Release.load(saved)
+
+
+def test_a_truncated_manifest_is_refused(saved):
+    text = (saved / "manifest.json").read_text()
+    (saved / "manifest.json").write_text(text[: len(text) // 2])
+    with pytest.raises(FormatError, match="not complete JSON"):
+        Release.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda document: document.update(version=2), "format version 2; this sfumato reads up to 1"),
+        (lambda document: document.update(version="1"), "no usable format version"),
+        (lambda document: document.update(format="other"), "does not describe a release"),
+        (lambda document: document.update(form="mosaic"), "does not know the form 'mosaic'"),
+        (lambda document: document.pop("claims"), "lacks 'claims'"),
+        (lambda document: document.update(rows="many"), "'rows' should be int"),
+        (lambda document: document.update(claims=[{"x": 1}]), "a claim has the wrong fields"),
+        (lambda document: document["tables"].pop("st"), "no table 'st'"),
+        (lambda document: document.update(schema={}), "does not list the quasi and sensitive columns"),
+    ],
+)
+def test_a_manifest_that_cannot_be_trusted_is_refused(saved, change, message):
+    edit(saved, change)
+    with pytest.raises(FormatError, match=message):
+        Release.load(saved)
+
+
+def test_a_damaged_or_missing_table_is_refused(saved):
+    (saved / "st.parquet").write_bytes(b"PAR1 nonsense")
+    with pytest.raises(FormatError, match=r"st\.parquet cannot be read"):
+        Release.load(saved)
+    (saved / "st.parquet").unlink()
+    with pytest.raises(FormatError, match="not a file of this release"):
+        Release.load(saved)
+
+
+def test_a_changed_file_is_refused_on_loading_and_told_by_the_audit(saved):
+    qit = pq.read_table(saved / "qit.parquet")
+    pq.write_table(qit.slice(1), saved / "qit.parquet")
+    with pytest.raises(FormatError, match="sha-256"):
+        Release.load(saved)
+    assert audit(saved).holds is False
+
+
+def test_a_directory_that_is_no_release_is_refused(tmp_path):
+    with pytest.raises(FormatError, match=r"has no manifest\.json"):
+        Release.load(tmp_path)
+    with pytest.raises(FormatError, match="not a release directory"):
+        Release.load(tmp_path / "nowhere")
+
+
+def test_an_existing_directory_is_never_overwritten(saved):
+    before = (saved / "manifest.json").read_text()
+    with pytest.raises(OutputError, match="exists already"):
+        publish(skewed(), LDiversity(2)).save(saved)
+    assert (saved / "manifest.json").read_text() == before
+
+
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
+    release = publish(skewed(), LDiversity(2), random=1)
+
+    def fails(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", fails)
+    with pytest.raises(OutputError, match="No space left"):
+        release.save(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    release = publish(skewed(), LDiversity(2), random=1)
+
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release.save(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_table_format_is_refused(tmp_path):
+    with pytest.raises(OutputError, match="expected 'parquet' or 'csv'"):
+        publish(skewed(), LDiversity(2), random=1).save(tmp_path / "release", format="xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="cannot write the release"):
+        publish(skewed(), LDiversity(2), random=1).save(tmp_path / "file" / "release")
+
+
+def test_a_written_release_is_readable_for_others(saved):
+    assert stat.S_IMODE((saved / "manifest.json").stat().st_mode) & stat.S_IRUSR
+    assert read_release(saved).problems == ()

@@ -1,0 +1,70 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato import Anatomy, LDiversity, Schema, Table, publish
+from tests.makers import people
+
+
+def test_parquet_files_carry_no_metadata_of_pandas_or_arrow(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"age": [1, 2, 3, 4], "value": list("abab")}, index=[9, 8, 7, 6])
+    table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["value"]))
+    publish(table, LDiversity(2)).save(tmp_path / "release")
+    for path in (tmp_path / "release").glob("*.parquet"):
+        assert pq.read_metadata(path).metadata is None
+        assert b"pandas" not in path.read_bytes()
+        assert "__index_level_0__" not in pq.read_schema(path).names
+
+
+def test_suppressed_people_leave_no_trace_in_dictionaries(tmp_path):
+    # Twenty people with "often" and quasi values of their own; most are suppressed.
+    values = ["often"] * 20 + list("abcd")
+    table = people(values, town=[f"town{k}" for k in range(24)])
+    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=3, suppress=True), random=2)
+    release.save(tmp_path / "release")
+    published = set(release.tables()["qit"]["town"].to_pylist())
+    assert len(published) == release.rows < 24
+    content = (tmp_path / "release" / "qit.parquet").read_bytes() + (tmp_path / "release" / "manifest.json").read_bytes()
+    for town in set(f"town{k}" for k in range(24)) - published:
+        assert (f"{town}\x00".encode() not in content) and f'"{town}"'.encode() not in content
+    file = pq.ParquetFile(tmp_path / "release" / "qit.parquet")
+    stored = set(file.read(use_threads=False)["town"].to_pylist())
+    assert stored == published
+
+
+def test_the_manifest_shows_bounds_only_where_the_tables_show_the_counts():
+    table = people(list("aabbccdd") * 4)
+    assert len(publish(table, LDiversity(2)).manifest.values) == 4
+    assert (
+        publish(
+            people(["x"] * 9 + list("abcd") * 2), LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True)
+        ).manifest.values
+        is None
+    )
+
+
+def test_identifiers_and_other_columns_are_nowhere(tmp_path):
+    frame = pa.table(
+        {"kartei": [f"ana-{k}" for k in range(8)], "age": list(range(8)), "memo": ["hush"] * 8, "value": list("abababab")}
+    )
+    table = Table.from_frame(frame, Schema(identifier=["kartei"], quasi=["age"], sensitive=["value"], other=["memo"]))
+    publish(table, LDiversity(2), random=31_415).save(tmp_path / "release")
+    content = b"".join(path.read_bytes() for path in (tmp_path / "release").iterdir())
+    for secret in (b"ana-", b"hush", b"memo", b"kartei", b"31415", str(tmp_path).encode()):
+        assert secret not in content
+
+
+def test_st_is_in_an_order_that_follows_from_its_content():
+    release = publish(people([f"v{k % 4}" for k in range(400)]), LDiversity(4))
+    st = release.tables()["st"].to_pylist()
+    assert st == sorted(st, key=lambda row: (row["bucket"], row["value"]))
+
+
+def test_two_runs_without_a_seed_differ_in_rows_and_in_buckets():
+    table = people([f"v{k % 4}" for k in range(400)])
+    one, two = publish(table, LDiversity(4)), publish(table, LDiversity(4))
+    assert one.tables()["qit"]["number"].to_pylist() != two.tables()["qit"]["number"].to_pylist()
+    mates = [frozenset(np.asarray(r.tables()["qit"]["number"])[r.bucket == r.bucket[0]].tolist()) for r in (one, two)]
+    assert mates[0] != mates[1]
