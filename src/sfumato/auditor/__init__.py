@@ -1,0 +1,6 @@
+"""The audit: beliefs recomputed from what is published, by code that shares nothing with the code that publishes."""
+
+from sfumato.auditor.forms import audit_release, audit_stored
+from sfumato.auditor.result import Audit, ClaimResult, Finding
+
+__all__ = ["Audit", "ClaimResult", "Finding", "audit_release", "audit_stored"]

@@ -1,0 +1,168 @@
+"""Audit of the form *buckets*, from the published tables `qit` and `st` alone; with the original table, against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.auditor.against import Comparison, compare
+from sfumato.auditor.bounds import bounds_of
+from sfumato.auditor.published import Published, read_published
+from sfumato.auditor.result import Audit, ClaimResult, Finding
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.table import Table
+
+Integers = npt.NDArray[np.int64]
+
+
+def audit_buckets(
+    manifest: Manifest, tables: Mapping[str, pa.Table], table: Table | None, problems: tuple[str, ...] = ()
+) -> Audit:
+    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
+    published = read_published(manifest, tables["qit"], tables["st"])
+    found = list(problems) + _structure(manifest, published)
+    suppression = bool(manifest.parameters.get("suppression"))
+    comparison = None if table is None else compare(published, table, suppression=suppression)
+    if comparison is not None:
+        found += comparison.problems
+    shares = _shares(manifest, published, comparison)
+    limits = bounds_of(manifest.requirement, shares, list(published.labels))
+    found += _declared_values(manifest, published, limits)
+    return Audit(
+        claims=tuple(_judge(claim, published, limits) for claim in manifest.claims),
+        problems=tuple(found),
+        warnings=(*_warnings(manifest), *(comparison.warnings if comparison else ())),
+        stronger=_stronger(published),
+        exposure=None if comparison is None else comparison.exposure,
+        against_table=table is not None,
+    )
+
+
+def _structure(manifest: Manifest, published: Published) -> list[str]:
+    """Return what does not fit together: people without values, values without people, wrong totals."""
+    problems = []
+    if published.people != manifest.rows:
+        problems.append(f"qit has {published.people} rows, the manifest says {manifest.rows}")
+    if not manifest.claims:
+        problems.append("the manifest makes no claim")
+    wrong = int((published.shown != published.sizes + published.decoys).sum())
+    if wrong:
+        problems.append(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
+    if manifest.parameters.get("buckets") != len(published.sizes):
+        problems.append(f"{len(published.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
+    if published.repeated:
+        problems.append(f"{published.repeated} rows of st repeat a bucket and value")
+    if published.decoys and (published.count > 1).any():
+        problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
+    return problems
+
+
+def _shares(manifest: Manifest, published: Published, comparison: Comparison | None) -> dict[str, Fraction] | None:
+    """Return the share of each value in the table: from the table if given, else from st where st shows everybody."""
+    if comparison is not None:
+        return comparison.shares
+    if manifest.values is None:
+        return None
+    people = int(published.shown.sum())
+    return {label: Fraction(int(total), people) for label, total in zip(published.labels, published.totals, strict=True)}
+
+
+def _declared_values(manifest: Manifest, published: Published, limits: Mapping[str, Fraction] | None) -> list[str]:
+    """Return where the manifest's bounds and counts are not those that follow from its requirement and from st."""
+    if manifest.values is None:
+        return []
+    totals = dict(zip(published.labels, map(int, published.totals), strict=True))
+    problems = []
+    try:
+        declared = {entry["value"]: (entry["count"], Fraction(entry["bound"])) for entry in manifest.values}
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return ["the manifest's list of values cannot be read"]
+    if set(declared) != set(totals):
+        problems.append("the manifest lists other sensitive values than st shows")
+    for label in sorted(set(declared) & set(totals)):
+        count, bound = declared[label]
+        if count != totals[label]:
+            problems.append(f"{label}: st shows it {totals[label]} times, the manifest says {count}")
+        if limits is not None and bound != limits[label]:
+            problems.append(f"{label}: its bound follows as {limits[label]} from the requirement, the manifest says {bound}")
+    return problems
+
+
+@dataclass(frozen=True)
+class _Worst:
+    belief: Fraction
+    value: str
+    bound: Fraction
+
+
+def _judge(claim: Claim, published: Published, limits: Mapping[str, Fraction] | None) -> ClaimResult:
+    """Judge one claim: in every bucket every value's share is at most its bound, in integers.
+
+    A person's belief is the largest over the buckets that fit her, so the worst bucket decides ([F' §3.1]). With decoys a value
+    that may be a decoy belongs to one person of the bucket at most, which is the belief counted here.
+    """
+    if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
+        return ClaimResult(claim, False, note="this form cannot support such a claim")
+    if not len(published.count):
+        return ClaimResult(claim, False, note="the release shows no sensitive value")
+    worst = _worst(published, limits)
+    if limits is None:
+        note = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
+        return ClaimResult(claim, None, worst.belief, None, worst.value, note)
+    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value)
+
+
+def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Worst:
+    """Return the belief with the largest excess over its bound (the largest belief where no bounds are known)."""
+    size = np.maximum(published.sizes[published.bucket], 1)
+    # Per value only buckets with the largest share matter: compare count/size as exact integers via the densest pairs.
+    worst: _Worst | None = None
+    excess = Fraction(-2)
+    order = np.lexsort((size, published.count, published.value))
+    value, count, size = published.value[order], published.count[order], size[order]
+    fresh = np.flatnonzero(
+        np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1])))
+    )  # first of each (value, count): the smallest bucket with it
+    for k in fresh:
+        label = published.labels[value[k]]
+        belief = Fraction(int(count[k]), int(size[k]))
+        bound = Fraction(1) if limits is None else limits[label]
+        if belief - bound > excess:
+            worst, excess = _Worst(belief, label, bound), belief - bound
+    assert worst is not None
+    return worst
+
+
+def _warnings(manifest: Manifest) -> list[str]:
+    warnings = []
+    if manifest.reproducible:
+        warnings.append("the release was made with a seed: whoever learns the seed can undo it; do not hand it out")
+    if len(manifest.schema.get("sensitive", ())) > 1:
+        warnings.append(
+            "several sensitive columns were bounded as combinations: the belief in a single part can be larger than the "
+            "bound of every combination it occurs in"
+        )
+    return warnings
+
+
+def _stronger(published: Published) -> dict[str, Finding]:
+    """Return what adversaries beyond the claims would reach: who knows bucket mates, who asks for parts of a compound value."""
+    findings = {}
+    size = published.sizes[published.bucket] + published.decoys
+    knows_one = np.where(size > 1, published.count / np.maximum(size - 1, 1), 1.0)
+    if len(knows_one):
+        findings["insider who knows one other person of the bucket"] = Finding(
+            "worst belief of a reader who knows the value of one bucket mate (a different value)", float(knows_one.max())
+        )
+        alone = 1.0 / (1 + published.decoys)
+        findings["insider who knows everybody else in the bucket"] = Finding(
+            "share of real values among those that remain when all bucket mates are known", alone
+        )
+    for name, belief in published.worst_parts().items():
+        findings[f"belief in {name} alone"] = Finding(f"worst belief in a single value of {name}, over all combinations", belief)
+    return findings

@@ -1,0 +1,23 @@
+"""One entry for every form: which checks a release of this form gets."""
+
+from __future__ import annotations
+
+from sfumato.auditor.buckets import audit_buckets
+from sfumato.auditor.result import Audit
+from sfumato.errors import FormatError
+from sfumato.release.base import Release, release_from
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.files import Stored
+from sfumato.table.table import Table
+
+
+def audit_release(release: Release, table: Table | None = None, *, problems: tuple[str, ...] = ()) -> Audit:
+    """Return the audit of a release in memory; with the original table also whether nothing was lost or invented."""
+    if isinstance(release, BucketsRelease):
+        return audit_buckets(release.manifest, release.tables(), table, problems)
+    raise FormatError(f"there is no audit for the form {release.form!r}")
+
+
+def audit_stored(stored: Stored, table: Table | None = None) -> Audit:
+    """Return the audit of a release on disk: damaged files are findings here, not errors."""
+    return audit_release(release_from(stored), table, problems=stored.problems)

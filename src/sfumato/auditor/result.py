@@ -1,0 +1,79 @@
+"""What an audit says: each claim, whether it holds, and — apart from the claims — what stronger adversaries would reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from sfumato.release.manifest import Claim
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """One claim; `holds` is None when only the table could tell; `worst` is the belief nearest to, or furthest above, its bound."""
+
+    claim: Claim
+    holds: bool | None
+    worst: Fraction | None = None
+    bound: Fraction | None = None
+    value: str | None = None
+    note: str = ""
+
+    @property
+    def adversary(self) -> str:
+        """Against whom the claim is made."""
+        return self.claim.adversary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; fractions exact."""
+        return {
+            "kind": self.claim.kind,
+            "adversary": self.claim.adversary,
+            "statement": self.claim.statement,
+            "holds": self.holds,
+            "worst": None if self.worst is None else str(self.worst),
+            "bound": None if self.bound is None else str(self.bound),
+            "value": self.value,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an adversary beyond the claims would reach. Reported, never part of a claim."""
+
+    text: str
+    figure: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The report. `problems` are faults of the files or tables; any of them means that the release is not what it says."""
+
+    claims: tuple[ClaimResult, ...]
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    stronger: Mapping[str, Finding] = field(default_factory=dict)
+    exposure: float | None = None
+    against_table: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """True if nothing is wrong and every claim holds; None if a claim cannot be judged without the table."""
+        if self.problems or any(result.holds is False for result in self.claims):
+            return False
+        return None if any(result.holds is None for result in self.claims) else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "holds": self.holds,
+            "checked_against_table": self.against_table,
+            "claims": [result.to_dict() for result in self.claims],
+            "problems": list(self.problems),
+            "warnings": list(self.warnings),
+            "exposure": self.exposure,
+            "stronger": {name: {"text": one.text, "figure": one.figure} for name, one in self.stronger.items()},
+        }

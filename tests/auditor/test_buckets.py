@@ -1,0 +1,242 @@
+"""The audit must find what is planted."""
+
+import json
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato import Anatomy, Buckets, FPrivacy, LDiversity, Schema, Table, audit, publish
+from sfumato.auditor.buckets import audit_buckets
+from sfumato.release.files import sha256
+from tests.makers import people, skewed
+
+REQUIREMENT = FPrivacy(theta=3, offset="0.05")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return skewed()
+
+
+@pytest.fixture
+def saved(tmp_path, table):
+    publish(table, REQUIREMENT, random=1).save(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def rewrite(directory, name, change, honest_hash=True):
+    """Change a published table and, like a careful forger, its facts in the manifest too."""
+    path = directory / f"{name}.parquet"
+    rows = pq.read_table(path).to_pylist()
+    rows = change(rows) or rows
+    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path)
+    if honest_hash:
+        document = json.loads((directory / "manifest.json").read_text())
+        document["tables"][name].update(sha256=sha256(path), rows=len(rows))
+        (directory / "manifest.json").write_text(json.dumps(document))
+
+
+def test_an_untouched_release_holds_with_and_without_the_table(saved, table):
+    for report in (audit(saved), audit(saved, table)):
+        assert report.holds is True
+        assert report.problems == ()
+        assert report.claims[0].adversary == "engineer"
+        assert report.claims[0].worst <= report.claims[0].bound
+
+
+def test_the_worst_belief_is_the_one_found_by_hand(saved, table):
+    result = audit(saved).claims[0]
+    tables = {name: pq.read_table(saved / f"{name}.parquet").to_pylist() for name in ("qit", "st")}
+    sizes: dict[int, int] = {}
+    for row in tables["qit"]:
+        sizes[row["bucket"]] = sizes.get(row["bucket"], 0) + 1
+    limits = dict(zip(table.sensitive.labels, REQUIREMENT.bounds(table.sensitive.histogram()).limits, strict=True))
+    excess = max(Fraction(row["count"], sizes[row["bucket"]]) - limits[row["value"]] for row in tables["st"])
+    assert result.worst - result.bound == excess
+    assert limits[result.value] == result.bound
+
+
+def test_a_record_moved_between_buckets_is_found(saved):
+    def move(rows):
+        rows[0]["bucket"] = next(row["bucket"] for row in rows if row["bucket"] != rows[0]["bucket"])
+
+    rewrite(saved, "qit", move)
+    report = audit(saved)
+    assert report.holds is False
+    assert "2 buckets show another number of sensitive values" in report.problems[0]
+
+
+def test_two_records_exchanged_between_buckets_are_found_with_the_table(tmp_path):
+    table = people([f"v{k}" for k in range(6)] * 5)
+    publish(table, LDiversity(3), random=1).save(tmp_path / "release")
+
+    def exchange(rows):
+        one = rows[0]
+        two = next(row for row in rows if row["bucket"] != one["bucket"] and row["number"] % 6 != one["number"] % 6)
+        one["bucket"], two["bucket"] = two["bucket"], one["bucket"]
+
+    rewrite(tmp_path / "release", "qit", exchange)
+    report = audit(tmp_path / "release", table)
+    assert report.holds is False
+    assert any("no bucket with their quasi values shows" in problem for problem in report.problems)
+
+
+def test_a_changed_count_is_found(saved):
+    rewrite(saved, "st", lambda rows: rows[0].update(count=rows[0]["count"] + 1))
+    report = audit(saved)
+    assert report.holds is False
+    assert report.problems
+
+
+def test_a_dropped_row_is_found(saved):
+    rewrite(saved, "qit", lambda rows: rows[1:])
+    report = audit(saved)
+    assert report.holds is False
+    assert "qit has 599 rows, the manifest says 600" in report.problems
+
+
+def test_a_person_replaced_by_another_is_found_with_the_table(saved, table):
+    rewrite(saved, "qit", lambda rows: rows[0].update(age=99))
+    assert audit(saved).holds is True
+    report = audit(saved, table)
+    assert report.holds is False
+    assert "1 published rows are not rows of the table" in report.problems
+    assert "1 rows of the table are not published" in report.problems
+
+
+def test_a_concentrated_value_breaks_the_claim_itself(saved):
+    def concentrate(rows):
+        """Exchange single values between two buckets until one holds a value twice as often, totals unchanged."""
+        by_bucket: dict[int, list[dict]] = {}
+        for row in rows:
+            by_bucket.setdefault(row["bucket"], []).append(row)
+        rare = min({row["value"] for row in rows}, key=lambda v: sum(r["count"] for r in rows if r["value"] == v))
+        first, second = [b for b, content in by_bucket.items() if any(r["value"] == rare for r in content)][:2]
+        gain = next(r for r in by_bucket[first] if r["value"] == rare)
+        lose = next(r for r in by_bucket[second] if r["value"] == rare)
+        other = next(r for r in by_bucket[first] if r["value"] != rare and r["count"] == 1)
+        gain["count"] += lose["count"]
+        extra = lose["count"]
+        rows.remove(lose)
+        rows.remove(other)
+        match = next((r for r in by_bucket[second] if r["value"] == other["value"]), None)
+        if match is not None:
+            match["count"] += 1
+        else:
+            rows.append({"bucket": second, "value": other["value"], "count": 1})
+        assert extra == 1
+
+    rewrite(saved, "st", concentrate)
+    report = audit(saved)
+    assert report.holds is False
+    assert report.problems == ()
+    assert report.claims[0].holds is False
+    assert report.claims[0].worst > report.claims[0].bound
+
+
+def test_a_swapped_file_and_an_edited_hash_are_found(saved, tmp_path, table):
+    publish(table, REQUIREMENT, random=2).save(tmp_path / "other")
+    original = (saved / "st.parquet").read_bytes()
+    (saved / "st.parquet").write_bytes((tmp_path / "other" / "st.parquet").read_bytes())
+    assert audit(saved).holds is False
+    (saved / "st.parquet").write_bytes(original)
+    assert audit(saved).holds is True
+    text = (saved / "manifest.json").read_text()
+    document = json.loads(text)
+    digest = document["tables"]["qit"]["sha256"]
+    (saved / "manifest.json").write_text(text.replace(digest, digest[::-1]))
+    report = audit(saved)
+    assert report.holds is False
+    assert "qit.parquet: its content does not have the sha-256 that the manifest gives" in report.problems
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["requirement"].update(theta="30"), "its bound follows as"),
+        (lambda d: d["values"][0].update(bound="1"), "the manifest says 1"),
+        (lambda d: d["values"][0].update(count=5), "the manifest says 5"),
+        (lambda d: d["values"].pop(), "lists other sensitive values"),
+        (lambda d: d["parameters"].update(buckets=3), "the manifest says 3"),
+        (lambda d: d.update(claims=[]), "makes no claim"),
+    ],
+)
+def test_a_manifest_that_promises_something_else_is_found(saved, change, message):
+    document = json.loads((saved / "manifest.json").read_text())
+    change(document)
+    (saved / "manifest.json").write_text(json.dumps(document))
+    report = audit(saved)
+    assert report.holds is False
+    assert any(message in problem for problem in report.problems)
+
+
+def test_a_claim_that_buckets_cannot_make_is_not_confirmed(saved):
+    document = json.loads((saved / "manifest.json").read_text())
+    document["claims"][0]["adversary"] = "insider"
+    (saved / "manifest.json").write_text(json.dumps(document))
+    assert audit(saved).claims[0].holds is False
+
+
+def test_the_exposure_is_the_mean_belief_in_the_truth():
+    table = people(["a", "a", "b", "b"], sex=["f", "f", "m", "m"])
+    release = publish(table, LDiversity(2), random=1)
+    assert audit(release, table).exposure == pytest.approx(0.5)
+    alone = publish(people(["a", "b", "c"]), FPrivacy(offset=1), random=1)
+    assert audit(alone, people(["a", "b", "c"])).exposure == pytest.approx(1.0)
+
+
+def test_a_seeded_release_is_warned_about(table):
+    assert "made with a seed" in audit(publish(table, REQUIREMENT, random=1)).warnings[0]
+    assert audit(publish(table, REQUIREMENT)).warnings == ()
+
+
+def test_single_parts_of_a_compound_value_are_reported_apart_from_the_claim():
+    rows = {"age": list(range(12)), "illness": ["HIV"] * 4 + ["flu"] * 8, "smoker": ["y", "n"] * 6}
+    table = Table.from_frame(pa.table(rows), Schema(quasi=["age"], sensitive=["illness", "smoker"]))
+    report = audit(publish(table, LDiversity(3), random=1), table)
+    assert report.holds is True
+    assert report.claims[0].worst <= Fraction(1, 3)
+    assert report.stronger["belief in illness alone"].figure >= 2 / 3
+    assert any("single part" in warning for warning in report.warnings)
+
+
+def test_an_insider_is_reported_as_stronger_never_as_a_claim(table):
+    report = audit(publish(table, REQUIREMENT, random=1), table)
+    assert [result.adversary for result in report.claims] == ["engineer"]
+    assert report.stronger["insider who knows everybody else in the bucket"].figure == 1.0
+    assert report.stronger["insider who knows one other person of the bucket"].figure > float(report.claims[0].worst)
+
+
+def test_decoys_hide_the_shares_so_only_the_table_can_settle_share_dependent_bounds():
+    table = people([f"v{k % 12}" for k in range(240)])
+    release = publish(table, FPrivacy(theta=1, offset="0.15"), method=Buckets(decoys=1), random=1)
+    alone = audit(release)
+    assert alone.holds is None
+    assert "audit it with the table" in alone.claims[0].note
+    assert audit(release, table).holds is True
+    fixed = publish(table, LDiversity(4), method=Buckets(decoys=1), random=1)
+    assert audit(fixed).holds is True
+
+
+def test_suppressed_people_are_told_with_the_table_and_invented_ones_are_a_problem():
+    table = people(["flu"] * 6 + list("abcd"))
+    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    report = audit(release, table)
+    assert report.holds is True
+    assert "2 people of the table were suppressed" in report.warnings
+    assert audit(release, people(["flu"] * 6 + list("abc") + ["z"])).holds is False
+
+
+def test_the_audit_works_on_tables_alone(table):
+    release = publish(table, REQUIREMENT, random=1)
+    assert audit_buckets(release.manifest, release.tables(), None).holds is True
+
+
+def test_a_report_is_plain_json(table):
+    report = audit(publish(table, REQUIREMENT, random=1), table)
+    document = json.loads(json.dumps(report.to_dict()))
+    assert document["holds"] is True
+    assert document["checked_against_table"] is True
+    assert Fraction(document["claims"][0]["worst"]) == report.claims[0].worst
