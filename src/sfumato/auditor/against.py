@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
 from sfumato.table.table import Table
 
@@ -34,22 +35,43 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     lacking = [name for name in published.quasi if name not in [column.name for column in table.quasi]]
     if lacking:
         return Comparison((f"the table has no quasi column {', '.join(lacking)}",), (), shares, None)
-    mine, theirs = _row_ids(published, table)
-    invented, lost = _row_differences(mine, theirs)
+    key = _quasi_keys(published, table)
+    invented, lost, beliefs, misplaced = walk_people(
+        key,
+        np.argsort(key),
+        published.people,
+        published.row_bucket,
+        _true_codes(published, table),
+        *_entries(published),
+        len(published.labels),
+    )
     if invented:
         problems.append(f"{invented} published rows are not rows of the table")
     if lost and not suppression:
         problems.append(f"{lost} rows of the table are not published")
     problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), suppression)
-    exposure, misplaced = _true_values(published, table, mine, theirs)
-    if misplaced:
+    # Where frequent values were suppressed, some copy of a person's quasi row may be published and she not.
+    if misplaced and not suppression:
         problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
-    return Comparison(tuple(problems), warnings, shares, exposure)
+    return Comparison(tuple(problems), warnings, shares, beliefs / max(published.people, 1))
 
 
-def _row_ids(published: Published, table: Table) -> tuple[Integers, Integers]:
-    """Number equal quasi rows of both tables equally."""
+def _entries(published: Published) -> tuple[Integers, Integers, npt.NDArray[np.float64]]:
+    """Return where each bucket's entries start, and their values and shares."""
+    order = np.argsort(published.bucket, kind="stable")
+    start = np.concatenate(([0], np.cumsum(np.bincount(published.bucket, minlength=len(published.sizes)))))
+    share = published.count / np.maximum(published.shown, 1)[published.bucket]
+    return start, published.value[order], share[order]
+
+
+def _true_codes(published: Published, table: Table) -> Integers:
+    number = {label: k for k, label in enumerate(published.labels)}
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+
+
+def _quasi_keys(published: Published, table: Table) -> Integers:
+    """Number equal quasi rows equally: the published rows, then those of the table."""
     columns = {column.name: column for column in table.quasi}
     key = np.zeros(published.people + table.rows, np.int64)
     room = 1
@@ -62,8 +84,7 @@ def _row_ids(published: Published, table: Table) -> tuple[Integers, Integers]:
             key = np.unique(key, return_inverse=True)[1]
             room = int(key.max(initial=0)) + 1
         key, room = key * width + both, room * width
-    ids = np.unique(key, return_inverse=True)[1].astype(np.int64)
-    return ids[: published.people], ids[published.people :]
+    return key
 
 
 def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> Integers:
@@ -80,13 +101,6 @@ def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> Integers
     return np.concatenate(pieces)
 
 
-def _row_differences(mine: Integers, theirs: Integers) -> tuple[int, int]:
-    """Return how many published rows the table lacks, and how many of its rows are not published."""
-    width = int(max(mine.max(initial=0), theirs.max(initial=0))) + 1
-    gap = np.bincount(mine, minlength=width) - np.bincount(theirs, minlength=width)
-    return int(gap[gap > 0].sum()), int(-gap[gap < 0].sum())
-
-
 def _values(published: Published, counts: dict[str, int], suppression: bool) -> list[str]:
     invented = sorted(set(published.labels) - set(counts))
     if invented:
@@ -100,30 +114,3 @@ def _values(published: Published, counts: dict[str, int], suppression: bool) -> 
         if shown.get(label, 0) > counts[label] or (shown.get(label, 0) < counts[label] and not suppression)
     ]
     return [f"{len(wrong)} sensitive values are shown another number of times than the table has them"] if wrong else []
-
-
-def _true_values(published: Published, table: Table, mine: Integers, theirs: Integers) -> tuple[float | None, int]:
-    """Return the exposure, and how many people are in no bucket that could hold them.
-
-    A reader spreads her belief evenly over the rows with the person's quasi values; each row says the shares of its bucket.
-    """
-    number = {label: k for k, label in enumerate(published.labels)}
-    code = np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
-    values = len(published.labels) + 1
-    pair, times = np.unique(theirs * values + (code + 1), return_counts=True)
-    who, what = pair // values, pair % values - 1
-    order = np.argsort(mine, kind="stable")
-    first, last = np.searchsorted(mine[order], who), np.searchsorted(mine[order], who, side="right")
-    fits = last - first
-    owner = np.repeat(np.arange(len(pair)), fits)
-    row = order[np.repeat(first, fits) + np.arange(len(owner)) - np.repeat(np.cumsum(fits) - fits, fits)]
-    entry = published.bucket * values + published.value
-    sort = np.argsort(entry)
-    wanted = published.row_bucket[row] * values + what[owner]
-    place = np.minimum(np.searchsorted(entry[sort], wanted), max(len(entry) - 1, 0))
-    hit = entry[sort[place]] == wanted
-    share = np.where(hit, published.count[sort[place]] / np.maximum(published.shown[published.row_bucket[row]], 1), 0.0)
-    belief = np.bincount(owner, weights=share, minlength=len(pair)) / np.maximum(fits, 1)
-    possible = np.bincount(owner, weights=hit, minlength=len(pair)) > 0
-    misplaced = int(times[~possible & (fits > 0)].sum())
-    return float((belief * times).sum() / times.sum()), misplaced

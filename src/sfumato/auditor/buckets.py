@@ -120,14 +120,18 @@ def _judge(claim: Claim, published: Published, limits: Mapping[str, Fraction] | 
 def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Worst:
     """Return the belief with the largest excess over its bound (the largest belief where no bounds are known)."""
     size = np.maximum(published.sizes[published.bucket], 1)
-    # Per value only buckets with the largest share matter: compare count/size as exact integers via the densest pairs.
+    room = int(published.count.max()) + 1, int(size.max()) + 1
+    if len(published.labels) * room[0] * room[1] < 1 << 62:
+        packed = np.sort((published.value * room[0] + published.count) * room[1] + size)
+        value, rest = np.divmod(packed, room[0] * room[1])
+        count, size = np.divmod(rest, room[1])
+    else:
+        order = np.lexsort((size, published.count, published.value))
+        value, count, size = published.value[order], published.count[order], size[order]
+    # Of the buckets that show a value equally often, the smallest decides: it is the first of its (value, count).
+    fresh = np.flatnonzero(np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1]))))
     worst: _Worst | None = None
     excess = Fraction(-2)
-    order = np.lexsort((size, published.count, published.value))
-    value, count, size = published.value[order], published.count[order], size[order]
-    fresh = np.flatnonzero(
-        np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1])))
-    )  # first of each (value, count): the smallest bucket with it
     for k in fresh:
         label = published.labels[value[k]]
         belief = Fraction(int(count[k]), int(size[k]))

@@ -51,7 +51,8 @@ class Published:
     @cached_property
     def repeated(self) -> int:
         """How many rows of st name a bucket and value that another row names too."""
-        return len(self.bucket) - len(np.unique(self.bucket * len(self.labels) + self.value))
+        key = np.sort(self.bucket * len(self.labels) + self.value)
+        return int((key[1:] == key[:-1]).sum())
 
     def worst_parts(self) -> dict[str, float]:
         """Return per sensitive column the worst belief in one of its values, when there are several columns."""
@@ -71,16 +72,10 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
     """Return the tables in numbers, or say which column is not as the manifest describes it."""
     quasi = tuple(column["name"] for column in manifest.schema["quasi"])
     sensitive = tuple(column["name"] for column in manifest.schema["sensitive"])
-    row_bucket, bucket = _numbers(qit, "bucket"), _numbers(st, "bucket")
-    known, joined = np.unique(np.concatenate([row_bucket, bucket]), return_inverse=True)
-    row_bucket, bucket = joined[: len(row_bucket)], joined[len(row_bucket) :]
+    row_bucket, bucket, buckets = _renumbered(_numbers(qit, "bucket"), _numbers(st, "bucket"))
     text = [_texts(st[name]) for name in sensitive]
-    combined = [np.unique(codes, return_inverse=True)[1] for codes, _ in text]
-    key = np.zeros(st.num_rows, np.int64)
-    for codes in combined:
-        key = key * (int(codes.max(initial=0)) + 1) + codes
-    _, first, value = np.unique(key, return_index=True, return_inverse=True)
-    parts = tuple(tuple(words[codes[row]] for codes, words in text) for row in first)
+    value, combinations = _distinct([codes for codes, _ in text], [len(words) for _, words in text])
+    parts = tuple(tuple(words[code] for (_, words), code in zip(text, row, strict=True)) for row in combinations)
     decoys = manifest.parameters.get("decoys", 0)
     if not isinstance(decoys, int) or decoys < 0:
         raise FormatError("manifest.json: the number of decoys is not a whole number")
@@ -90,13 +85,42 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
         sensitive=sensitive,
         row_bucket=row_bucket,
         bucket=bucket,
-        value=value.astype(np.int64),
+        value=value,
         count=_numbers(st, "count"),
         labels=tuple(SEPARATOR.join(words) for words in parts),
         parts=parts,
-        sizes=np.bincount(row_bucket, minlength=len(known)).astype(np.int64),
+        sizes=np.bincount(row_bucket, minlength=buckets).astype(np.int64),
         decoys=decoys,
     )
+
+
+def _distinct(codes: list[Integers], widths: list[int]) -> tuple[Integers, list[tuple[int, ...]]]:
+    """Return each row's combination of codes by number, and the combinations."""
+    key = codes[0]
+    for more, width in zip(codes[1:], widths[1:], strict=True):
+        key = key * width + more
+    found = np.unique(key) if len(codes) > 1 else np.arange(widths[0])
+    number = np.searchsorted(found, key) if len(codes) > 1 else key
+    combinations = []
+    for one in found.tolist():
+        parts = []
+        for width in reversed(widths[1:]):
+            one, part = divmod(one, width)
+            parts.append(part)
+        combinations.append((one, *reversed(parts)))
+    return number, combinations
+
+
+def _renumbered(rows: Integers, entries: Integers) -> tuple[Integers, Integers, int]:
+    """Return the bucket numbers of qit and st as 0 … without gaps, and how many buckets there are."""
+    low = int(min(rows.min(initial=1), entries.min(initial=1)))
+    high = int(max(rows.max(initial=0), entries.max(initial=0)))
+    if low < 0 or high > 4 * (len(rows) + len(entries)):
+        known, joined = np.unique(np.concatenate([rows, entries]), return_inverse=True)
+        return joined[: len(rows)], joined[len(rows) :], len(known)
+    used = (np.bincount(rows, minlength=high + 1) + np.bincount(entries, minlength=high + 1)) > 0
+    number = np.cumsum(used) - 1
+    return number[rows], number[entries], int(used.sum())
 
 
 def _numbers(table: pa.Table, name: str) -> Integers:

@@ -12,7 +12,7 @@ from sfumato.release.manifest import Claim
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """One claim; `holds` is None when only the table could tell; `worst` is the belief nearest to, or furthest above, its bound."""
+    """One claim; `holds` is None when only the table could tell, `worst` the belief nearest to or furthest above its bound."""
 
     claim: Claim
     holds: bool | None

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -48,17 +49,9 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
     partial = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
     try:
         partial.mkdir(parents=True)
-        described = {}
-        for name, table in tables.items():
-            path = partial / f"{name}.{kind}"
-            _write_table(path, table, kind)
-            described[name] = {
-                "file": path.name,
-                "rows": table.num_rows,
-                "columns": {column.name: str(_value_type(column.type)) for column in table.schema},
-                "sha256": sha256(path),
-            }
-        manifest = manifest.with_tables(described)
+        with ThreadPoolExecutor() as pool:
+            facts = pool.map(lambda name: _write_table(partial / f"{name}.{kind}", tables[name], kind), tables)
+            manifest = manifest.with_tables(dict(zip(tables, facts, strict=True)))
         (partial / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
         os.rename(partial, directory)
     except OSError as error:
@@ -115,7 +108,8 @@ def _inside(directory: Path, name: str, facts: Any) -> Path:
     return path
 
 
-def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> None:
+def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> dict[str, Any]:
+    """Write one table and return what the manifest says about its file."""
     table = table.replace_schema_metadata(None)
     if kind == "csv":
         plain = pa.table({name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)})
@@ -123,6 +117,12 @@ def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> None:
     else:
         # No Arrow schema in the footer: it would tell how the publisher held the table.
         pyarrow.parquet.write_table(table, path, store_schema=False, compression="zstd", compression_level=1)
+    return {
+        "file": path.name,
+        "rows": table.num_rows,
+        "columns": {column.name: str(_value_type(column.type)) for column in table.schema},
+        "sha256": sha256(path),
+    }
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:

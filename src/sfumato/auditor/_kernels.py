@@ -1,0 +1,74 @@
+"""One walk over people sorted by quasi values: who is missing, who is invented, and what a reader believes of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+_FEW = 3  # up to so many published rows with the same quasi values, looking a value up beats adding all values up
+
+
+@njit(cache=True)
+def _believed(rows: Any, row_bucket: Any, code: int, start: Any, value: Any, share: Any) -> float:  # pragma: no cover - compiled
+    """Return the sum over rows of the share of one value in the row's bucket."""
+    total = 0.0
+    for row in rows:
+        bucket = row_bucket[row]
+        for entry in range(start[bucket], start[bucket + 1]):
+            if value[entry] == code:
+                total += share[entry]
+    return total
+
+
+@njit(cache=True)
+def walk_people(
+    key: npt.NDArray[Any],
+    order: npt.NDArray[Any],
+    published: int,
+    row_bucket: npt.NDArray[Any],
+    truth: npt.NDArray[Any],
+    start: npt.NDArray[Any],
+    value: npt.NDArray[Any],
+    share: npt.NDArray[Any],
+    values: int,
+) -> tuple[int, int, float, int]:  # pragma: no cover - compiled
+    """Return (rows invented, rows lost, sum of beliefs in the truth, people whose value no fitting bucket shows).
+
+    `key` numbers the quasi rows of the published people followed by those of the table, `order` sorts it. `truth` is the code of
+    each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe bucket b.
+    """
+    belief = np.zeros(values)
+    mine = np.empty(published, np.int64)
+    invented, lost, total, misplaced = 0, 0, 0.0, 0
+    first = 0
+    while first < len(order):
+        last, here = first, 0
+        while last < len(order) and key[order[last]] == key[order[first]]:
+            if order[last] < published:
+                mine[here] = order[last]
+                here += 1
+            last += 1
+        there = last - first - here
+        invented += max(0, here - there)
+        lost += max(0, there - here)
+        if here > _FEW:
+            belief[:] = 0.0
+            for row in mine[:here]:
+                for entry in range(start[row_bucket[row]], start[row_bucket[row] + 1]):
+                    belief[value[entry]] += share[entry]
+        for k in range(first, last):
+            if order[k] < published or here == 0:
+                continue
+            code = truth[order[k] - published]
+            found = 0.0
+            if code >= 0 and here > _FEW:
+                found = belief[code]
+            elif code >= 0:
+                found = _believed(mine[:here], row_bucket, code, start, value, share)
+            total += found / here
+            misplaced += int(found == 0.0)
+        first = last
+    return invented, lost, total, misplaced
