@@ -1,0 +1,45 @@
+"""The random walk over ways to call slots decoys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+@njit(cache=True)
+def mix(
+    decoy: npt.NDArray[Any],
+    value: npt.NDArray[Any],
+    bucket: npt.NDArray[Any],
+    start: npt.NDArray[Any],
+    rows: npt.NDArray[Any],
+    words: npt.NDArray[Any],
+) -> None:  # pragma: no cover - compiled
+    """Exchange roles at random, in place: every bucket and every value keeps its number of decoys.
+
+    `rows[g]` lists the slots of bucket g by value, `start[v]` is the first slot of value v. One step takes three words: a slot,
+    another slot of the same value, another slot of the first one's bucket. The step is its own reverse with the same
+    probability, so the uniform law over all states within reach is stationary.
+    """
+    slots = len(decoy)
+    width = rows.shape[1]
+    for step in range(len(words) // 3):
+        one = np.int64((words[3 * step] >> np.uint64(32)) * np.uint64(slots) >> np.uint64(32))
+        first, after = start[value[one]], start[value[one] + 1]
+        two = first + np.int64((words[3 * step + 1] >> np.uint64(32)) * np.uint64(after - first) >> np.uint64(32))
+        place = np.int64((words[3 * step + 2] >> np.uint64(32)) * np.uint64(width) >> np.uint64(32))
+        if decoy[one] == decoy[two]:
+            continue
+        other = rows[bucket[one], place]
+        if decoy[other] == decoy[one]:
+            continue
+        for k in range(width):
+            match = rows[bucket[two], k]
+            if value[match] == value[other]:
+                if decoy[match] == decoy[one]:
+                    decoy[one], decoy[two] = decoy[two], decoy[one]
+                    decoy[other], decoy[match] = decoy[match], decoy[other]
+                break

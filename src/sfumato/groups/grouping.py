@@ -1,0 +1,64 @@
+"""What every way of putting people together returns: a group number per person, checked in exact integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ClaimBroken
+from sfumato.exact import floor_times
+from sfumato.privacy.bounds import Bounds
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """`group[r]` is the group of row r, numbered 0 … groups−1 in an order that tells nothing; −1 for a suppressed row."""
+
+    group: npt.NDArray[np.int32]
+    groups: int
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.group[self.group >= 0], minlength=self.groups).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """How often each sensitive value occurs in each group: entries sorted by group, then value, counts at least 1."""
+
+    group: npt.NDArray[np.int32]
+    value: npt.NDArray[np.int32]
+    count: Integers
+
+
+def histograms(group: npt.NDArray[Any], codes: npt.NDArray[Any], values: int) -> Histograms:
+    """Return the histogram of every group, from one group number and one value code per person."""
+    key = group.astype(np.int64) * values + codes
+    key.sort()
+    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else np.empty(0, np.int64)
+    distinct = key[starts]
+    count = np.diff(np.append(starts, len(key)))
+    return Histograms((distinct // values).astype(np.int32), (distinct % values).astype(np.int32), count.astype(np.int64))
+
+
+def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any]) -> None:
+    """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value of every group: the last look before publishing."""
+    distinct, which = np.unique(sizes, return_inverse=True)
+    caps = np.array([[floor_times(limit, int(size)) for size in distinct] for limit in limits], dtype=np.int64)
+    broken = found.count > caps[found.value, which[found.group]]
+    if broken.any():
+        raise ClaimBroken(f"{int(broken.sum())} group counts exceed their bound: nothing is published")
+
+
+def canonical_order(bounds: Bounds) -> Integers:
+    """Return the values by count, then text: the order in which decisions are made, whatever the order of the input."""
+    order = sorted(range(len(bounds.values)), key=lambda i: (bounds.counts[i], bounds.values[i]))
+    return np.array(order, dtype=np.int64)

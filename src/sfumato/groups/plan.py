@@ -1,0 +1,81 @@
+"""The plan of a table: the one place that turns bounds into a setting and an allocation, checked before it is returned."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.groups.feasible import Strategy, check_bounds, no_setting
+from sfumato.groups.flow import allocate, check_plan
+from sfumato.groups.one_size import best_one_size
+from sfumato.groups.optimum import optimum
+from sfumato.groups.problem import Problem
+from sfumato.groups.setting import Plan
+from sfumato.groups.top_down import top_down
+from sfumato.groups.two_size import SEARCHES, Search, best_two_size
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+def plan(
+    bounds: Bounds,
+    *,
+    strategy: Strategy = "optimal",
+    max_size: int = 50,
+    search: Search = "full",
+    gap: float = 1e-4,
+    time_limit: float = 30.0,
+    once: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Return a checked plan: bucket sizes, their numbers, and how many records of each value go into each size.
+
+    `search` is how "two-size" and "top-down" look for a pair of sizes (slower ones find the same pair); `gap` and
+    `time_limit` (seconds) end the search of "optimal"; `once` allows every value at most once per bucket; `progress`
+    hears the stages of "optimal". The plan does not depend on the order of the values; its rows are in their order.
+
+    Raises `Infeasible` when no setting with sizes up to `max_size` exists, with the values in the way and what would
+    work.
+    """
+    _check_options(strategy=strategy, search=search, max_size=max_size, gap=gap, time_limit=time_limit)
+    check_bounds(bounds, strategy, max_size=max_size, once=once)
+    problem = Problem.of(bounds, max_size=max_size, once=once)
+    made: Plan | None = None
+    if len(problem.sizes):
+        made = _search(problem, strategy, search, gap, time_limit, progress)
+    if made is None:
+        raise no_setting(bounds, problem, strategy, max_size=max_size, once=once)
+    check_plan(bounds, made, once=once)
+    return made
+
+
+def _search(
+    problem: Problem, strategy: Strategy, search: Search, gap: float, time_limit: float, progress: Progress | None
+) -> Plan | None:
+    if strategy == "optimal":
+        best = optimum(problem, gap=gap, time_limit=time_limit, progress=progress)
+        if best is None:
+            return None
+        return Plan(best.setting, problem.restored(best.allocation), strategy, best.lower_bound, best.complete)
+    if strategy == "top-down":
+        found = top_down(problem, search=search)
+        return None if found is None else Plan(found[0], problem.restored(found[1]), strategy)
+    setting = best_one_size(problem) if strategy == "one-size" else best_two_size(problem, search=search)
+    if setting is None:
+        return None
+    allocation = allocate(problem.counts, problem.caps_of(setting.sizes), setting)
+    return None if allocation is None else Plan(setting, problem.restored(allocation), strategy)
+
+
+def _check_options(*, strategy: str, search: str, max_size: int, gap: float, time_limit: float) -> None:
+    if strategy not in STRATEGIES:
+        raise PolicyError(f"strategy: unknown strategy {strategy!r}", hint=did_you_mean(strategy, STRATEGIES))
+    if search not in SEARCHES:
+        raise PolicyError(f"search: unknown search {search!r}", hint=did_you_mean(search, SEARCHES))
+    if isinstance(max_size, bool) or not isinstance(max_size, int) or max_size < 1:
+        raise PolicyError(f"max_size: expected a whole number from 1 on, got {max_size!r}", hint="50 is the usual choice")
+    for name, number, usual in (("gap", gap, "1e-4"), ("time_limit", time_limit, "30")):
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
+            raise PolicyError(f"{name}: expected a number from 0 on, got {number!r}", hint=f"{usual} is the default")

@@ -1,0 +1,61 @@
+"""Buckets of two sizes: the optimum over all pairs of sizes, by three searches that agree."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sfumato.groups._kernels import NO_LOSS, first_pair, search_two_sizes
+from sfumato.groups.one_size import is_valid_one_size
+from sfumato.groups.problem import Problem
+from sfumato.groups.setting import Integers, Setting
+
+Search = Literal["none", "loss", "full"]
+SEARCHES: tuple[Search, ...] = ("none", "loss", "full")
+
+Pair = tuple[tuple[int, int], tuple[int, int]]
+"""((S₁, b₁), (S₂, b₂)), S₁ < S₂; one of the numbers may be 0."""
+
+
+def feasible_pairs(small: int, large: int, total: int) -> list[tuple[int, int]]:
+    """Return Γ(S₁, S₂): every (b₁, b₂) with S₁·b₁ + S₂·b₂ = n, b₁ descending [F', Lemma 4].
+
+    The searches never list it; this is for people.
+    """
+    b_small, b_large, step_small, step_large = first_pair(small, large, total)
+    if b_small < 0:
+        return []
+    return [(b_small - i * step_small, b_large + i * step_large) for i in range(b_small // step_small + 1)]
+
+
+def best_pair(
+    counts: Integers, caps: Integers, sizes: Integers, *, search: Search = "full", below: int | None = None
+) -> Pair | None:
+    """Return the valid pair with the smallest loss (less than `below`), or None [F', Algorithm 1; thesis, Program 5.3].
+
+    `none` validates every feasible pair, `loss` stops each list at the best loss so far and at its first valid pair,
+    `full` goes straight to that pair. They return the same pair: of equal losses the one with the smallest S₁, then
+    the smallest S₂.
+
+    The privacy constraint min(u₁, o) + min(u₂, o) ≥ o is the same as u₁ + u₂ ≥ o, which is linear in the position:
+    each value allows one interval of positions, in closed form, and one binary search finds where the small buckets
+    can be filled. The large ones need no search: where they cannot be filled, they cannot be later. Cost: O(m·log n)
+    per pair of sizes.
+    """
+    limit = int(NO_LOSS) if below is None else below
+    if len(sizes) == 1:
+        size = int(sizes[0])
+        number = int(counts.sum()) // size
+        if is_valid_one_size(counts, caps[:, 0], size) and number * (size - 1) ** 2 < limit:
+            return (size, number), (size + 1, 0)
+        return None
+    by_size = np.ascontiguousarray(caps.T)
+    loss, small, n_small, large, n_large = search_two_sizes(counts, by_size, sizes, limit, SEARCHES.index(search))
+    return None if loss == NO_LOSS else ((int(small), int(n_small)), (int(large), int(n_large)))
+
+
+def best_two_size(problem: Problem, *, search: Search = "full") -> Setting | None:
+    """Return the best setting of at most two sizes, or None."""
+    pair = best_pair(problem.counts, problem.caps, problem.sizes, search=search)
+    return None if pair is None else Setting.of(pair)
