@@ -37,7 +37,7 @@ def walk_people(
 ) -> tuple[int, int, float, int]:  # pragma: no cover - compiled
     """Return (rows invented, rows lost, sum of beliefs in the truth, people whose value no fitting bucket shows).
 
-    `key` numbers the quasi rows of the published people followed by those of the table, `order` sorts it. `truth` is the code of
+    `order` sorts the published people followed by those of the table by quasi values, numbered in `key` in that order. `truth` is the code of
     each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe bucket b.
     """
     belief = np.zeros(values)
@@ -46,7 +46,7 @@ def walk_people(
     first = 0
     while first < len(order):
         last, here = first, 0
-        while last < len(order) and key[order[last]] == key[order[first]]:
+        while last < len(order) and key[last] == key[first]:
             if order[last] < published:
                 mine[here] = order[last]
                 here += 1

@@ -36,11 +36,12 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     if lacking:
         return Comparison((f"the table has no quasi column {', '.join(lacking)}",), (), shares, None)
     key = _quasi_keys(published, table)
+    order = np.argsort(key)
     invented, lost, beliefs, misplaced = walk_people(
-        key,
-        np.argsort(key),
+        key[order],
+        order,
         published.people,
-        published.row_bucket,
+        published.row_bucket.astype(np.int32),
         _true_codes(published, table),
         *_entries(published),
         len(published.labels),
@@ -57,17 +58,17 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     return Comparison(tuple(problems), warnings, shares, beliefs / max(published.people, 1))
 
 
-def _entries(published: Published) -> tuple[Integers, Integers, npt.NDArray[np.float64]]:
+def _entries(published: Published) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
     """Return where each bucket's entries start, and their values and shares."""
     order = np.argsort(published.bucket, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(published.bucket, minlength=len(published.sizes)))))
     share = published.count / np.maximum(published.shown, 1)[published.bucket]
-    return start, published.value[order], share[order]
+    return start.astype(np.int32), published.value[order].astype(np.int32), share[order]
 
 
-def _true_codes(published: Published, table: Table) -> Integers:
+def _true_codes(published: Published, table: Table) -> npt.NDArray[np.int32]:
     number = {label: k for k, label in enumerate(published.labels)}
-    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)[table.sensitive.codes]
 
 
 def _quasi_keys(published: Published, table: Table) -> Integers:

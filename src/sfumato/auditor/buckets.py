@@ -130,16 +130,13 @@ def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Wors
         value, count, size = published.value[order], published.count[order], size[order]
     # Of the buckets that show a value equally often, the smallest decides: it is the first of its (value, count).
     fresh = np.flatnonzero(np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1]))))
-    worst: _Worst | None = None
-    excess = Fraction(-2)
+    candidates = []
     for k in fresh:
         label = published.labels[value[k]]
-        belief = Fraction(int(count[k]), int(size[k]))
         bound = Fraction(1) if limits is None else limits[label]
-        if belief - bound > excess:
-            worst, excess = _Worst(belief, label, bound), belief - bound
-    assert worst is not None
-    return worst
+        candidates.append(_Worst(Fraction(int(count[k]), int(size[k])), label, bound))
+    # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
+    return max(candidates, key=lambda one: (one.bound < 1, one.belief - one.bound))
 
 
 def _warnings(manifest: Manifest) -> list[str]:

@@ -1,0 +1,69 @@
+"""sfumato: publish a table about people once, with a proof.
+
+The public names load when they are first used, so that `import sfumato` and `sfumato --help` stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Anatomy": "sfumato.methods",
+    "Audit": "sfumato.auditor",
+    "BetaLikeness": "sfumato.privacy",
+    "Buckets": "sfumato.methods",
+    "FPrivacy": "sfumato.privacy",
+    "LDiversity": "sfumato.privacy",
+    "Policy": "sfumato.policy",
+    "Publication": "sfumato.api",
+    "Query": "sfumato.query",
+    "Release": "sfumato.release",
+    "RhoPrivacy": "sfumato.privacy",
+    "Schema": "sfumato.table",
+    "Table": "sfumato.table",
+    "audit": "sfumato.api",
+    "publication": "sfumato.api",
+    "publish": "sfumato.api",
+}
+
+if TYPE_CHECKING:
+    from sfumato.api import Publication, audit, publication, publish
+    from sfumato.auditor import Audit
+    from sfumato.methods import Anatomy, Buckets
+    from sfumato.policy import Policy
+    from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
+    from sfumato.query import Query
+    from sfumato.release import Release
+    from sfumato.table import Schema, Table
+
+__all__ = [
+    "Anatomy",
+    "Audit",
+    "BetaLikeness",
+    "Buckets",
+    "FPrivacy",
+    "LDiversity",
+    "Policy",
+    "Publication",
+    "Query",
+    "Release",
+    "RhoPrivacy",
+    "Schema",
+    "Table",
+    "audit",
+    "publication",
+    "publish",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,65 @@
+"""The verbs: each a few lines that join the rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.auditor import Audit, audit_release, audit_stored
+from sfumato.errors import ClaimBroken
+from sfumato.methods import Method, default_method
+from sfumato.privacy.requirement import Requirement
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
+from sfumato.release.base import Release
+from sfumato.release.files import read_release
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A release that passed its audit, the audit, and figures that only the publisher may see."""
+
+    release: Release
+    audit: Audit
+    private: Mapping[str, Any]
+
+
+def publication(
+    table: Table,
+    requirement: Requirement,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+) -> Publication:
+    """Return the release with its audit and private figures; a release whose claim fails is not returned but raised."""
+    outcome = (method or default_method(requirement)).run(table, requirement, random=random, progress=progress)
+    audit = audit_release(outcome.release, table)
+    if audit.holds is not True:
+        raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+    return Publication(outcome.release, audit, outcome.private)
+
+
+def publish(
+    table: Table,
+    requirement: Requirement,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Return a release of the table that keeps the requirement and has passed an independent audit.
+
+    Randomness is the operating system's; an integer seeds it for experiments, and the release then says so.
+    """
+    return publication(table, requirement, method=method, random=random, progress=progress).release
+
+
+def audit(release: Release | str | Path, table: Table | None = None) -> Audit:
+    """Return the audit of a release, or of a release directory; with the original table also against that."""
+    if isinstance(release, Release):
+        return audit_release(release, table)
+    return audit_stored(read_release(Path(release)), table)

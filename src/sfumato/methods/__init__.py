@@ -1,0 +1,17 @@
+"""Methods: one public class a file."""
+
+from sfumato.methods.anatomy import Anatomy
+from sfumato.methods.base import Method, Outcome
+from sfumato.methods.buckets import Buckets
+from sfumato.privacy.requirement import Requirement
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Buckets, Anatomy)}
+"""The methods by the name they have in a policy file."""
+
+
+def default_method(requirement: Requirement) -> Method:
+    """Return the method used when a policy names none: buckets of many sizes, which keep any per-value bounds."""
+    return Buckets()
+
+
+__all__ = ["METHODS", "Anatomy", "Buckets", "Method", "Outcome", "default_method"]

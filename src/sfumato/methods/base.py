@@ -1,0 +1,102 @@
+"""What a method is: parameters, a claim, a grouping and a form — and no algorithm of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from sfumato.errors import NotProvable, PolicyError, did_you_mean
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
+from sfumato.release.base import Release
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A release, and figures about its making that only the publisher may see."""
+
+    release: Release
+    private: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A way to publish. Parameters are checked when the method is made; the same seed gives the same release."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def proves(self) -> tuple[Against, ...]:
+        """Return the adversaries against whom these parameters keep the bounds, provably."""
+
+    @abstractmethod
+    def run(
+        self,
+        table: Table,
+        requirement: Requirement,
+        *,
+        random: Randomness | int | None = None,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Return a release that keeps the requirement, with the private figures of its making."""
+
+    def publish(
+        self,
+        table: Table,
+        requirement: Requirement,
+        *,
+        random: Randomness | int | None = None,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Return a release that keeps the requirement; randomness is the operating system's unless given."""
+        return self.run(table, requirement, random=random, progress=progress).release
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method's name and parameters as plain JSON values."""
+        return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}
+
+    def require_provable(self, table: Table, requirement: Requirement) -> None:
+        """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
+        against = requirement.against
+        if against not in self.proves():
+            shown = " or ".join(f"'{one}'" for one in self.proves())
+            raise NotProvable(
+                f"method {self.name!r} with these parameters proves its claim against {shown}, not against {against!r}",
+                hint=_who_can(against, self.proves()),
+                against=against,
+            )
+        if against == "engineer" and table.dropped:
+            raise NotProvable(
+                f"{table.dropped} people were left out because a value is missing; that says something about them, and the claim "
+                "against an engineer does not cover it",
+                hint='use against = "reader", or missing = "value" for those columns',
+                against=against,
+            )
+
+
+def _who_can(against: Against, proven: tuple[Against, ...]) -> str:
+    if against == "insider":
+        return (
+            "groups cannot hold against people who know others of the same group; only randomization with declared "
+            f'parameters can, and this version has none. Choose against = "{proven[-1]}"'
+        )
+    return f'choose against = "{proven[-1]}"'
+
+
+def require_choice(caller: str, name: str, value: object, known: tuple[str, ...]) -> None:
+    """Raise `PolicyError` unless the parameter has one of the known values."""
+    if value not in known:
+        raise PolicyError(
+            f"{caller}({name}=…): expected one of {', '.join(map(repr, known))}, got {value!r}",
+            hint=did_you_mean(str(value), known),
+        )
+
+
+def require_whole(caller: str, name: str, value: object, least: int) -> None:
+    """Raise `PolicyError` unless the parameter is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} on, got {value!r}")

@@ -1,0 +1,99 @@
+"""Showing groups in a form: from a grouping to the release that a recipient gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato import __version__
+from sfumato.groups.grouping import Grouping, Histograms
+from sfumato.methods.base import Method
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Requirement
+from sfumato.randomness import Randomness
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.column import Column, code_type
+from sfumato.table.sensitive import Domain
+from sfumato.table.table import Table
+
+
+def show_as_buckets(
+    table: Table,
+    grouping: Grouping,
+    shown: Histograms,
+    *,
+    bounds: Bounds | None,
+    requirement: Requirement,
+    method: Method,
+    random: Randomness,
+    reproducible: bool,
+    decoys: int = 0,
+    suppression: bool = False,
+) -> BucketsRelease:
+    """Return the buckets release of a grouping: rows in random order, nothing of what was left out.
+
+    `bounds` go into the manifest, value by value with their counts; None where the tables do not show the counts anyway (decoys,
+    suppression).
+    """
+    kept = np.flatnonzero(grouping.group >= 0)
+    order = kept[random.permutation(len(kept))]
+    domain, value = _used_values(table.sensitive.domain, shown.value)
+    manifest = Manifest(
+        form=BucketsRelease.form,
+        schema=public_schema(table),
+        rows=len(order),
+        requirement=requirement.to_dict(),
+        method=method.to_dict(),
+        claims=(Claim.association(requirement.against),),
+        values=None if bounds is None else tuple(described_values(bounds)),
+        parameters={"buckets": grouping.groups, "decoys": decoys, "suppression": suppression},
+        reproducible=reproducible,
+        software=f"sfumato {__version__}",
+    )
+    quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
+    return BucketsRelease(manifest, quasi, grouping.group[order], domain, shown.group, value, shown.count)
+
+
+def public_schema(table: Table) -> dict[str, Any]:
+    """Return names and kinds of the published columns, and how they were recoded; no identifier or dropped column."""
+    return {
+        "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
+        "sensitive": [
+            {"name": name, "kind": kind}
+            for name, kind in zip(table.sensitive.domain.names, table.sensitive.domain.kinds, strict=True)
+        ],
+        "declared": table.schema.to_dict(),
+    }
+
+
+def described_values(bounds: Bounds) -> list[Mapping[str, Any]]:
+    """Return value, count and exact bound of each sensitive value."""
+    return [
+        {"value": value, "count": count, "bound": str(limit)}
+        for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True)
+    ]
+
+
+def without_unused(column: Column) -> Column:
+    """Return the column with only the dictionary entries that occur: the others would tell about absent people."""
+    used = np.bincount(column.codes, minlength=column.size) > 0
+    if used.all():
+        return column
+    present = used[: len(column.values)]
+    missing = bool(column.has_missing and used[len(column.values)])
+    renumber = np.cumsum(used) - 1
+    codes = renumber[column.codes].astype(code_type(int(used.sum())))
+    return Column(column.name, column.kind, column.values.filter(pa.array(present)), codes, missing)
+
+
+def _used_values(domain: Domain, value: npt.NDArray[np.int32]) -> tuple[Domain, npt.NDArray[np.int32]]:
+    used = np.bincount(value, minlength=len(domain)) > 0
+    if used.all():
+        return domain, value
+    renumber = (np.cumsum(used) - 1).astype(np.int32)
+    return Domain(domain.table.filter(pa.array(used)), domain.kinds), renumber[value]

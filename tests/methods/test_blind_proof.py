@@ -1,0 +1,149 @@
+"""The engineer's claim, by enumerating every world and every coin on tiny tables.
+
+The engineer knows the program, its parameters, everybody's quasi values and their order in the input. A world is a placement of
+the sensitive values on the people. Blindness means: given any release, every world that could have produced it did so with the
+same probability, so her belief in a value is exactly its share in the bucket.
+"""
+
+from collections import defaultdict
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from sfumato.groups.anatomy import assign_by_anatomy
+from sfumato.groups.blind import assign_blindly, round_robin
+from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.plan import plan
+from sfumato.methods import Buckets
+from sfumato.privacy import FPrivacy, LDiversity
+from sfumato.randomness import Randomness
+from tests.makers import people
+
+
+class Coins(Randomness):
+    """One outcome of all coins: answers each request for an order or a number from a script."""
+
+    reproducible = True
+
+    def __init__(self, orders, numbers=()):
+        self.orders, self.numbers = list(orders), list(numbers)
+
+    def words(self, count):
+        raise AssertionError("every coin of a blind assignment is an order or a number below a limit")
+
+    def spawn(self, key):
+        return self
+
+    def permutation(self, count):
+        order = self.orders.pop(0)
+        assert len(order) == count
+        return np.array(order, dtype=np.int64)
+
+    def below(self, limit, count):
+        assert count == 1
+        number = self.numbers.pop(0)
+        return np.array([number % limit])
+
+
+def worlds(values):
+    return sorted(set(permutations(values)))
+
+
+def seen(group, codes):
+    """What the release shows up to the numbers of buckets: who shares a bucket, and each bucket's values."""
+    members = defaultdict(list)
+    for person, (bucket, code) in enumerate(zip(group.tolist(), codes, strict=True)):
+        members[bucket].append((person, code))
+    return frozenset(
+        (tuple(person for person, _ in bucket), tuple(sorted(code for _, code in bucket))) for bucket in members.values()
+    )
+
+
+def posterior(likelihood, values):
+    """Check that, given each release, its worlds are equally likely, and return the worst belief per value."""
+    worst = defaultdict(Fraction)
+    for by_world in likelihood.values():
+        chances = set(by_world.values())
+        if len(chances) != 1:
+            return None
+        for person in range(len(next(iter(by_world)))):
+            for value in range(values):
+                belief = Fraction(sum(world[person] == value for world in by_world), len(by_world))
+                worst[value] = max(worst[value], belief)
+    return worst
+
+
+def enumerate_blind(values, requirement, strategy, assign=assign_blindly, max_size=50):
+    codes = np.array(values)
+    counts = np.bincount(codes)
+    bounds = requirement.bounds({str(k): int(c) for k, c in enumerate(counts)})
+    chosen = plan(bounds, strategy=strategy, max_size=max_size)
+    numbers = np.array(chosen.setting.numbers, dtype=np.int64)
+    order = canonical_order(bounds)
+    likelihood = defaultdict(lambda: defaultdict(int))
+    labels = range(int(numbers.sum()))
+    for world in worlds(values):
+        codes = np.array(world)
+        for deal in permutations(range(len(values))):
+            found = assign(codes, chosen.allocation, numbers, order, Coins([labels, deal]))
+            likelihood[seen(found.group, world)][world] += 1
+    return likelihood, bounds, chosen
+
+
+@pytest.mark.parametrize(
+    ("values", "requirement", "strategy"),
+    [
+        ([0, 0, 1, 1, 2, 2], LDiversity(3), "optimal"),
+        ([0, 0, 1, 1, 2], LDiversity(2), "optimal"),
+        ([0, 0, 0, 1, 2], FPrivacy(offset="2/3"), "two-size"),
+        ([0, 0, 1, 2, 3], FPrivacy(offset="1/2", bounds={"3": "1/3"}), "top-down"),
+    ],
+)
+def test_every_placement_in_a_bucket_is_equally_likely_to_the_engineer(values, requirement, strategy):
+    likelihood, bounds, chosen = enumerate_blind(values, requirement, strategy)
+    worst = posterior(likelihood, len(bounds.values))
+    assert worst is not None
+    assert chosen.setting.buckets > 1
+    for value, belief in worst.items():
+        assert belief <= bounds.limits[value]
+
+
+def test_the_enumeration_catches_an_assignment_that_follows_the_input_order():
+    def unshuffled(codes, allocation, numbers, order, random):
+        random.permutation(int(numbers.sum()))
+        bucket = np.empty(len(codes), np.int32)
+        bucket[np.argsort(codes, kind="stable")] = round_robin(allocation, numbers, order)
+        return Grouping(bucket, int(numbers.sum()))
+
+    likelihood, bounds, _ = enumerate_blind([0, 0, 1, 1, 2], LDiversity(2), "optimal", assign=unshuffled)
+    worst = posterior(likelihood, len(bounds.values))
+    assert worst is None or max(worst.values()) > Fraction(1, 2)
+
+
+def test_the_whole_method_is_blind_not_only_its_core():
+    requirement = LDiversity(2)
+    values = ["a", "a", "b", "b"]
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for world in worlds(values):
+        table = people(world)
+        for labels, deal, rows in product(permutations(range(2)), permutations(range(4)), [(0, 1, 2, 3), (3, 1, 0, 2)]):
+            tables = Buckets().publish(table, requirement, random=Coins([labels, deal, rows])).tables()
+            shown = tuple(map(str, (tables["qit"].to_pylist(), tables["st"].to_pylist())))
+            likelihood[shown][tuple("ab".index(value) for value in world)] += 1
+    worst = posterior(likelihood, 2)
+    assert worst == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+
+
+def test_anatomy_is_blind_too_also_where_people_are_left_over():
+    values = [0, 0, 1, 1, 2]
+    counts = np.bincount(values)
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for world in worlds(values):
+        for deal, place in product(permutations(range(5)), range(2)):
+            found = assign_by_anatomy(np.array(world), counts, 2, np.arange(3), Coins([range(2), deal], [place]))
+            likelihood[seen(found.group, world)][world] += 1
+    worst = posterior(likelihood, 3)
+    assert worst is not None
+    assert max(worst.values()) <= Fraction(1, 2)

@@ -1,0 +1,60 @@
+import dataclasses
+
+import pytest
+
+from sfumato import Anatomy, Buckets, FPrivacy, LDiversity
+from sfumato.methods import METHODS, default_method
+from sfumato.testing import CHECKS, ConformanceError, check_method, example_tables
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Buckets(),
+        Buckets(strategy="top-down"),
+        Buckets(strategy="two-size"),
+        Buckets(strategy="one-size"),
+        Anatomy(),
+        Anatomy(l=3),
+    ],
+    ids=str,
+)
+def test_every_method_passes_the_conformance_suite(method):
+    assert len(check_method(method)) == len(CHECKS) * len(example_tables())
+
+
+def test_buckets_keep_uneven_bounds_too():
+    requirement = FPrivacy(theta=2, offset="0.1", bounds={"v0": "0.19"})
+    tables = {name: table for name, table in example_tables().items() if name != "compound"}
+    assert len(check_method(Buckets(), requirement, tables)) == len(CHECKS) * len(tables)
+
+
+def test_methods_with_decoys_pass_where_decoys_are_possible():
+    tables = {name: table for name, table in example_tables().items() if name != "compound"}
+    assert check_method(Buckets(decoys=1), LDiversity(2), tables)
+    assert check_method(Buckets(decoys=1, guard_decoys=True), LDiversity(2, against="reader"), tables)
+
+
+def test_suppression_passes_where_nobody_needs_to_go():
+    assert check_method(Anatomy(suppress=True))
+
+
+def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bound():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Careless(Buckets):
+        def run(self, table, requirement, *, random=None, progress=None):
+            return super().run(table, LDiversity(1, against=requirement.against), random=random, progress=progress)
+
+    class Forgetful(Buckets):
+        def run(self, table, requirement, *, random=None, progress=None):
+            return super().run(table, requirement, random=5, progress=progress)
+
+    with pytest.raises(ConformanceError, match=r"beliefs_stay_within_bounds|audit_confirms"):
+        check_method(Careless())
+    with pytest.raises(ConformanceError, match="seeds_decide_everything"):
+        check_method(Forgetful())
+
+
+def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_them():
+    assert set(METHODS) == {"buckets", "anatomy"}
+    assert default_method(LDiversity(3)) == Buckets()

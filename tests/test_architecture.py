@@ -1,0 +1,89 @@
+"""Imports point one way, and the heavy libraries are not needed to say hello."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato
+
+ROOT = Path(sfumato.__file__).parent
+
+MAY_IMPORT = {
+    "errors": set(),
+    "exact": {"errors"},
+    "progress": set(),
+    "randomness": {"errors"},
+    "table": {"errors", "exact"},
+    "privacy": {"errors", "exact"},
+    "groups": {"errors", "exact", "progress", "randomness", "table", "privacy"},
+    "release": {"errors", "exact", "table"},
+    "query": {"errors", "exact", "randomness", "table", "release"},
+    "auditor": {"errors", "exact", "table", "release"},
+    "utility": {"errors", "exact", "table", "release", "query"},
+    "methods": {"errors", "exact", "progress", "randomness", "table", "privacy", "groups", "release", "__version__"},
+}
+SANCTIONED = {("release", "query")}  # Release.count is sugar: it calls query inside the function
+
+
+def imports(path):
+    """Return the rooms that a module imports from, with the function it happens in (None at the top)."""
+    tree = ast.parse(path.read_text())
+    inside = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for child in ast.walk(node):
+                inside[child] = node.name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sfumato":
+            parts = node.module.split(".")
+            for alias in node.names:
+                yield (parts[1] if len(parts) > 1 else alias.name), inside.get(node)
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_imports_point_one_way(room):
+    files = sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / f"{room}.py"]
+    assert files
+    for path in files:
+        typing_only = "if TYPE_CHECKING" in path.read_text()
+        for target, function in imports(path):
+            if target == room or target in MAY_IMPORT[room]:
+                continue
+            assert (room, target) in SANCTIONED, f"{path.name} imports {target}"
+            assert function is not None or typing_only
+
+
+def test_the_auditor_shares_nothing_with_the_makers():
+    makers = {"groups", "methods", "privacy", "randomness", "api"}
+    for path in (ROOT / "auditor").glob("*.py"):
+        assert not makers & {target for target, _ in imports(path)}
+
+
+def test_release_query_and_auditor_have_a_file_for_every_form():
+    from sfumato.release import BucketsRelease
+
+    for room in ("release", "query", "auditor"):
+        assert (ROOT / room / f"{BucketsRelease.form}.py").is_file()
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    heavy = "{'numpy', 'scipy', 'numba', 'pyarrow', 'pandas', 'polars', 'sqlglot'}"
+    code = f"import sys, sfumato, sfumato.cli; print(sorted({heavy} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists():
+    for name in sfumato.__all__:
+        assert getattr(sfumato, name) is not None
+    assert set(sfumato.__all__) <= set(dir(sfumato))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sfumato.nothing  # noqa: B018
+
+
+def test_files_stay_readable():
+    long = [path.name for path in ROOT.rglob("*.py") if len(path.read_text().splitlines()) > 500]
+    assert long == []
