@@ -88,3 +88,12 @@ def test_texts_have_equal_hashes_exactly_when_they_are_equal(texts: list[str | N
     hashes = hash_texts(pa.array(texts, pa.string())).tolist()
     assert len(set(hashes)) == len(set(texts))
     assert hash_texts(pa.array(texts, pa.string()).slice(skip)).tolist() == hashes[skip:]
+
+
+def test_columns_are_recognised_whatever_their_roles_are() -> None:
+    names = [name for name in DATA.column_names if name not in ("patient", "diagnosis")]
+    fewer = Schema(identifier=["patient"], quasi=names[1:], sensitive=["diagnosis"], other=names[:1])
+    one, other = print_of(DATA), print_of(DATA, fewer)
+    assert one.similarity(other) == 0
+    assert set(one.common_columns(other)) == {*names[1:], "diagnosis"}
+    assert Fingerprint.from_dict(one.to_dict()) == one

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,20 @@ _ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """`digest` is equal for the same rows in any order, `sketch` holds the smallest distinct row hashes."""
+    """`digest` is equal for the same rows in any order, `sketch` holds the smallest distinct row hashes.
+
+    `columns` has a digest of each column's values, in any order: it still tells the same table when its columns were given other
+    roles, which changes every row.
+    """
 
     digest: str
     rows: int
     sketch: tuple[int, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def common_columns(self, other: Fingerprint) -> tuple[str, ...]:
+        """Return the columns that hold the same values the same number of times in both tables."""
+        return tuple(name for name, digest in self.columns.items() if other.columns.get(name) == digest)
 
     def similarity(self, other: Fingerprint) -> float:
         """Return an estimate of the share of distinct rows that both tables have, among those that either has.
@@ -51,27 +60,42 @@ class Fingerprint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fingerprint in JSON types."""
-        return {"digest": self.digest, "rows": self.rows, "sketch": [f"{value:016x}" for value in self.sketch]}
+        return {
+            "digest": self.digest,
+            "rows": self.rows,
+            "sketch": [f"{value:016x}" for value in self.sketch],
+            "columns": dict(self.columns),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
         """Return the fingerprint that `to_dict` wrote."""
-        return cls(str(data["digest"]), int(data["rows"]), tuple(int(value, 16) for value in data["sketch"]))
+        sketch = tuple(int(value, 16) for value in data["sketch"])
+        return cls(str(data["digest"]), int(data["rows"]), sketch, dict(data.get("columns", {})))
 
 
 def fingerprint(columns: Sequence[Column], rows: int, *, identity: Hashes | None = None) -> Fingerprint:
     """Return the fingerprint of these columns; `identity` brings in identifiers that were hashed before they were dropped."""
     total = np.zeros(rows, np.uint64) if identity is None else identity.copy()
+    own = {}
     for column in columns:
-        hashes = np.append(hash_texts(texts(column.values)), _ABSENT)
-        total += _named(hashes, column.name)[column.codes]
+        hashes = _named(np.append(hash_texts(texts(column.values)), _ABSENT), column.name)
+        total += hashes[column.codes]
+        own[column.name] = _column_digest(hashes, np.bincount(column.codes, minlength=len(hashes)))
     ordered = np.sort(_mix(total))
     smallest = ordered[: 64 * SKETCH]
     distinct = np.unique(smallest)
     if len(distinct) < SKETCH:
         distinct = np.unique(ordered)
     digest = hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=16).hexdigest()
-    return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]))
+    return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]), own)
+
+
+def _column_digest(hashes: Hashes, times: npt.NDArray[np.int64]) -> str:
+    occurring = np.flatnonzero(times)
+    order = occurring[np.argsort(hashes[occurring])]
+    content = np.stack([hashes[order], times[order].astype(np.uint64)])
+    return hashlib.blake2b(content.astype("<u8").tobytes(), digest_size=16).hexdigest()
 
 
 def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Hashes:

@@ -1,0 +1,99 @@
+"""How results look on a screen: rich where there is a terminal, plain and 100 wide where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli._run import check_interrupt
+from sfumato.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+WIDTH = 100
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on standard output (or error) that does not colour numbers and paths by guesswork."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else WIDTH, highlight=False, soft_wrap=False)
+
+
+def grid(*columns: str, title: str | None = None, right: tuple[int, ...] = ()) -> RichTable:
+    """Return an empty table with these headings; the columns numbered in `right` hold figures."""
+    from rich import box
+    from rich.table import Table as RichTable
+
+    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if place in right else "left", overflow="fold")
+    return table
+
+
+def bullets() -> RichTable:
+    """Return an empty list of paragraphs: add rows of a mark and a text."""
+    from rich.table import Table as RichTable
+
+    table = RichTable.grid(padding=(0, 1, 0, 0))
+    table.add_column()
+    table.add_column(overflow="fold")
+    return table
+
+
+def near(path: str) -> str:
+    """Return a path as seen from here, if it lies below the working directory."""
+    place = Path(path)
+    return str(place.relative_to(Path.cwd())) if place.is_relative_to(Path.cwd()) else path
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on standard output, and nothing else."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n")
+
+
+def warn(message: str) -> None:
+    """Print one warning on standard error."""
+    from rich.markup import escape
+
+    console(stderr=True).print(f"[yellow]warning:[/yellow] {escape(message)}")
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Give a function that shows stage and fraction done as a bar on standard error, if that is a terminal.
+
+    Between two stages it also looks whether ctrl-C got lost, so that nothing is written after it.
+    """
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda stage, done: check_interrupt()
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=screen, transient=True) as bars:
+        task = bars.add_task("starting", total=1.0)
+
+        def tell(stage: str, done: float) -> None:
+            check_interrupt()
+            bars.update(task, description=stage, completed=done)
+
+        yield tell
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)

@@ -1,0 +1,47 @@
+"""The command `sfumato` and its verbs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sfumato.cli import audit, demo, explain, policy, publish, query, sample
+from sfumato.cli._run import STATE
+
+app = typer.Typer(
+    name="sfumato",
+    help="Publish a table about people once, with a proof of privacy.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("explain")(explain.explain)
+app.command("publish")(publish.publish)
+app.command("audit")(audit.audit)
+app.command("query")(query.query)
+app.command("sample")(sample.sample)
+app.command("demo")(demo.demo)
+app.add_typer(policy.app, name="policy")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"sfumato {version('sfumato')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", envvar="SFUMATO_DEBUG", help="Show where an error comes from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Publish a table about people once, with a proof of privacy."""
+    del version  # its callback has done what it asks for
+    STATE.debug = debug

@@ -1,0 +1,102 @@
+"""What each way of choosing bucket sizes would cost, from counts alone, and why some of them cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Literal, get_args
+
+from sfumato.errors import Infeasible, NotProvable
+from sfumato.groups.anatomy import excess
+from sfumato.groups.plan import plan
+from sfumato.methods import Anatomy, Buckets, Method
+from sfumato.privacy import Bounds
+from sfumato.progress import Progress, silent
+
+Strategy = Literal["one-size", "two-size", "top-down", "optimal"]
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why no release can be made, and what would make one possible."""
+
+    message: str
+    hint: str | None
+    values: tuple[str, ...] = ()
+    has: Mapping[str, Fraction] = field(default_factory=dict)
+    needs: Mapping[str, Fraction] = field(default_factory=dict)
+    nearest: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: Infeasible | NotProvable) -> Obstacle:
+        """Return what the error carries."""
+        if isinstance(error, NotProvable):
+            return cls(error.message, error.hint)
+        return cls(error.message, error.hint, error.values, error.has, error.needs, error.nearest)
+
+
+@dataclass(frozen=True)
+class StrategyLoss:
+    """What one way of choosing bucket sizes would lose, or why it cannot be used; `gap` is how far from the optimum it may be."""
+
+    name: str
+    loss: int | None
+    setting: str = ""
+    gap: float | None = None
+    note: str = ""
+    chosen: bool = False
+
+
+def compare_strategies(
+    bounds: Bounds, method: Method, progress: Progress = silent
+) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
+    """Return the loss of every strategy, Anatomy last, and why the policy's own one cannot be used, if so."""
+    own = method if isinstance(method, Buckets) else Buckets()
+    found: list[StrategyLoss] = []
+    obstacle: Obstacle | None = None
+    names: tuple[Strategy, ...] = get_args(Strategy)
+    for done, name in enumerate(names):
+        progress(f"searching: {name}", done / len(names))
+        chosen = own is method and own.strategy == name
+        try:
+            best = plan(bounds, strategy=name, max_size=own.max_size, gap=own.gap, time_limit=own.time_limit, once=own.decoys > 0)
+        except Infeasible as error:
+            found.append(StrategyLoss(name, None, note=error.message, chosen=chosen))
+            obstacle = Obstacle.of(error) if chosen else obstacle
+        else:
+            found.append(StrategyLoss(name, best.loss, setting=str(best.setting), gap=best.gap, chosen=chosen))
+    anatomy, blocked = _anatomy(bounds, method if isinstance(method, Anatomy) else Anatomy())
+    progress("done", 1.0)
+    if not isinstance(method, Anatomy):
+        return (*found, anatomy), obstacle
+    return (*found, replace(anatomy, chosen=True)), blocked
+
+
+def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | None]:
+    """Return Anatomy's loss, its people spread evenly over ⌊n/ℓ⌋ groups, or why it has no such groups."""
+    needed = max(bounds.needs)
+    ell = method.l or needed
+    removed = excess(bounds.counts, ell)
+    people = bounds.total - sum(removed)
+    tightest = bounds.values[bounds.needs.index(needed)]
+    frequent = bounds.values[bounds.counts.index(max(bounds.counts))]
+    if ell < needed:
+        message = f"groups of {ell} different values are too small for the bound of {tightest}, which needs groups of {needed}"
+        return StrategyLoss("anatomy", None, note=message), Obstacle(message, f"l = {needed}, or leave l out", (tightest,))
+    if people < ell or (any(removed) and not method.suppress):
+        message = f"with groups of {ell} no value may have more than 1/{ell} of the people, and {frequent} has more"
+        share = max(bounds.shares)
+        return StrategyLoss("anatomy", None, note=message), Obstacle(
+            message,
+            "the method buckets, which gives each value its own bound",
+            (frequent,),
+            {frequent: share},
+            {},
+            {"l": int(1 / share)},
+        )
+    small, more = divmod(people, people // ell)
+    fewer = people // ell - more
+    setting = ", ".join(f"{number} of {size}" for size, number in ((small, fewer), (small + 1, more)) if number)
+    note = f"ℓ = {ell}" + (f", {sum(removed):,} people left out" if any(removed) else "")
+    return StrategyLoss("anatomy", fewer * (small - 1) ** 2 + more * small**2, setting=setting, note=note), None

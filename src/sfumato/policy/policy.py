@@ -1,0 +1,143 @@
+"""A policy: the TOML file as checked objects."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfumato.errors import PolicyError, SfumatoError, did_you_mean
+from sfumato.methods import METHODS, Method, default_method
+from sfumato.policy.sections import Section, flag, known_keys, parameters, plain, section, text, texts
+from sfumato.privacy import MODELS, Requirement
+from sfumato.table import ReadOptions, Schema, Table
+
+T = TypeVar("T")
+
+TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
+INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
+ROLES = ("identifier", "quasi", "sensitive", "other")
+
+LATER_MODELS = ("presence-association",)
+LATER_METHODS = (
+    "near-groups", "mondrian", "burel", "heterogeneous", "ring", "small-domain", "uniform", "ambiguity", "priview", "privbayes",
+)  # fmt: skip
+LATER_LOCALITIES = ("boxes", "near")
+LATER_OPTIONS = ("floor", "inside", "weights", "accept_weaker_claim")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a policy file says: how to read the table, its schema, what is promised, and by which method.
+
+    `text` is the file as it was written; the private receipt keeps it. A number with a decimal point is taken as written: 0.29 is
+    29/100.
+    """
+
+    options: ReadOptions
+    schema: Schema
+    requirement: Requirement
+    method: Method
+    text: str
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Return the policy in a file."""
+        path = Path(path)
+        try:
+            content = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError(
+                f"{path}: no such policy file", hint="`sfumato policy init DATA --out POLICY` writes a draft to start from"
+            ) from None
+        except UnicodeDecodeError:
+            raise PolicyError(f"{path}: not UTF-8 text", hint="a policy is a TOML file; save it as UTF-8") from None
+        except OSError as error:
+            raise PolicyError(f"{path}: cannot be read: {error.strerror or error}") from None
+        try:
+            return cls.parse(content)
+        except PolicyError as error:
+            raise PolicyError(f"{path}: {error.message}", hint=error.hint) from None
+
+    @classmethod
+    def parse(cls, content: str) -> Policy:
+        """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where."""
+        try:
+            document = tomllib.loads(content, parse_float=Decimal)
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(
+                f"not valid TOML: {error}", hint="texts need quotes, lists brackets, one key = value a line"
+            ) from None
+        known_keys(document, "policy", TABLES)
+        for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
+            if name not in document:
+                raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
+        requirement = _requirement(section(document, "requirement"))
+        return cls(
+            options=_options(section(document, "input")),
+            schema=_schema(document),
+            requirement=requirement,
+            method=_method(section(document, "method"), requirement),
+            text=content,
+        )
+
+    def read(self, path: str | Path) -> Table:
+        """Return the table in a file, read as the policy says."""
+        return Table.read(path, self.schema, options=self.options)
+
+
+def _options(found: Section) -> ReadOptions:
+    known_keys(found, "[input]", INPUT)
+    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding")}
+    options["null"] = texts(found, "null", "[input]")
+    return _located("[input]", ReadOptions, {key: value for key, value in options.items() if value is not None})
+
+
+def _schema(document: Section) -> Schema:
+    columns = section(document, "columns")
+    known_keys(columns, "[columns]", ROLES)
+    arguments: dict[str, Any] = {role: texts(columns, role, "[columns]") or () for role in ROLES}
+    for name in ("types", "recode", "bins", "domains", "missing"):
+        arguments[name] = plain(section(document, name))
+    arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
+    return _located("", Schema, arguments)
+
+
+def _requirement(found: Section) -> Requirement:
+    model = text(found, "model", "[requirement]")
+    if model is None:
+        raise PolicyError("[requirement] model: missing", hint=f"one of {', '.join(MODELS)}")
+    cls = _named(model, MODELS, LATER_MODELS, "[requirement] model")
+    arguments = {key: value for key, value in found.items() if key != "model"}
+    if "bounds" in arguments:
+        arguments["bounds"] = section(arguments, "bounds")
+    return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
+
+
+def _method(found: Section, requirement: Requirement) -> Method:
+    name = text(found, "name", "[method]")
+    if name is None:
+        name = default_method(requirement).name  # options without a name are options of the default
+    cls = _named(name, METHODS, LATER_METHODS, "[method] name")
+    arguments = {key: value for key, value in found.items() if key != "name"}
+    if arguments.get("locality") in LATER_LOCALITIES:
+        raise PolicyError(f"[method] locality: {arguments['locality']!r} is not in this version", hint='locality = "none"')
+    return _located("[method]", cls, plain(parameters(arguments, "[method]", cls, later=LATER_OPTIONS)))
+
+
+def _named(name: str, known: dict[str, type[T]], later: tuple[str, ...], where: str) -> type[T]:
+    if name in known:
+        return known[name]
+    if name in later:
+        raise PolicyError(f"{where}: {name!r} is not in this version", hint=f"this version has {', '.join(known)}")
+    raise PolicyError(f"{where}: unknown {name!r}", hint=did_you_mean(name, known))
+
+
+def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
+    """Make an object of the policy's figures; what its own checks refuse is reported with the place in the file."""
+    try:
+        return cls(**arguments)
+    except SfumatoError as error:
+        raise PolicyError(f"{where} {error.message}".strip(), hint=error.hint) from None

@@ -1,0 +1,100 @@
+"""Reading the tables of a policy file: each key is known and of the right type, or the error says where and what would work."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from sfumato.errors import PolicyError, did_you_mean
+
+Section = Mapping[str, Any]
+
+_NAMES: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    Decimal: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a table",
+}
+
+
+def section(document: Section, name: str) -> Section:
+    """Return the table `[name]` of the document, empty if it is not there."""
+    value = document.get(name, {})
+    if not isinstance(value, dict):
+        raise PolicyError(
+            f"[{name}]: expected a table, got {described(value)}", hint=f"start a line with [{name}] and put its keys below it"
+        )
+    return value
+
+
+def known_keys(found: Section, where: str, known: Iterable[str], *, later: Iterable[str] = ()) -> None:
+    """Refuse a key that is not known; one that only a later version has is told apart from a slip of the pen."""
+    known = list(known)
+    for key in found:
+        if key in known:
+            continue
+        if key in later:
+            raise PolicyError(f"{where} {key}: not in this version", hint=did_you_mean("", known))
+        raise PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known))
+
+
+def text(found: Section, key: str, where: str) -> str | None:
+    """Return the text under `key`, None if it is not there."""
+    value = found.get(key)
+    if value is not None and not isinstance(value, str):
+        raise PolicyError(f"{where} {key}: expected text, got {described(value)}", hint=f'write it in quotes: {key} = "…"')
+    return value
+
+
+def flag(found: Section, key: str, where: str, *, default: bool) -> bool:
+    """Return true or false under `key`."""
+    value = found.get(key, default)
+    if not isinstance(value, bool):
+        raise PolicyError(f"{where} {key}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
+    return value
+
+
+def texts(found: Section, key: str, where: str) -> tuple[str, ...] | None:
+    """Return the list of texts under `key`, None if it is not there."""
+    value = found.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        example = value if isinstance(value, str) else "…"
+        raise PolicyError(
+            f"{where} {key}: expected a list of texts, got {described(value)}",
+            hint=f'write it in brackets: {key} = ["{example}"]',
+        )
+    return tuple(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a TOML value with its decimals as floats, for options that no privacy decision rests on."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def parameters(found: Section, where: str, cls: type[Any], *, later: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
+    takes = inspect.signature(cls).parameters
+    known_keys(found, where, takes, later=later)
+    for name, parameter in takes.items():
+        if parameter.default is parameter.empty and name not in found:
+            raise PolicyError(f"{where} {name}: missing", hint=f"add a line {name} = …; the keys are {', '.join(takes)}")
+    return dict(found)
+
+
+def described(value: Any) -> str:
+    """Return what a TOML value is and, if it is short, the value."""
+    kind = next((name for of, name in _NAMES.items() if isinstance(value, of)), type(value).__name__)
+    shown = "" if isinstance(value, (list, dict)) else f" ({value!r})" if isinstance(value, str) else f" ({value})"
+    return kind + (shown if len(shown) <= 40 else "")

@@ -1,0 +1,219 @@
+"""Bad input gives one clear message and exit code 2, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.methods import Buckets
+from tests.cli.conftest import POLICY, Run, listing, people
+
+
+def policy(old: str, new: str) -> Callable[[Path], object]:
+    assert old in POLICY
+    return lambda place: (place / "p.toml").write_text(POLICY.replace(old, new))
+
+
+def data(text: str | bytes) -> Callable[[Path], object]:
+    content = text if isinstance(text, bytes) else text.encode()
+    return lambda place: (place / "people.csv").write_bytes(content)
+
+
+def both(*spoilers: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda place: [spoil(place) for spoil in spoilers]
+
+
+BAD: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "empty file": (data(""), ["people.csv", "empty"]),
+    "header only": (data("name,age,sex,illness\n"), ["no rows"]),
+    "one column": (data("name\nx\ny\n"), ["people.csv", "column"]),
+    "wrong delimiter": (policy("[columns]", '[input]\ndelimiter = ";"\n[columns]'), ["';'"]),
+    "all-equal sensitive values": (
+        both(policy('HIV = "0.2"', ""), data(re.sub("Asthma|Gout|Lupus|HIV", "Flu", people()))),
+        ["every person has the same value of illness"],
+    ),
+    "duplicate column names": (data(people().replace("name,age", "age,age", 1)), ["age"]),
+    "a bound of 0": (policy('HIV = "0.2"', "HIV = 0"), ["HIV", "above 0"]),
+    "a bound above 1": (policy('HIV = "0.2"', "HIV = 1.5"), ["HIV", "at most 1"]),
+    "a bound below the share": (policy('HIV = "0.2"', 'HIV = "0.01"'), ["HIV", "5 %", "1 %", "feasible would be"]),
+    "a bound too small for the largest bucket": (policy('HIV = "0.2"', 'HIV = "0.06"\n[method]\nmax_size = 10'), ["HIV"]),
+    "more quasi than columns": (policy('"sex"]', '"sex", "height", "weight"]'), ["height", "weight"]),
+    "a column without a role": (policy('"age", "sex"', '"age"'), ["'sex'", "no role"]),
+    "an unknown column": (policy('"illness"', '"ilness"'), ["'ilness'", "did you mean 'illness'?"]),
+    "an unknown value": (policy("HIV =", "HVI ="), ["HVI", "did you mean 'HIV'?"]),
+    "missing sensitive values": (data(people().replace("HIV", "")), ["illness", "10"]),
+    "NaN sensitive values": (data(people().replace("HIV", "NaN")), ["illness", "10"]),
+    "mixed types": (
+        both(policy("[requirement]", '[types]\nage = "numeric"\n[requirement]'), data(people().replace(",20,", ",young,"))),
+        ["age", "numeric", "young"],
+    ),
+    "not UTF-8": (data(people().replace("Gout", "Gicht-ü").encode("latin-1")), ["not valid utf-8", "encoding"]),
+    "ragged rows": (data(people() + "N999,1\n"), ["header has 4 values", "row 202 has 2"]),
+    "repeated identifiers": (data(people().replace("N1,", "N0,")), ["several rows", "one row per person"]),
+    "an unknown key": (policy("theta ", "thta "), ["thta", "did you mean 'theta'?"]),
+    "policy not TOML": (policy("theta  = 2", "theta  = "), ["not valid TOML", "line 7"]),
+    "an adversary out of reach": (policy("[requirement]", '[requirement]\nagainst = "insider"'), ["insider"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("verb", ["publish", "explain"])
+def test_bad_input_is_told_once_and_nothing_is_written(place: Path, run: Run, case: str, verb: str) -> None:
+    spoil, words = BAD[case]
+    spoil(place)
+    before = listing(place)
+    out = ["--out", "release"] if verb == "publish" else []
+    done = run(verb, "people.csv", "--policy", "p.toml", *out)
+    if verb == "explain" and case in EXPLAINED:
+        assert done.code == 0
+        assert "cannot be kept" in " ".join(done.out.split())
+    elif verb == "explain" and case == "all-equal sensitive values":
+        assert done.code == 0
+        assert "this policy protects nobody" in " ".join(done.out.split())
+    else:
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("error: ")
+        assert "Traceback" not in done.err
+        assert done.err.count("error:") == 1
+        for word in words:
+            assert word in done.err
+    assert listing(place) == before
+
+
+EXPLAINED = ("a bound below the share", "a bound too small for the largest bucket", "an adversary out of reach")
+"""`explain` is there to tell these, so it succeeds."""
+
+
+def test_identifiers_and_sensitive_values_stay_out_of_messages(place: Path, run: Run) -> None:
+    data(people().replace("N1,", "N0,"))(place)
+    assert "N0" not in run("publish", "people.csv", "-p", "p.toml", "-o", "release").err
+
+
+def test_an_output_directory_that_exists_is_left_alone(place: Path, run: Run) -> None:
+    (place / "release").mkdir()
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert done.code == 2
+    assert "exists already" in done.err
+    assert listing(place) == before
+
+
+def test_an_output_below_a_file_is_refused(place: Path, run: Run) -> None:
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "people.csv/release")
+    assert done.code == 2
+    assert "not a directory" in done.err
+    assert listing(place) == before
+
+
+def test_no_write_permission_is_told_before_the_work(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.receipt.os.access", lambda path, mode: mode == os.R_OK)
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert done.code == 2
+    assert "no permission" in done.err
+    assert listing(place) == before
+
+
+@pytest.mark.parametrize("step", ["mkdir", "rename", "replace", "open"])
+def test_a_failure_to_write_leaves_neither_release_nor_receipt(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    real = getattr(os, step)
+    name = "release.receipt.json" if step in ("replace", "open") else "release"
+
+    def refused(*given: Any, **options: Any) -> Any:
+        if any(name in str(one) for one in given):
+            raise PermissionError(13, "Permission denied")
+        return real(*given, **options)
+
+    monkeypatch.setattr(os, step, refused)
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "new/release", "--receipts", "receipts")
+    assert done.code == 2
+    assert "Permission denied" in done.err
+    assert listing(place) == before
+
+
+@pytest.mark.parametrize("missing", ["people.csv", "p.toml"])
+def test_a_missing_file_is_named(place: Path, run: Run, missing: str) -> None:
+    (place / missing).unlink()
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert done.code == 2
+    assert missing in done.err
+    assert not (place / "release").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["publish", "people.csv"], ["publish"], ["frobnicate"], ["sample", "moon", "--out", "x.csv"], ["demo", "--rows", "3"]],
+)
+def test_wrong_usage_is_exit_code_2(place: Path, run: Run, arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("seed", ["-1", "x"])
+def test_a_seed_that_is_none_is_refused(place: Path, run: Run, seed: str) -> None:
+    before = listing(place)
+    assert run("publish", "people.csv", "-p", "p.toml", "--out", "release", "--seed", seed).code == 2
+    assert listing(place) == before
+
+
+def test_ctrl_c_inside_the_method_leaves_nothing(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Buckets, "run", interrupted)
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert (done.code, done.err) == (2, "interrupted; nothing was written\n")
+    assert listing(place) == before
+
+
+def test_ctrl_c_while_writing_leaves_nothing(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.receipt.os.rename", interrupted)
+    before = listing(place)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert (done.code, done.err) == (2, "interrupted; nothing was written\n")
+    assert listing(place) == before
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])
+def test_ctrl_c_in_the_middle_of_a_real_run_leaves_nothing(place: Path, delay: float) -> None:
+    (place / "people.csv").write_text(people(600_000))
+    before = listing(place)
+    command = [sys.executable, "-m", "sfumato", "publish", "people.csv", "-p", "p.toml", "--out", "new/release"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    time.sleep(delay)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (2, "", "interrupted; nothing was written\n")
+    assert listing(place) == before
+
+
+def test_an_unexpected_error_is_a_bug_with_a_code_of_its_own(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object, **options: object) -> None:
+        raise RuntimeError("N17 has HIV")
+
+    monkeypatch.setattr(Buckets, "run", broken)
+    done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
+    assert done.code == 3
+    assert "RuntimeError" in done.err
+    assert "N17" not in done.err
+    assert "N17 has HIV" in run("--debug", "publish", "people.csv", "-p", "p.toml", "--out", "release").err

@@ -1,0 +1,135 @@
+"""Explanations: the figures are right, and the sentences say what the policy means and does not mean."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+from sfumato.explain import Explanation, explain
+from sfumato.methods import Anatomy, Buckets, Method
+from sfumato.privacy import FPrivacy, LDiversity, Requirement
+from sfumato.table import Schema, Table
+
+
+def table(counts: dict[str, int], **options: object) -> Table:
+    values = [value for value, count in counts.items() for _ in range(count)]
+    frame = pa.table({"age": [i // 2 for i in range(len(values))], "illness": values})
+    return Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"], **options))
+
+
+def told(counts: dict[str, int], requirement: Requirement, method: Method | None = None) -> tuple[Explanation, str]:
+    found = explain(table(counts), requirement, method=method)
+    return found, "\n".join(found.sentences())
+
+
+EXAMPLE_3 = {f"r{i}": 1 for i in range(8)} | {f"m{i}": 6 for i in range(4)} | {f"f{i}": 9 for i in range(2)}
+"""Example 3 of the thesis: 50 people, f' = 2f + 0.05; the two-size optimum loses 250, the true optimum 216."""
+
+
+def test_the_loss_per_strategy_is_that_of_the_papers_example() -> None:
+    found, _ = told(EXAMPLE_3, FPrivacy(theta=2, offset="0.05"))
+    loss = {strategy.name: strategy.loss for strategy in found.strategies}
+    assert loss["two-size"] == 250
+    assert loss["optimal"] == 216
+    assert loss["anatomy"] is None
+    assert [strategy.name for strategy in found.strategies if strategy.chosen] == ["optimal"]
+    assert found.feasible
+
+
+def test_bounds_factors_and_smallest_buckets_by_hand() -> None:
+    found, text = told({"HIV": 1, "Gout": 9, "Flu": 90}, FPrivacy(theta=2, offset="0.05", bounds={"HIV": "0.05"}))
+    values = {value.value: (value.share, value.bound, value.needs) for value in found.values}
+    assert values == {
+        "HIV": (Fraction(1, 100), Fraction(1, 20), 20),
+        "Gout": (Fraction(9, 100), Fraction(23, 100), 5),
+        "Flu": (Fraction(9, 10), Fraction(1), 1),
+    }
+    assert (
+        "HIV: 1 % of people now; a reader may become at most 5 % sure (5 times as sure as before), "
+        "so nobody with it is in a bucket of fewer than 20." in text
+    )
+    assert "Flu: 90 % of people now; no bound, a reader may become certain." in text
+    assert "90 % of people have one of the 1 values without a bound." in text
+
+
+def test_the_rarest_values_come_first() -> None:
+    found, _ = told({"b": 5, "a": 5, "c": 2, "d": 20}, LDiversity(1))
+    assert [value.value for value in found.values] == ["c", "a", "b", "d"]
+
+
+def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
+    found, text = told({"Flu": 60, "Gout": 40}, LDiversity(2))
+    assert not found.feasible
+    assert found.strategies == ()
+    assert found.obstacle is not None
+    assert found.obstacle.nearest == {"l": 1}
+    assert "The bounds cannot be kept." in text
+    assert "Flu: 60 % of people have it, the bound is 50 %" in text
+    assert "What would work: feasible would be l = 1." in text
+    assert "Flu: 60 % of people now; a bound of 50 % is less than everybody knows already." in text
+
+
+def test_a_largest_bucket_that_is_too_small_is_told() -> None:
+    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), Buckets(max_size=5))
+    assert not found.feasible
+    assert "HIV" in text[text.index("The bounds cannot be kept.") :]
+    assert all(strategy.loss is None for strategy in found.strategies if strategy.name != "anatomy")
+
+
+def test_an_adversary_against_whom_the_method_proves_nothing_is_told() -> None:
+    found, text = told({"a": 50, "b": 50}, LDiversity(2, against="insider"))
+    assert not found.feasible
+    assert "proves its claim against" in text
+
+
+def test_anatomy_loses_by_its_even_groups_or_is_not_possible() -> None:
+    possible, _ = told({"a": 5, "b": 5, "c": 5, "d": 5, "e": 3}, LDiversity(4), Anatomy())
+    chosen = possible.strategies[-1]
+    assert (chosen.name, chosen.loss, chosen.setting, chosen.chosen) == ("anatomy", 2 * 9 + 3 * 16, "2 of 4, 3 of 5", True)
+    assert possible.feasible
+    skewed, text = told({"a": 12, "b": 5, "c": 5, "d": 1}, FPrivacy(theta=0, offset="0.25", bounds={"a": 1}), Anatomy())
+    assert skewed.strategies[-1].loss is None
+    assert not skewed.feasible
+    assert "no value may have more than 1/4 of the people, and a has more" in text
+    small, text = told({"a": 5, "b": 5, "c": 5, "d": 5}, LDiversity(4), Anatomy(l=2))
+    assert not small.feasible
+    assert "which needs groups of 4" in text
+
+
+def test_unique_people_are_counted() -> None:
+    frame = pa.table({"age": [1, 1, 2, 3], "illness": ["a", "b", "a", "b"]})
+    found = explain(Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"])), LDiversity(2))
+    assert found.unique_share == Fraction(1, 2)
+    assert "50 % of these people are the only one with their age, which the bucket form publishes as it is" in "\n".join(
+        found.sentences()
+    )
+
+
+def test_compound_attributes_dropped_people_and_repeated_rows_are_warned_of() -> None:
+    frame = pa.table({"age": [1, 2, 3, 4], "illness": ["a", "b", "a", None], "smokes": ["y", "y", "n", "n"]})
+    schema = Schema(quasi=["age"], sensitive=["illness", "smokes"], missing={"illness": "drop"}, one_row_per_person=False)
+    found = explain(Table.from_frame(frame, schema), LDiversity(2, against="reader"))
+    text = "\n".join(found.sentences())
+    assert (found.rows, found.dropped, found.compound) == (3, 1, True)
+    assert "does not bound the parts" in text
+    assert "1 people are left out because a value is missing" in text
+    assert "each bound holds for a row, not for a person" in text
+
+
+@pytest.mark.parametrize("against", ["reader", "engineer"])
+def test_what_is_not_promised_is_said(against: str) -> None:
+    found = explain(table({"a": 5, "b": 5}), LDiversity(2, against=against))
+    text = "\n".join(found.sentences())
+    assert text.startswith("This explanation tells figures of the original table. It is private")
+    for words in ("presence", "statistician", "list of the whole population", "second release", "sets of values", "other people"):
+        assert any(words in line for line in found.sentences() if line.startswith("Not promised")), words
+    assert f"against = '{against}'" in text
+
+
+def test_the_json_form_keeps_bounds_exact() -> None:
+    found, _ = told({"HIV": 1, "Flu": 2}, FPrivacy(theta=1, offset="0.01", bounds={"HIV": "1/3"}))
+    document = found.to_dict()
+    assert [value["bound"] for value in document["values"]] == ["1/3", "203/300"]
+    assert document["private"].startswith("figures about the original table")

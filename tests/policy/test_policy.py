@@ -1,0 +1,230 @@
+"""The policy file: every key arrives, and every slip is told with its place and what would work."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import PolicyError
+from sfumato.methods import Anatomy, Buckets
+from sfumato.policy import Policy
+from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
+
+FULL = """
+[input]
+delimiter = ";"
+decimal = ","
+encoding = "latin-1"
+null = ["", "NA", "?"]
+one_row_per_person = false
+
+[columns]
+identifier = ["name"]
+quasi      = ["age", "sex", "postcode", "admitted"]
+sensitive  = ["diagnosis", "cost"]
+other      = ["weight"]
+
+[types]
+postcode = "categorical"
+cost = "numeric"
+[recode]
+age      = { width = 5, top = 90 }
+postcode = { prefix = 2 }
+admitted = { to = "month" }
+[bins]
+cost = [0, 10.5, inf]
+[domains]
+sex = ["f", "m"]
+[missing]
+diagnosis = "value"
+
+[requirement]
+model   = "f-privacy"
+against = "reader"
+theta   = 8
+offset  = "0.02"
+[requirement.bounds]
+"HIV" = 0.29
+"Flu" = "1"
+
+[method]
+name = "buckets"
+strategy = "top-down"
+max_size = 40
+time_limit = 2.5
+"""
+
+SMALL = """
+[columns]
+quasi = ["age"]
+sensitive = ["diagnosis"]
+[requirement]
+model = "l-diversity"
+l = 3
+"""
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(text)
+    return str(caught.value)
+
+
+def test_every_key_of_the_file_arrives() -> None:
+    policy = Policy.parse(FULL)
+    options, schema = policy.options, policy.schema
+    assert (options.delimiter, options.decimal, options.encoding) == (";", ",", "latin-1")
+    assert tuple(options.null) == ("", "NA", "?")
+    assert schema.one_row_per_person is False
+    assert (schema.identifier, schema.other) == (("name",), ("weight",))
+    assert schema.quasi == ("age", "sex", "postcode", "admitted")
+    assert schema.sensitive == ("diagnosis", "cost")
+    assert schema.types == {"postcode": "categorical", "cost": "numeric"}
+    assert schema.to_dict()["recode"] == {"age": {"width": 5, "top": 90}, "postcode": {"prefix": 2}, "admitted": {"to": "month"}}
+    assert schema.to_dict()["bins"] == {"cost": [0, 10.5, "inf"]}
+    assert schema.to_dict()["domains"] == {"sex": ["f", "m"]}
+    assert schema.missing_rule("diagnosis") == "value"
+    assert policy.requirement == FPrivacy(theta=8, offset="1/50", bounds={"HIV": "29/100", "Flu": 1}, against="reader")
+    assert policy.method == Buckets(strategy="top-down", max_size=40, time_limit=2.5)
+    assert policy.text == FULL
+
+
+@pytest.mark.parametrize("written", ["0.29", "0.57", "0.07", "0.1", "0.30000000000000004", "2.9e-1"])
+def test_a_decimal_is_taken_as_written(written: str) -> None:
+    text = FULL.replace("0.29", written)
+    requirement = Policy.parse(text).requirement
+    assert isinstance(requirement, FPrivacy)
+    assert requirement.overrides["HIV"] == Fraction(written)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ('model = "l-diversity"\nl = 4', LDiversity(4)),
+        ('model = "beta-likeness"\nbeta = 0.7\nenhanced = true', BetaLikeness("7/10", enhanced=True)),
+        ('model = "rho-privacy"\nrho1 = 0.1\nrho2 = "1/3"', RhoPrivacy("1/10", "1/3")),
+        ('model = "f-privacy"\noffset = "5%"', FPrivacy(offset="1/20")),
+    ],
+)
+def test_every_model_can_be_asked_for(lines: str, expected: object) -> None:
+    text = SMALL.replace('model = "l-diversity"\nl = 3', lines)
+    assert Policy.parse(text).requirement == expected
+
+
+def test_without_a_method_the_default_of_the_requirement_is_used() -> None:
+    assert Policy.parse(SMALL).method == Buckets()
+
+
+def test_method_options_without_a_name_belong_to_the_default_method() -> None:
+    assert Policy.parse(SMALL + "[method]\nmax_size = 30\n").method == Buckets(max_size=30)
+
+
+def test_anatomy_can_be_chosen_with_its_options() -> None:
+    chosen = Policy.parse(SMALL + '[method]\nname = "anatomy"\nl = 5\nsuppress = true\n').method
+    assert chosen == Anatomy(l=5, suppress=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("l = 3", "ll = 3", ["[requirement] ll", "unknown key"]),
+        ("l = 3", "", ["[requirement] l", "missing"]),
+        ("l = 3", 'l = "three"', ["[requirement]", "whole number", "three"]),
+        ('"l-diversity"', '"l-divrsity"', ["[requirement] model", "did you mean 'l-diversity'?"]),
+        ('"l-diversity"', '"presence-association"', ["not in this version", "f-privacy, l-diversity"]),
+        ('"l-diversity"', "3", ["[requirement] model", "expected text", "whole number"]),
+        ('model = "l-diversity"\n', "", ["[requirement] model", "missing", "f-privacy"]),
+        ("[requirement]", "[requiremnt]", ["policy requiremnt", "did you mean 'requirement'?"]),
+        ("[columns]", "[colums]", ["policy colums", "did you mean 'columns'?"]),
+        ("quasi =", "quasy =", ["[columns] quasy", "did you mean 'quasi'?"]),
+        ('["age"]', '"age"', ["[columns] quasi", "a list of texts", 'quasi = ["age"]']),
+        ('["age"]', "[1]", ["[columns] quasi", "a list of texts"]),
+        ('["age"]', "[]", ["no quasi column"]),
+        ('["age"]', '["diagnosis"]', ["'diagnosis' is listed as quasi and"]),
+        ('["age"]', '["age"', ["not valid TOML", "line 4"]),
+        ("l = 3", 'l = 3\nagainst = "readr"', ["[requirement]", "did you mean 'reader'?"]),
+        ("l = 3", 'l = 3\n[requirement.bounds]\nHIV = "0.1"', ["[requirement] bounds", "unknown key"]),
+        ("l = 3", "l = 3\nl = 4", ["not valid TOML", "line 8"]),
+    ],
+)
+def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, told: list[str]) -> None:
+    assert old in SMALL
+    message = refusal(SMALL.replace(old, new, 1))
+    for words in told:
+        assert words in message
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ("[input]\ndelimeter = ';'", ["[input] delimeter", "did you mean 'delimiter'?"]),
+        ("[input]\ndelimiter = 3", ["[input] delimiter", "expected text", "(3)"]),
+        ("[input]\ndelimiter = ';;'", ["[input] delimiter", "one character"]),
+        ("[input]\nnull = 'NA'", ["[input] null", "list of texts"]),
+        ("[input]\none_row_per_person = 'yes'", ["[input] one_row_per_person", "true or false"]),
+        ("[input]\nencoding = 'utf-88'", ["[input] encoding", "utf-88"]),
+        ("[types]\nage = 'number'", ["types", "age", "numeric"]),
+        ("[types]\nagee = 'numeric'", ["types", "agee", "did you mean 'age'?"]),
+        ("[recode]\ndiagnosis = { prefix = 2 }", ["recode", "diagnosis", "quasi"]),
+        ("[recode]\nage = { widht = 5 }", ["age", "widht", "width"]),
+        ("[bins]\ndiagnosis = [3, 1]", ["bins", "ascend"]),
+        ("[missing]\ndiagnosis = 'ignore'", ["missing", "diagnosis", "value, drop, error"]),
+        ("[method]\nname = 'buckts'", ["[method] name", "did you mean 'buckets'?"]),
+        ("[method]\nname = 'mondrian'", ["[method] name", "'mondrian' is not in this version", "buckets, anatomy"]),
+        ("[method]\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
+        ("[method]\nmax_size = 0", ["[method]", "max_size", "whole number"]),
+        ("[method]\nmax_size = 2.5", ["[method]", "max_size", "whole number"]),
+        ("[method]\nstrategy = 'best'", ["[method]", "strategy", "optimal"]),
+        ("[method]\nlocality = 'boxes'", ["[method] locality", "'boxes' is not in this version"]),
+        ("[method]\nfloor = 100", ["[method] floor", "not in this version"]),
+        ("[extra]\nx = 1", ["policy extra", "unknown key"]),
+    ],
+)
+def test_a_slip_in_an_optional_part_is_told_too(section: str, told: list[str]) -> None:
+    message = refusal(SMALL + section + "\n")
+    for words in told:
+        assert words in message
+
+
+@pytest.mark.parametrize("bound", ["0", "1.01", '"2"', "-0.5", "nan", "inf", '"much"', "true", "[1]"])
+def test_a_bound_that_is_none_is_refused(bound: str) -> None:
+    text = FULL.replace('"HIV" = 0.29', f'"HIV" = {bound}')
+    message = refusal(text)
+    assert message.startswith("[requirement]")
+    assert "HIV" in message
+
+
+@pytest.mark.parametrize("name", ["types", "recode", "bins", "domains", "missing", "input", "method"])
+def test_a_key_where_a_table_belongs_is_refused(name: str) -> None:
+    message = refusal(f"{name} = 3\n" + SMALL)
+    assert message.startswith(f"[{name}]: expected a table, got a whole number (3)")
+
+
+@pytest.mark.parametrize("name", ["columns", "requirement"])
+def test_a_missing_table_is_named(name: str) -> None:
+    kept = {"columns": SMALL[SMALL.index("[requirement]") :], "requirement": SMALL[: SMALL.index("[requirement]")]}[name]
+    message = refusal(kept)
+    assert f"[{name}]: missing" in message
+    assert "sfumato policy init" in message
+
+
+def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.encode())
+    assert Policy.load(path).requirement == LDiversity(3)
+
+
+def test_errors_of_a_file_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(SMALL.replace("l = 3", "ll = 3"))
+    with pytest.raises(PolicyError, match=r"p\.toml: \[requirement\] ll: unknown key"):
+        Policy.load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(PolicyError, match="not UTF-8"):
+        Policy.load(path)
+    with pytest.raises(PolicyError, match="no such policy file"):
+        Policy.load(tmp_path / "q.toml")
+    with pytest.raises(PolicyError, match="cannot be read"):
+        Policy.load(tmp_path)

@@ -1,0 +1,150 @@
+"""The private receipt: beside the release or nowhere, and able to tell a table that was published before."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.errors import OutputError
+from sfumato.receipt import Earlier, check_outputs, earlier_publications, save_with_receipt
+from sfumato.release.files import sha256
+from sfumato.table import Fingerprint, Schema, Table
+
+
+def people(count: int = 420, changed: int = 0, seed: int = 0) -> Table:
+    """Return people whose ages are random; the last `changed` of them are others in each variant."""
+    ages = np.random.default_rng(seed).integers(0, 10**6, count)
+    ages[count - changed :] += 10**7
+    frame = pa.table({"age": ages, "illness": [["Flu", "Gout", "HIV"][i % 3] for i in range(count)]})
+    return Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"]))
+
+
+def save(table: Table, directory: Path, receipts: Path | None = None) -> Path:
+    made = sf.publication(table, sf.LDiversity(3), random=1)
+    return save_with_receipt(
+        made.release,
+        directory,
+        format="parquet",
+        receipts=receipts,
+        fingerprint=table.fingerprint,
+        policy="the policy",
+        figures=made.private,
+        audit=made.audit.to_dict(),
+    )
+
+
+def test_a_receipt_says_first_that_it_is_private_and_remembers_the_release(tmp_path: Path) -> None:
+    table = people()
+    path = save(table, tmp_path / "release")
+    assert path == tmp_path / "release.receipt.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert '"private": "PRIVATE' in path.read_text().splitlines()[1]
+    document = json.loads(path.read_text())
+    assert document["release"] == {
+        "directory": str(tmp_path / "release"),
+        "manifest_sha256": sha256(tmp_path / "release" / "manifest.json"),
+    }
+    assert document["table"]["digest"] == table.fingerprint.digest
+    assert document["policy"] == "the policy"
+    assert document["figures"]["loss"] > 0
+    assert document["audit"]["holds"] is True
+    assert document["audit"]["exposure"] == pytest.approx(1 / 3)
+
+
+def test_nothing_private_is_inside_the_release(tmp_path: Path) -> None:
+    table = people()
+    save(table, tmp_path / "release")
+    assert sorted(os.listdir(tmp_path / "release")) == ["manifest.json", "qit.parquet", "st.parquet"]
+    content = b"".join(path.read_bytes() for path in (tmp_path / "release").iterdir())
+    for secret in (table.fingerprint.digest, "the policy", "exposure", str(tmp_path)):
+        assert secret.encode() not in content
+
+
+def test_an_older_receipt_is_never_overwritten(tmp_path: Path) -> None:
+    first = save(people(), tmp_path / "a" / "release", tmp_path / "receipts")
+    text = first.read_text()
+    second = save(people(), tmp_path / "b" / "release", tmp_path / "receipts")
+    assert (first.name, second.name) == ("release.receipt.json", "release.2.receipt.json")
+    assert first.read_text() == text
+
+
+def test_when_the_receipt_cannot_be_written_there_is_no_release(tmp_path: Path) -> None:
+    (tmp_path / "receipts").write_text("a file where a directory should be")
+    with pytest.raises(OutputError, match="nothing was left behind"):
+        save(people(), tmp_path / "new" / "release", tmp_path / "receipts")
+    assert os.listdir(tmp_path) == ["receipts"]
+
+
+def test_a_release_that_appears_meanwhile_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = sha256
+
+    def meanwhile(path: Path) -> str:
+        (tmp_path / "release").mkdir(exist_ok=True)
+        return real(path)
+
+    monkeypatch.setattr("sfumato.receipt.sha256", meanwhile)
+    with pytest.raises(OutputError, match="exists already"):
+        save(people(), tmp_path / "release")
+    assert os.listdir(tmp_path) == ["release"]
+    assert os.listdir(tmp_path / "release") == []
+
+
+def test_the_same_table_is_recognised_in_any_row_order(tmp_path: Path) -> None:
+    table = people()
+    save(table, tmp_path / "release")
+    (found,) = earlier_publications(table.take(np.arange(420)[::-1]).fingerprint, [tmp_path, tmp_path])
+    assert (found.kind, found.similarity, found.release) == ("same", 1.0, str(tmp_path / "release"))
+    assert found.warning.startswith("This very table was already published on ")
+    assert found.warning.endswith("Two releases of one table can be combined, and no claim covers that.")
+
+
+def test_nearly_the_same_table_is_recognised(tmp_path: Path) -> None:
+    save(people(), tmp_path / "release")
+    (found,) = earlier_publications(people(changed=42).fingerprint, [tmp_path])
+    assert found.kind == "similar"
+    assert found.similarity == pytest.approx(378 / 462, abs=0.08)
+    assert "This table shares about" in found.warning
+
+
+def test_the_same_table_with_other_roles_is_recognised_by_its_columns(tmp_path: Path) -> None:
+    table = people()
+    save(table, tmp_path / "release")
+    known = table.fingerprint
+    changed = Fingerprint("0" * 32, known.rows, (), dict(known.columns))
+    (found,) = earlier_publications(changed, [tmp_path])
+    assert found.kind == "columns"
+    assert set(found.columns) == set(known.columns)
+    assert "the same columns" in found.warning
+    assert earlier_publications(Fingerprint("0" * 32, known.rows + 1, (), dict(known.columns)), [tmp_path]) == []
+
+
+def test_another_table_is_not_warned_of(tmp_path: Path) -> None:
+    save(people(), tmp_path / "release")
+    assert earlier_publications(people(seed=9).fingerprint, [tmp_path, tmp_path / "nowhere"]) == []
+
+
+def test_a_damaged_receipt_is_pointed_out_and_a_foreign_one_ignored(tmp_path: Path) -> None:
+    (tmp_path / "a.receipt.json").write_text("{")
+    (tmp_path / "b.receipt.json").write_text('{"format": "a shop\'s receipt"}')
+    found = earlier_publications(people().fingerprint, [tmp_path])
+    assert found == [Earlier(tmp_path / "a.receipt.json", "unreadable")]
+    assert "cannot be read" in found[0].warning
+
+
+def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_outputs(tmp_path / "new" / "release")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="exists already"):
+        check_outputs(tmp_path / "file")
+    with pytest.raises(OutputError, match="not a directory"):
+        check_outputs(tmp_path / "release", tmp_path / "file")
+    monkeypatch.setattr("sfumato.receipt.os.access", lambda path, mode: False)
+    with pytest.raises(OutputError, match="no permission"):
+        check_outputs(tmp_path / "new" / "release")
