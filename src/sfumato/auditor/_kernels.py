@@ -37,8 +37,9 @@ def walk_people(
 ) -> tuple[int, int, float, int]:  # pragma: no cover - compiled
     """Return (rows invented, rows lost, sum of beliefs in the truth, people whose value no fitting bucket shows).
 
-    `order` sorts the published people followed by those of the table by quasi values, numbered in `key` in that order. `truth` is the code of
-    each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe bucket b.
+    `order` sorts the published people followed by those of the table by quasi values, which `key` numbers in that order. `truth`
+    is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe
+    bucket b.
     """
     belief = np.zeros(values)
     mine = np.empty(published, np.int64)

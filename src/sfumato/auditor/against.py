@@ -14,6 +14,7 @@ from sfumato.auditor.published import Published
 from sfumato.table.table import Table
 
 Integers = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,12 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
         return Comparison((f"the table has no quasi column {', '.join(lacking)}",), (), shares, None)
     key = _quasi_keys(published, table)
     order = np.argsort(key)
+    key = key[order]
     invented, lost, beliefs, misplaced = walk_people(
-        key[order],
+        key,
         order,
         published.people,
-        published.row_bucket.astype(np.int32),
+        published.row_bucket,
         _true_codes(published, table),
         *_entries(published),
         len(published.labels),
@@ -58,15 +60,15 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     return Comparison(tuple(problems), warnings, shares, beliefs / max(published.people, 1))
 
 
-def _entries(published: Published) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+def _entries(published: Published) -> tuple[Small, Small, npt.NDArray[np.float64]]:
     """Return where each bucket's entries start, and their values and shares."""
     order = np.argsort(published.bucket, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(published.bucket, minlength=len(published.sizes)))))
     share = published.count / np.maximum(published.shown, 1)[published.bucket]
-    return start.astype(np.int32), published.value[order].astype(np.int32), share[order]
+    return start.astype(np.int32), published.value[order], share[order]
 
 
-def _true_codes(published: Published, table: Table) -> npt.NDArray[np.int32]:
+def _true_codes(published: Published, table: Table) -> Small:
     number = {label: k for k, label in enumerate(published.labels)}
     return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)[table.sensitive.codes]
 
@@ -78,28 +80,30 @@ def _quasi_keys(published: Published, table: Table) -> Integers:
     room = 1
     for name in published.quasi:
         column = columns[name]
-        theirs = pa.DictionaryArray.from_arrays(pa.array(column.codes.astype(np.int32)), column.dictionary())
-        both = _codes(published.qit[name], theirs)
-        width = int(both.max(initial=0)) + 1
+        theirs = pa.DictionaryArray.from_arrays(pa.array(column.codes), column.dictionary())
+        width, *pieces = _codes(published.qit[name], theirs)
         if room * width >= 1 << 62:
             key = np.unique(key, return_inverse=True)[1]
             room = int(key.max(initial=0)) + 1
-        key, room = key * width + both, room * width
+        key *= width
+        key[: published.people] += pieces[0]
+        key[published.people :] += pieces[1]
+        room *= width
     return key
 
 
-def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> Integers:
-    """Return codes of published rows followed by original rows, equal values coded equally."""
+def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> tuple[int, Small, Small]:
+    """Return a number above all codes, then the codes of published and original rows, equal values coded equally."""
     words: dict[object, int] = {}
     pieces = []
     chunk = published.combine_chunks()
     for array in (chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode("encode"), original):
         meaning = np.array(
-            [words.setdefault(value, len(words)) for value in [*array.dictionary.to_pylist(), None]], dtype=np.int64
+            [words.setdefault(value, len(words)) for value in [*array.dictionary.to_pylist(), None]], dtype=np.int32
         )
-        index = np.asarray(array.indices.fill_null(len(meaning) - 1), dtype=np.int64)
-        pieces.append(meaning[index])
-    return np.concatenate(pieces)
+        index = array.indices.fill_null(len(meaning) - 1) if array.indices.null_count else array.indices
+        pieces.append(meaning[np.asarray(index)])
+    return len(words), pieces[0], pieces[1]
 
 
 def _values(published: Published, counts: dict[str, int], suppression: bool) -> list[str]:

@@ -122,7 +122,7 @@ def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Wors
     size = np.maximum(published.sizes[published.bucket], 1)
     room = int(published.count.max()) + 1, int(size.max()) + 1
     if len(published.labels) * room[0] * room[1] < 1 << 62:
-        packed = np.sort((published.value * room[0] + published.count) * room[1] + size)
+        packed = np.sort((published.value * np.int64(room[0]) + published.count) * room[1] + size)
         value, rest = np.divmod(packed, room[0] * room[1])
         count, size = np.divmod(rest, room[1])
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from sfumato.table.column import MISSING, as_text
 from sfumato.table.sensitive import SEPARATOR
 
 Integers = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +26,9 @@ class Published:
     qit: pa.Table
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
-    row_bucket: Integers
-    bucket: Integers
-    value: Integers
+    row_bucket: Small
+    bucket: Small
+    value: Small
     count: Integers
     labels: tuple[str, ...]
     parts: tuple[tuple[str, ...], ...]
@@ -51,7 +53,7 @@ class Published:
     @cached_property
     def repeated(self) -> int:
         """How many rows of st name a bucket and value that another row names too."""
-        key = np.sort(self.bucket * len(self.labels) + self.value)
+        key = np.sort(self.bucket.astype(np.int64) * len(self.labels) + self.value)
         return int((key[1:] == key[:-1]).sum())
 
     def worst_parts(self) -> dict[str, float]:
@@ -61,7 +63,7 @@ class Published:
             return worst
         for k, name in enumerate(self.sensitive):
             part = np.unique([parts[k] for parts in self.parts], return_inverse=True)[1]
-            key, where = np.unique(self.bucket * (part.max() + 1) + part[self.value], return_inverse=True)
+            key, where = np.unique(self.bucket.astype(np.int64) * (part.max() + 1) + part[self.value], return_inverse=True)
             together = np.bincount(where, weights=self.count)
             size = self.sizes[key // (part.max() + 1)] + self.decoys
             worst[name] = float((together / np.maximum(size, 1)).max())
@@ -83,9 +85,9 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
         qit=qit,
         quasi=quasi,
         sensitive=sensitive,
-        row_bucket=row_bucket,
-        bucket=bucket,
-        value=value,
+        row_bucket=row_bucket.astype(np.int32, copy=False),
+        bucket=bucket.astype(np.int32, copy=False),
+        value=value.astype(np.int32, copy=False),
         count=_numbers(st, "count"),
         labels=tuple(SEPARATOR.join(words) for words in parts),
         parts=parts,
@@ -111,7 +113,7 @@ def _distinct(codes: list[Integers], widths: list[int]) -> tuple[Integers, list[
     return number, combinations
 
 
-def _renumbered(rows: Integers, entries: Integers) -> tuple[Integers, Integers, int]:
+def _renumbered(rows: npt.NDArray[Any], entries: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
     """Return the bucket numbers of qit and st as 0 … without gaps, and how many buckets there are."""
     low = int(min(rows.min(initial=1), entries.min(initial=1)))
     high = int(max(rows.max(initial=0), entries.max(initial=0)))
@@ -119,7 +121,7 @@ def _renumbered(rows: Integers, entries: Integers) -> tuple[Integers, Integers, 
         known, joined = np.unique(np.concatenate([rows, entries]), return_inverse=True)
         return joined[: len(rows)], joined[len(rows) :], len(known)
     used = (np.bincount(rows, minlength=high + 1) + np.bincount(entries, minlength=high + 1)) > 0
-    number = np.cumsum(used) - 1
+    number = (np.cumsum(used) - 1).astype(np.int32)
     return number[rows], number[entries], int(used.sum())
 
 

@@ -45,8 +45,10 @@ class Table:
         """Return the table in a CSV, TSV, Parquet, Arrow or Feather file."""
         options = options or ReadOptions()
         data = read_arrow(path, options, schema=schema)
-        reading = Reading(decimal=options.decimal, guessed=is_text(path))
-        return cls._of(assemble(data, schema, reading), schema, "pyarrow")
+        parts = assemble(data, schema, Reading(decimal=options.decimal, guessed=is_text(path)))
+        del data
+        pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
+        return cls._of(parts, schema, "pyarrow")
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
