@@ -17,7 +17,7 @@ import pyarrow.parquet
 from benchmarks._measure import best_of
 from benchmarks._show import Show
 from sfumato import FPrivacy, LDiversity, Release, Schema, Table, audit, publication
-from sfumato.groups.plan import plan
+from sfumato.groups.settings.plan import plan
 from sfumato.receipt import save_with_receipt
 from sfumato.table.generators import census
 

@@ -13,7 +13,7 @@ from benchmarks._census import MAX_SIZE, OFFSET, THETAS, bounds
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse
-from sfumato.groups.plan import STRATEGIES, plan
+from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.privacy.bounds import Bounds
 
 PEOPLE = 300_000

@@ -12,10 +12,10 @@ from functools import partial
 from benchmarks._census import MAX_SIZE, THETAS, bounds
 from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
-from sfumato.groups.plan import plan
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Setting
-from sfumato.groups.two_size import Search, best_two_size
+from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Setting
+from sfumato.groups.settings.two_size import Search, best_two_size
 from sfumato.privacy.bounds import Bounds
 
 ROWS = (100_000, 200_000, 300_000, 400_000, 500_000)

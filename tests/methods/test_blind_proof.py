@@ -15,7 +15,7 @@ import pytest
 from sfumato.groups.anatomy import assign_by_anatomy
 from sfumato.groups.blind import assign_blindly, round_robin
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.groups.plan import plan
+from sfumato.groups.settings.plan import plan
 from sfumato.methods import Buckets
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.randomness import Randomness

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sfumato.groups.flow import allocate
-from sfumato.groups.one_size import is_valid_one_size
-from sfumato.groups.plan import plan
-from sfumato.groups.setting import Setting
-from sfumato.groups.top_down import partition
-from sfumato.groups.two_size import feasible_pairs
+from sfumato.groups.settings.flow import allocate
+from sfumato.groups.settings.one_size import is_valid_one_size
+from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.setting import Setting
+from sfumato.groups.settings.top_down import partition
+from sfumato.groups.settings.two_size import feasible_pairs
 from sfumato.privacy.bounds import Bounds
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.groups.anatomy import excess
-from sfumato.groups.plan import plan
+from sfumato.groups.settings.plan import plan
 from sfumato.methods import Anatomy, Buckets, Method
 from sfumato.privacy import Bounds
 from sfumato.progress import Progress, silent

@@ -19,12 +19,12 @@ from scipy.sparse.csgraph import maximum_flow
 
 from sfumato.errors import Infeasible
 from sfumato.groups._decoy_kernel import mix
-from sfumato.groups._kernels import transport
 from sfumato.groups.blind import round_robin
 from sfumato.groups.decoy_adversary import excludable, guard, guessing
 from sfumato.groups.decoy_slots import Slots
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order
-from sfumato.groups.setting import Plan, Setting
+from sfumato.groups.settings._kernels import transport
+from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

@@ -11,8 +11,8 @@ from sfumato.errors import PolicyError
 from sfumato.groups.blind import assign_blindly
 from sfumato.groups.decoys import assign_with_decoys
 from sfumato.groups.grouping import canonical_order, histograms, require_bounds
-from sfumato.groups.plan import plan
-from sfumato.groups.setting import Plan
+from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.setting import Plan
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.forms import show_as_buckets
 from sfumato.privacy.requirement import Against, Requirement

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.groups.setting import Plan, Setting
+from sfumato.groups.settings.setting import Plan, Setting
 
 
 def test_a_setting_knows_its_people_buckets_and_loss() -> None:

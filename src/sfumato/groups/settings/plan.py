@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import get_args
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups.feasible import Strategy, check_bounds, no_setting
-from sfumato.groups.flow import allocate, check_plan
-from sfumato.groups.one_size import best_one_size
-from sfumato.groups.optimum import optimum
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Plan
-from sfumato.groups.top_down import top_down
-from sfumato.groups.two_size import SEARCHES, Search, best_two_size
+from sfumato.groups.settings.feasible import Strategy, check_bounds, no_setting
+from sfumato.groups.settings.flow import allocate, check_plan
+from sfumato.groups.settings.one_size import best_one_size
+from sfumato.groups.settings.optimum import optimum
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Plan
+from sfumato.groups.settings.top_down import top_down
+from sfumato.groups.settings.two_size import SEARCHES, Search, best_two_size
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 

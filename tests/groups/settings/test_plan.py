@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.groups.flow import check_plan
-from sfumato.groups.plan import STRATEGIES, plan
+from sfumato.groups.settings.flow import check_plan
+from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.privacy.bounds import Bounds
-from tests.groups.settings_oracle import best_loss, bounds_of, linear_bounds, small_bounds
+from tests.groups.settings.oracle import best_loss, bounds_of, linear_bounds, small_bounds
 
 KINDS = {"one-size": 1, "two-size": 2, "top-down": 2, "optimal": None}
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ClaimBroken
-from sfumato.groups._kernels import transport
-from sfumato.groups.flow import Cut, allocate, check_plan, solve_flow
-from sfumato.groups.setting import Plan, Setting
+from sfumato.groups.settings._kernels import transport
+from sfumato.groups.settings.flow import Cut, allocate, check_plan, solve_flow
+from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.privacy.bounds import Bounds
-from tests.groups.settings_oracle import bounds_of, is_valid, linear_bounds, max_flow, small_bounds
+from tests.groups.settings.oracle import bounds_of, is_valid, linear_bounds, max_flow, small_bounds
 
 
 @given(st.data())

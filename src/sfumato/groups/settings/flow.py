@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
-from sfumato.groups._kernels import transport
-from sfumato.groups.setting import Integers, Plan, Setting
+from sfumato.groups.settings._kernels import transport
+from sfumato.groups.settings.setting import Integers, Plan, Setting
 from sfumato.privacy.bounds import Bounds
 
 Flags = npt.NDArray[np.bool_]

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.groups._kernels import NO_LOSS, first_pair, search_two_sizes
-from sfumato.groups.one_size import is_valid_one_size
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Integers, Setting
+from sfumato.groups.settings._kernels import NO_LOSS, first_pair, search_two_sizes
+from sfumato.groups.settings.one_size import is_valid_one_size
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Integers, Setting
 
 Search = Literal["none", "loss", "full"]
 SEARCHES: tuple[Search, ...] = ("none", "loss", "full")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Integers, Setting
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Integers, Setting
 
 
 def is_valid_one_size(counts: Integers, caps: Integers, size: int) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from sfumato.groups.flow import Cut, Flags, solve_flow
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Integers
+from sfumato.groups.settings.flow import Cut, Flags, solve_flow
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Integers
 
 Floats = npt.NDArray[np.float64]
 

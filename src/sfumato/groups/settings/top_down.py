@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.groups.problem import Problem
-from sfumato.groups.setting import Integers, Setting
-from sfumato.groups.two_size import Pair, Search, best_pair
+from sfumato.groups.settings.problem import Problem
+from sfumato.groups.settings.setting import Integers, Setting
+from sfumato.groups.settings.two_size import Pair, Search, best_pair
 
 
 def partition(counts: Integers, caps_small: Integers, caps_large: Integers, pair: Pair) -> tuple[Integers, Integers]:

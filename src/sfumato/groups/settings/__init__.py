@@ -1,0 +1,1 @@
+"""Settings: how many buckets of which size, decided on counts alone."""
