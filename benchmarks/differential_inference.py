@@ -1,8 +1,8 @@
 """Does a differentially private pair of counts still reveal a share, as 001's Theorem 2 says?
 
-Two counts x (a group) and y ≤ x (those of it with a value) are answered with Laplace noise of scale 1/ε; their ratio estimates the
-share y/x. The theorem's mean and variance are Taylor values: X has density at 0, so the true moments do not exist. Median and
-moments of the ratio clipped to [0, 1] do, and are shown beside.
+Two counts x (a group) and y ≤ x (those of it with a value) are answered with Laplace noise of scale 1/ε; their ratio
+estimates the share y/x. The theorem's mean and variance are Taylor values: X has density at 0, so the true moments do not
+exist. Median and moments of the ratio clipped to [0, 1] do, and are shown beside.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def run(show: Show, quick: bool) -> None:
         rows,
     )
     show.note(
-        "The finding stands: from x of about 200 on the share is known to within a few points. The theorem's variance does not: the drawn "
-        "one changes from run to run, because it does not exist."
+        "The finding stands: from x of about 200 on the share is known to within a few points. The theorem's variance does "
+        "not: the drawn one changes from run to run, because it does not exist."
     )
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from benchmarks.differential_inference import theorem
 
 
