@@ -156,16 +156,16 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
             if document["format"] != FORMAT:
                 continue
             other = Fingerprint.from_dict(document["table"])
-            facts = {"release": str(document["release"]["directory"]), "date": str(document["date"])}
+            release, date = str(document["release"]["directory"]), str(document["date"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             found.append(Earlier(path, "unreadable"))
             continue
         if other.digest == fingerprint.digest:
-            found.append(Earlier(path, "same", 1.0, **facts))
+            found.append(Earlier(path, "same", 1.0, release=release, date=date))
         elif other.rows == fingerprint.rows and len(common := fingerprint.common_columns(other)) >= COLUMNS_ALIKE:
-            found.append(Earlier(path, "columns", 1.0, common, **facts))
+            found.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
         elif (similarity := fingerprint.similarity(other)) >= ALIKE:
-            found.append(Earlier(path, "similar", similarity, **facts))
+            found.append(Earlier(path, "similar", similarity, release=release, date=date))
     return sorted(found, key=lambda earlier: (-earlier.similarity, str(earlier.receipt)))
 
 

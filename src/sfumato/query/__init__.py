@@ -1,0 +1,30 @@
+"""Count questions about a release: conditions, the SQL front, estimators and workloads."""
+
+from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
+from sfumato.query.count import count, count_many
+from sfumato.query.predicate import And, Between, In, Like, Missing, Not, Or, Query
+from sfumato.query.sql import parse_sql
+from sfumato.query.workload import Workload, anatomy_workload, range_workload, sql_workload, true_answers
+
+__all__ = [
+    "And",
+    "Answer",
+    "Between",
+    "Estimate",
+    "Estimator",
+    "GroupedAnswer",
+    "In",
+    "Like",
+    "Missing",
+    "Not",
+    "Or",
+    "Query",
+    "Workload",
+    "anatomy_workload",
+    "count",
+    "count_many",
+    "parse_sql",
+    "range_workload",
+    "sql_workload",
+    "true_answers",
+]

@@ -1,0 +1,197 @@
+"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the three estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> int:
+    """Keep in `rows` those of its first `count` entries whose code is accepted; with `start`, choose among rows 0 … count−1."""
+    kept = 0
+    if start:
+        for i in range(count):
+            rows[kept] = i
+            kept += accepted[codes[i]]
+    else:
+        for j in range(count):
+            i = rows[j]
+            rows[kept] = i
+            kept += accepted[codes[i]]
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
+    """Add to `hits` the number of the given rows in each bucket."""
+    for j in range(count):
+        hits[bucket[rows[j]]] += 1
+
+
+@njit(cache=True, nogil=True)
+def count_wanted(codes: Any, wanted: Any, rows: Any, count: int) -> int:
+    """Return how many of the given rows have a wanted code."""
+    total = 0
+    for j in range(count):
+        total += wanted[codes[rows[j]]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def spread(hits: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+    """Add to out[v] the sum over buckets of hits · count(v) / values shown: the papers' estimate, value by value."""
+    for g in range(len(hits)):
+        if hits[g]:
+            weight = hits[g] / shown[g]
+            for j in range(st_start[g], st_start[g + 1]):
+                out[st_value[j]] += weight * st_count[j]
+
+
+@njit(cache=True, nogil=True)
+def spread_codes(codes: Any, bucket: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+    """Add to out[code, v] what `spread` gives for the rows of each code of a column."""
+    for i in range(len(codes)):
+        g = bucket[i]
+        c = codes[i]
+        for j in range(st_start[g], st_start[g + 1]):
+            out[c, st_value[j]] += st_count[j] / shown[g]
+
+
+@njit(cache=True, nogil=True)
+def together(weight: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+    """Add to out[u, v] the sum over buckets of weight · count(u) · count(v)."""
+    for g in range(len(weight)):
+        for i in range(st_start[g], st_start[g + 1]):
+            scaled = weight[g] * st_count[i]
+            for j in range(st_start[g], st_start[g + 1]):
+                out[st_value[i], st_value[j]] += scaled * st_count[j]
+
+
+@njit(cache=True, nogil=True)
+def wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+    """Write to out[g] how many of the values shown in bucket g are wanted."""
+    for g in range(len(out)):
+        total = 0
+        for j in range(st_start[g], st_start[g + 1]):
+            total += wanted[st_value[j]] * st_count[j]
+        out[g] = total
+
+
+@njit(cache=True, nogil=True)
+def one_piece(
+    hits: Any, wanted: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any
+) -> tuple[float, float, int, int]:
+    """Return estimate, variance and the certain bounds of one piece, per bucket a hypergeometric count; `out` as in `spread`."""
+    value, variance, low, high = 0.0, 0.0, 0, 0
+    for g in range(len(hits)):
+        k, s, n = hits[g], 0, shown[g]
+        if k:
+            weight = k / n
+            for j in range(st_start[g], st_start[g + 1]):
+                v = st_value[j]
+                s += wanted[v] * st_count[j]
+                out[v] += weight * st_count[j]
+        if k and s:
+            value += k * s / n
+            if n > 1:
+                variance += k * s / n * (n - k) / n * (n - s) / (n - 1)
+            low += max(0, k + s - n)
+            high += min(k, s)
+    return value, variance, low, high
+
+
+@njit(cache=True, nogil=True)
+def em_steps(hits: Any, share: float, steps: int, st_start: Any, st_value: Any, st_real: Any, totals: Any) -> Any:
+    """Return P(predicate | value) after some EM steps from the overall share; one step is the papers' estimate."""
+    m = len(totals)
+    rate = np.full(m, share)
+    for _ in range(steps):
+        gained = np.zeros(m)
+        for g in range(len(hits)):
+            if hits[g] == 0:
+                continue
+            expected = 0.0
+            for j in range(st_start[g], st_start[g + 1]):
+                expected += st_real[j] * rate[st_value[j]]
+            if expected > 0:
+                for j in range(st_start[g], st_start[g + 1]):
+                    gained[st_value[j]] += hits[g] * st_real[j] * rate[st_value[j]] / expected
+        for v in range(m):
+            rate[v] = min(1.0, gained[v] / totals[v]) if totals[v] > 0 else 0.0
+    return rate
+
+
+@njit(cache=True, nogil=True)
+def times(matrix: Any, vector: Any) -> Any:
+    """Return matrix · vector."""
+    rows, columns = matrix.shape
+    out = np.zeros(rows)
+    for i in range(rows):
+        total = 0.0
+        for j in range(columns):
+            total += matrix[i, j] * vector[j]
+        out[i] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
+    """Return the posterior weight of each association strength in `grid`, all equally likely before."""
+    logs = np.empty(len(grid))
+    for i in range(len(grid)):
+        r = grid[i]
+        s2 = spread2 / (1.0 + r)
+        found = 0.5 * np.log(s2 * (1.0 + r * total_gain))
+        for j in range(len(t)):
+            v = s2 * (1.0 + r * mu[j])
+            found -= 0.5 * (np.log(v) + t[j] * t[j] / v)
+        logs[i] = found
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+@njit(cache=True, nogil=True)
+def deviations(t: Any, weights: Any, grid: Any, mu: Any, f: Any, pf: Any, root: Any) -> Any:
+    """Return the posterior mean of each value's share minus its prior mean."""
+    a = np.zeros(len(t))
+    b = np.zeros(len(t))
+    for j in range(len(t)):
+        for i in range(len(grid)):
+            w = weights[i] / (1.0 + grid[i] * mu[j])
+            a[j] += w * t[j]
+            b[j] += w * grid[i] * t[j]
+    return (times(f, a) + times(pf, b)) / root
+
+
+@njit(cache=True, nogil=True)
+def functional(
+    t: Any, x: Any, spread2: float, weights: Any, grid: Any, mu: Any, ft: Any, pft: Any, prior: Any
+) -> tuple[float, float]:
+    """Return posterior mean and variance of Σ x·(deviation of y), averaged over the association strengths."""
+    a = times(ft, x)
+    b = times(pft, x)
+    square = 0.0
+    for v in range(len(x)):
+        square += x[v] * x[v]
+    px = times(prior, x)
+    prior_square = 0.0
+    for v in range(len(x)):
+        prior_square += px[v] * x[v]
+    means = np.zeros(len(grid))
+    mean = 0.0
+    variance = 0.0
+    for i in range(len(grid)):
+        r = grid[i]
+        taken = 0.0
+        for j in range(len(t)):
+            ab = a[j] + r * b[j]
+            means[i] += ab * t[j] / (1.0 + r * mu[j])
+            taken += ab * ab / (1.0 + r * mu[j])
+        mean += weights[i] * means[i]
+        variance += weights[i] * max(0.0, spread2 / (1.0 + r) * (square + r * prior_square - taken))
+    for i in range(len(grid)):
+        variance += weights[i] * (means[i] - mean) ** 2
+    return mean, variance

@@ -1,0 +1,74 @@
+"""What a count question is answered with: an estimate with its error, or one estimate per cell of a GROUP BY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+Estimator = Literal["paper", "likelihood", "em"]
+Frame = Literal["pandas", "polars", "pyarrow"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated number of people.
+
+    `low` and `high` hold the true count with the given confidence; both are None where no honest interval is known, and `note`
+    says why. `note` also tells when a value that the query names does not occur.
+    """
+
+    value: float
+    std_error: float
+    low: float | None
+    high: float | None
+    confidence: float
+    estimator: Estimator
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            text = f"{self.value:.1f} (standard error {self.std_error:.1f}, no interval)"
+        else:
+            text = f"{self.value:.1f} ({self.low:.1f} to {self.high:.1f} with {100 * self.confidence:g} % confidence)"
+        return f"{text}; {self.note}" if self.note else text
+
+
+@dataclass(frozen=True)
+class GroupedAnswer:
+    """One estimate per cell of a GROUP BY; the cells add up to the estimate of the same question without GROUP BY."""
+
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Mapping[str, Any], Estimate], ...]
+    types: tuple[pa.DataType, ...]
+    total: Estimate
+
+    def __iter__(self) -> Iterator[tuple[Mapping[str, Any], Estimate]]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table: the grouped columns, then count, std_error, low, high."""
+        data: dict[str, pa.Array] = {
+            name: pa.array([key[name] for key, _ in self.cells], kind)
+            for name, kind in zip(self.columns, self.types, strict=True)
+        }
+        for field, name in (("value", "count"), ("std_error", "std_error"), ("low", "low"), ("high", "high")):
+            free = name
+            while free in data:
+                free += "_"
+            data[free] = pa.array([getattr(estimate, field) for _, estimate in self.cells], pa.float64())
+        return pa.table(data)
+
+    def frame(self, kind: Frame = "pandas") -> Any:
+        """Return the same table as a pandas, polars or pyarrow frame."""
+        from sfumato.table.frames import to_native
+
+        return to_native(self.to_arrow(), kind)
+
+
+Answer = Estimate | GroupedAnswer

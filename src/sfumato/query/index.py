@@ -1,0 +1,154 @@
+"""A buckets release laid out for many queries: rows sorted by bucket, one array of codes per column. Made once per release."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.query import _kernels
+from sfumato.query.compile import Mask, Rows, Vocabulary, rest_mask
+from sfumato.release.buckets import BucketsRelease
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndex:
+    """Columns of codes, and how to find the rows that meet a condition."""
+
+    codes: tuple[npt.NDArray[Any], ...]
+    counts: tuple[Integers, ...]
+    rows: int
+
+    @classmethod
+    def of(cls, codes: tuple[npt.NDArray[Any], ...], sizes: tuple[int, ...], rows: int) -> RowIndex:
+        """Return the index of these columns; `sizes` says how many codes each has."""
+        kept = tuple(np.ascontiguousarray(column) for column in codes)
+        return cls(kept, tuple(np.bincount(c, minlength=s).astype(np.int64) for c, s in zip(kept, sizes, strict=True)), rows)
+
+    def find(self, wanted: Rows) -> tuple[npt.NDArray[np.int32], int]:
+        """Return a buffer and how many of its first entries are row numbers that meet the condition."""
+        buffer = np.empty(self.rows + 1, np.int32)
+        tables = sorted(wanted.tables.items(), key=lambda item: self.people(*item))
+        found, start = self.rows, True
+        for column, accepted in tables:
+            found = _kernels.keep_rows(self.codes[column], accepted.view(np.uint8), buffer, found, start)
+            start = False
+        if start:
+            buffer[:found] = np.arange(found, dtype=np.int32)
+        if wanted.rest:
+            rows = buffer[:found]
+            kept = rows[rest_mask(wanted, [column[rows] for column in self.codes], found)]
+            found = len(kept)
+            buffer[:found] = kept
+        return buffer, found
+
+    def people(self, column: int, accepted: Mask) -> int:
+        """Return how many rows have an accepted code in a column."""
+        return int(self.counts[column][accepted].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BucketIndex:
+    """What the estimators need of a release, in the order that suits them."""
+
+    vocabulary: Vocabulary
+    table: RowIndex
+    bucket: npt.NDArray[np.int32]
+    sizes: Integers
+    shown: Integers
+    st_start: Integers
+    st_value: npt.NDArray[np.int32]
+    st_count: npt.NDArray[np.int32]
+    values: int
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+        return self.table.rows
+
+    @property
+    def buckets(self) -> int:
+        """Number of buckets."""
+        return len(self.sizes)
+
+    @cached_property
+    def has_decoys(self) -> bool:
+        """Whether some bucket shows more values than it has people."""
+        return bool((self.shown != self.sizes).any())
+
+    @cached_property
+    def st_real(self) -> Floats:
+        """Expected number of people behind each row of `st`: the count itself, less the decoys' part."""
+        length = np.diff(self.st_start)
+        real: Floats = self.st_count.astype(np.float64) * np.repeat(self.sizes / np.maximum(self.shown, 1), length)
+        return real
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Expected number of people with each value."""
+        totals: Floats = np.bincount(self.st_value, weights=self.st_real, minlength=self.values).astype(np.float64)
+        return totals
+
+    def hits(self, wanted: Rows) -> Integers:
+        """Return how many people of each bucket meet the condition."""
+        buffer, found = self.table.find(wanted)
+        hits = np.zeros(self.buckets, np.int64)
+        _kernels.count_by_bucket(self.bucket, buffer, found, hits)
+        return hits
+
+    def wanted(self, values: Mask) -> Integers:
+        """Return how many of the values shown in each bucket are among `values`."""
+        out = np.empty(self.buckets, np.int64)
+        _kernels.wanted_by_bucket(values.view(np.uint8), self.st_start, self.st_value, self.st_count, out)
+        return out
+
+    def weigh(self, hits: Integers, values: Mask) -> tuple[float, float, int, int, Floats]:
+        """Return the papers' estimate for a set of values, its variance, certain bounds, and the estimate of every value."""
+        out = np.zeros(self.values)
+        found = _kernels.one_piece(hits, values.view(np.uint8), self.shown, self.st_start, self.st_value, self.st_count, out)
+        return (*found, out)
+
+    def spread(self, hits: Integers) -> Floats:
+        """Return the papers' estimate for every single value."""
+        out = np.zeros(self.values)
+        _kernels.spread(hits, self.shown, self.st_start, self.st_value, self.st_count, out)
+        return out
+
+
+_known: weakref.WeakKeyDictionary[BucketsRelease, BucketIndex] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def index_of(release: BucketsRelease) -> BucketIndex:
+    """Return the index of a release, made on first use and kept as long as the release."""
+    with _lock:
+        index = _known.get(release)
+        if index is None:
+            index = _known[release] = _build(release)
+        return index
+
+
+def _build(release: BucketsRelease) -> BucketIndex:
+    order = np.argsort(release.bucket, kind="stable")
+    table = RowIndex.of(
+        tuple(column.codes[order] for column in release.quasi), tuple(column.size for column in release.quasi), len(order)
+    )
+    return BucketIndex(
+        Vocabulary.of(release.quasi, release.domain),
+        table,
+        np.ascontiguousarray(release.bucket[order], dtype=np.int32),
+        release.sizes,
+        release.shown,
+        release.st_start,
+        np.ascontiguousarray(release.st_value, dtype=np.int32),
+        np.ascontiguousarray(release.st_count, dtype=np.int32),
+        len(release.domain),
+    )

@@ -1,0 +1,240 @@
+"""The likelihood estimator for blind buckets: learn from all buckets together how quasi and sensitive values go together.
+
+**The model.** Blind assignment deals the n_v people of value v at random to the slots of v. Let p_v be the share of them who meet
+the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the bucket sizes.
+With A = D_n^-½ Cᵀ D_N⁻¹ C D_n^-½ the papers' estimate z_v of n_v·p_v has, after division by √n_v, mean A·y and covariance
+σ²·A(I − A): which people of v fell into which bucket is drawing without replacement. y itself has the covariance
+σ²·(I + r·√n√nᵀ∘R) around √n·p̄: I is chance, r ≥ 0 the strength of real association, R_uv = ρ^|u−v| lets neighbouring values
+behave alike, and σ²·(1 + r) = p̄(1 − p̄). At r = 0 the posterior mean *is* the papers' estimate and the posterior variance the
+hypergeometric one; the larger r, the more is learned from how bucket hits vary with bucket contents. r is averaged over a
+grid by its marginal likelihood, query by query; ρ is chosen once per release, by the evidence of all single quasi values.
+
+**Conditions on several columns.** p_v(A and B) is expected near p̄·(p_v(A)/p̄(A))·(p_v(B)/p̄(B)): the single columns are estimated
+first, where hits are many, and the model above then estimates only what this misses. The condition's residual
+1_AB − Σ β_j·1_Aj with β_j = p̄(AB)/p̄(A_j) is uncorrelated with the single columns, so no evidence is used twice, and the
+variances add.
+
+**Where it may be used.** Only where people were assigned blindly. An interval tells about queries at large, not about one
+query asked because of its answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+
+from sfumato.query import _kernels
+from sfumato.query.compile import Mask, Piece, Rows
+from sfumato.query.index import BucketIndex, Floats
+
+MAX_VALUES = 600
+"""Beyond so many sensitive values the matrices take too long; the papers' estimator is then the default."""
+
+GRID: Floats = np.concatenate([[0.0], np.logspace(-5, 0.5, 23)])
+"""Strengths of association r that are averaged over."""
+
+_CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
+_EVIDENCE_CODES = 400
+_TABLE_CELLS = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The prior and the data in coordinates in which every direction is independent of the others, for any r."""
+
+    correlation: float
+    prior: Floats  # √n√nᵀ∘R
+    mu: Floats
+    to_t: Floats
+    f: Floats
+    pf: Floats
+    ft: Floats
+    pft: Floats
+    total_gain: float
+
+    def weigh(self, t: Floats, spread2: float) -> Floats:
+        """Return the weight of each r in the grid."""
+        weights: Floats = _kernels.weigh(t, spread2, GRID, self.mu, self.total_gain)
+        return weights
+
+    def evidence(self, t: Floats, spread2: float) -> float:
+        """Return the log marginal likelihood, averaged over the grid."""
+        s2 = spread2 / (1 + GRID)
+        scale = s2[:, None] * (1 + GRID[:, None] * self.mu)
+        logs = -0.5 * (np.log(scale) + t**2 / scale).sum(1) + 0.5 * np.log(s2 * (1 + GRID * self.total_gain))
+        top = logs.max()
+        return float(top + np.log(np.exp(logs - top).mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class Association:
+    """What is prepared once per release: the basis, and the papers' estimates for every single quasi value."""
+
+    index: BucketIndex
+    totals: Floats
+    root: Floats
+    g0: Floats
+    basis: Basis
+    tables: tuple[Floats | None, ...]
+
+    def column(self, column: int, accepted: Mask) -> Floats:
+        """Return the papers' estimate, value by value, of the people with an accepted code in one column."""
+        table = self.tables[column]
+        if table is None:
+            return self.index.spread(self.index.hits(Rows({column: accepted})))
+        found: Floats = table[accepted].sum(0)
+        return found
+
+    def coordinates(self, z: Floats, mean: Floats) -> Floats:
+        """Return the data's deviation from what the shares `mean` would give, in the coordinates of the basis."""
+        t: Floats = _kernels.times(self.basis.to_t, (z - _kernels.times(self.g0, mean)) / self.root)
+        return t
+
+    def estimate(self, piece: Piece, people: int, z: Floats) -> tuple[float, float]:
+        """Return mean and variance of the number of people in a piece, from the papers' estimates `z` for every value."""
+        n = self.index.rows
+        if people == 0 or not piece.values.any():
+            return 0.0, 0.0
+        if piece.values.all():
+            return float(people), 0.0
+        if people == n:
+            return float(self.totals[piece.values].sum()), 0.0
+        share = people / n
+        spread2 = share * (1 - share)
+        mean = np.full(self.index.values, share)
+        expected, variance = np.zeros_like(mean), 0.0
+        parts = self._columns(piece.rows, people)
+        if parts:
+            mean, z, expected, spread2, variance = self._combine(parts, piece.values, z, share)
+        t = self.coordinates(z, mean - expected)
+        weights = self.basis.weigh(t, spread2)
+        shift, more = self._functional(t, self.root * piece.values, spread2, weights)
+        return float((self.totals * mean)[piece.values].sum() + shift), variance + more
+
+    def _columns(self, rows: Rows, people: int) -> list[tuple[int, Mask, int]]:
+        """Return the single columns to learn from first; none where the condition is one column's anyway."""
+        parts = [(column, accepted, self.index.table.people(column, accepted)) for column, accepted in rows.tables.items()]
+        parts = [part for part in parts if part[2] < self.index.rows]
+        if (len(parts) == 1 and not rows.rest) or any(part[2] == people for part in parts):
+            return []
+        return parts
+
+    def _combine(
+        self, parts: list[tuple[int, Mask, int]], values: Mask, z: Floats, share: float
+    ) -> tuple[Floats, Floats, Floats, float, float]:
+        """Return the prior mean from single columns, the residual's data, mean and spread, and the prior mean's variance."""
+        n, basis = self.index.rows, self.basis
+        ratio = np.ones(self.index.values)
+        residual, expected, spread2 = z.copy(), np.zeros(self.index.values), share * (1 - share)
+        learned = []
+        for column, accepted, people in parts:
+            own = people / n
+            column_z = self.column(column, accepted)
+            t = self.coordinates(column_z, np.full(self.index.values, own))
+            weights = basis.weigh(t, own * (1 - own))
+            found = own + _kernels.deviations(t, weights, GRID, basis.mu, basis.f, basis.pf, self.root)
+            found = np.clip(found, 0.02 * own, 1.0)
+            slope = share / own
+            ratio *= found / own
+            residual -= slope * column_z
+            expected += slope * found
+            spread2 -= slope**2 * own * (1 - own)
+            learned.append((own, t, weights, found))
+        mean = np.clip(share * ratio, 0.0, 1.0)
+        mean *= share * n / (mean @ self.totals)
+        variance = 0.0
+        for own, t, weights, found in learned:
+            lever = self.root * np.where(values, np.minimum(mean / found, 1.0), 0.0)
+            variance += self._functional(t, lever, own * (1 - own), weights)[1]
+        return mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance
+
+    def _functional(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
+        basis = self.basis
+        mean, variance = _kernels.functional(t, x, spread2, weights, GRID, basis.mu, basis.ft, basis.pft, basis.prior)
+        return float(mean), float(variance)
+
+    def chance_variance(self, values: Mask, share: float) -> float:
+        """Return the variance of the papers' estimate if quasi and sensitive values were unrelated."""
+        x = self.totals * values
+        return share * (1 - share) * float(x.sum() - (values * (self.g0 @ values)).sum())
+
+
+_known: weakref.WeakKeyDictionary[BucketIndex, Association] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def association_of(index: BucketIndex) -> Association:
+    """Return what the likelihood estimator needs of a release, made on first use."""
+    with _lock:
+        known = _known.get(index)
+        if known is None:
+            known = _known[index] = _build(index)
+        return known
+
+
+def _build(index: BucketIndex) -> Association:
+    totals = index.totals
+    root = np.sqrt(totals)
+    g0 = np.zeros((index.values, index.values))
+    _kernels.together(1.0 / np.maximum(index.sizes, 1), index.st_start, index.st_value, index.st_real, g0)
+    tables = tuple(_code_table(index, column) for column in range(len(index.table.codes)))
+    eigenvalues, vectors = eigh(g0 / np.outer(root, root))
+    kept = eigenvalues > 1e-7
+    best: tuple[float, Basis] | None = None
+    sample = _evidence_sample(index, tables)
+    for correlation in _CORRELATIONS:
+        basis = _basis(correlation, root, eigenvalues[kept], vectors[:, kept])
+        total = 0.0
+        for people, z in sample:
+            own = people / index.rows
+            total += basis.evidence(basis.to_t @ ((z - own * totals) / root), own * (1 - own))
+        if best is None or total > best[0]:
+            best = (total, basis)
+    assert best is not None
+    return Association(index, totals, root, g0, best[1], tables)
+
+
+def _basis(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> Basis:
+    place = np.arange(len(root))
+    near = correlation ** np.abs(place[:, None] - place) if correlation else np.eye(len(root))
+    prior = near * np.outer(root, root)
+    half = np.sqrt(eigenvalues)
+    mu, turn = eigh(half[:, None] * (vectors.T @ prior @ vectors) * half)
+    f = np.ascontiguousarray((vectors * half) @ turn)
+    pf = np.ascontiguousarray(prior @ f)
+    return Basis(
+        correlation,
+        prior,
+        np.maximum(mu, 0.0),
+        np.ascontiguousarray(turn.T @ (vectors / half).T),
+        f,
+        pf,
+        np.ascontiguousarray(f.T),
+        np.ascontiguousarray(pf.T),
+        float(root @ prior @ root / (root @ root)),
+    )
+
+
+def _code_table(index: BucketIndex, column: int) -> Floats | None:
+    codes = len(index.table.counts[column])
+    if codes * index.values > _TABLE_CELLS:
+        return None
+    out = np.zeros((codes, index.values))
+    _kernels.spread_codes(
+        index.table.codes[column], index.bucket, index.shown, index.st_start, index.st_value, index.st_count, out
+    )
+    return out
+
+
+def _evidence_sample(index: BucketIndex, tables: tuple[Floats | None, ...]) -> list[tuple[int, npt.NDArray[np.float64]]]:
+    """Return the most frequent single quasi values: how many people, and the papers' estimate per sensitive value."""
+    found = []
+    for counts, table in zip(index.table.counts, tables, strict=True):
+        if table is not None:
+            found += [(int(people), table[code]) for code, people in enumerate(counts) if 0 < people < index.rows]
+    return sorted(found, key=lambda item: -min(item[0], index.rows - item[0]))[:_EVIDENCE_CODES]

@@ -1,0 +1,143 @@
+"""Conditions on columns, and the count question made of them. They name columns and values; nothing is looked up here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from sfumato.errors import QueryError
+
+Value = str | int | float | bool | date | Decimal
+"""A value a condition may name. A date may also be written as ISO text."""
+
+MAX_DEPTH = 200
+"""Conditions nested more deeply than this are refused: nobody writes them by hand."""
+
+
+@dataclass(frozen=True)
+class In:
+    """The column has one of these values."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """The column lies between `low` and `high`; None leaves that side open, `strict_…` leaves the end itself out."""
+
+    column: str
+    low: Value | None = None
+    high: Value | None = None
+    strict_low: bool = False
+    strict_high: bool = False
+
+
+@dataclass(frozen=True)
+class Like:
+    """The column's text fits an SQL pattern: % for any text, _ for one character, case as written."""
+
+    column: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The column has no value (IS NULL)."""
+
+    column: str
+
+
+@dataclass(frozen=True)
+class And:
+    """All parts hold; of no parts: always true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """Some part holds; of no parts: never true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """The part is false. As in SQL, a comparison with a missing value is neither true nor false, and so is its negation."""
+
+    part: Condition
+
+
+Atom = In | Between | Like | Missing
+Condition = In | Between | Like | Missing | And | Or | Not
+
+ANYBODY = And(())
+"""The condition that everybody meets."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """How many people meet a condition, in all or for each combination of the `group_by` columns."""
+
+    condition: Condition = ANYBODY
+    group_by: tuple[str, ...] = ()
+
+    @classmethod
+    def where(cls, conditions: Mapping[str, Any] | None = None, /, *, group_by: Iterable[str] = (), **columns: Any) -> Query:
+        """Return the question for people who meet all of the given conditions, one per column.
+
+        A tuple of two is an inclusive range (None leaves a side open), a set or list names values, a single value means
+        equality, None means missing: ``Query.where(age=(30, 40), diagnosis={"Flu", "Asthma"}, group_by=["sex"])``. Columns
+        whose names are not Python words go into the mapping.
+        """
+        if isinstance(group_by, str):
+            group_by = [group_by]
+        parts = [_condition(column, wanted) for column, wanted in {**(conditions or {}), **columns}.items()]
+        return cls(parts[0] if len(parts) == 1 else And(tuple(parts)), tuple(group_by))
+
+
+def _condition(column: str, wanted: Any) -> Condition:
+    if wanted is None:
+        return Missing(column)
+    if isinstance(wanted, tuple):
+        if len(wanted) != 2:
+            raise QueryError(
+                f"{column}: a tuple is a range and has two ends, got {len(wanted)} entries",
+                hint="write a list or a set to name single values",
+            )
+        low, high = (None if end is None else _value(column, end) for end in wanted)
+        return Between(column, low, high)
+    if isinstance(wanted, Collection) and not isinstance(wanted, (str, bytes, Mapping)):
+        named = tuple(_value(column, value) for value in wanted if value is not None)
+        condition: Condition = In(column, named)
+        return condition if all(value is not None for value in wanted) else Or((condition, Missing(column)))
+    return In(column, (_value(column, wanted),))
+
+
+def _value(column: str, value: Any) -> Value:
+    if hasattr(value, "item") and not isinstance(value, (str, date)):
+        value = value.item()  # a NumPy scalar
+    if isinstance(value, (str, int, float, bool, date, Decimal)):
+        return value
+    raise QueryError(
+        f"{column}: cannot compare with {type(value).__name__}", hint="use text, numbers, dates, None, or a list or range of them"
+    )
+
+
+def columns_of(condition: Condition) -> tuple[str, ...]:
+    """Return the columns a condition speaks of, each once, in order of appearance."""
+    found: dict[str, None] = {}
+    stack: list[Condition] = [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (And, Or)):
+            stack.extend(reversed(node.parts))
+        elif isinstance(node, Not):
+            stack.append(node.part)
+        else:
+            found[node.column] = None
+    return tuple(found)

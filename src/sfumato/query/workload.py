@@ -1,0 +1,182 @@
+"""Workloads: many count questions about one table, drawn the way the literature does, or written by the owner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import QueryError
+from sfumato.query import _kernels
+from sfumato.query.compile import Vocabulary, compile_condition
+from sfumato.query.index import RowIndex
+from sfumato.query.predicate import And, Between, Condition, In, Missing, Or, Query
+from sfumato.query.sql import parse_sql
+from sfumato.randomness import Randomness, randomness
+from sfumato.table.column import Column
+from sfumato.table.sensitive import Domain, Sensitive
+
+Integers = npt.NDArray[np.int64]
+
+
+class TableLike(Protocol):
+    """What a workload needs of the publisher's table."""
+
+    @property
+    def quasi(self) -> tuple[Column, ...]:
+        """The quasi columns."""
+        ...
+
+    @property
+    def sensitive(self) -> Sensitive:
+        """The sensitive attribute."""
+        ...
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Count questions to compare releases by. `dropped` is how many were left out because nobody meets them."""
+
+    name: str
+    queries: tuple[Query, ...]
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+
+def values_per_predicate(size: int, selectivity: float, attributes: int) -> int:
+    """Return b = ⌈|A|·s^(1/(qd+1))⌉: values per predicate that make the whole query expect the selectivity s."""
+    wanted: float = size * selectivity ** (1 / (attributes + 1))
+    return min(size, max(1, math.ceil(wanted - 1e-9)))
+
+
+def anatomy_workload(
+    table: TableLike, *, queries: int = 5000, qd: int | None = None, selectivity: float = 0.01, seed: int = 0
+) -> Workload:
+    """Return queries with random sets of values on qd random quasi columns and on the sensitive attribute ([F' §7]).
+
+    `qd=None` draws it uniformly from 1 … the number of quasi columns. Questions that nobody meets stay in.
+    """
+    _check(queries=queries, share=selectivity, columns=qd, most=len(table.quasi))
+    random = randomness(seed)
+    made = []
+    for _ in range(queries):
+        many = qd or 1 + int(random.below(len(table.quasi), 1)[0])
+        parts: list[Condition] = []
+        for j in random.permutation(len(table.quasi))[:many]:
+            column = table.quasi[j]
+            parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
+        domain = table.sensitive.domain
+        chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
+        made.append(Query(And((*parts, _value_set(domain, chosen)))))
+    return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
+
+
+def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, theta: float = 0.1, seed: int = 0) -> Workload:
+    """Return queries with contiguous ranges of |A|·Θ^(1/(λ+1)) values on λ random quasi columns and on the sensitive attribute.
+
+    Questions that nobody meets are dropped, so that fewer than `queries` may come back.
+    """
+    _check(queries=queries, share=theta, columns=lambda_, most=len(table.quasi))
+    random = randomness(seed)
+    share = theta ** (1 / (lambda_ + 1))
+    made = []
+    for _ in range(queries):
+        parts: list[Condition] = []
+        for j in random.permutation(len(table.quasi))[:lambda_]:
+            column = table.quasi[j]
+            parts.append(_code_range(column, *_draw_range(random, column.size, share)))
+        domain = table.sensitive.domain
+        first, last = _draw_range(random, len(domain), share)
+        made.append(Query(And((*parts, _value_set(domain, np.arange(first, last))))))
+    answers = true_answers(table, made)
+    kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
+    return Workload(f"ranges, Θ {theta:g}, λ {lambda_}", kept, len(made) - len(kept))
+
+
+def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
+    """Return the queries of a text, one a line; what follows # or -- at the start of a line is a comment."""
+    made = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith(("#", "--")):
+            continue
+        try:
+            made.append(parse_sql(line))
+        except QueryError as error:
+            raise QueryError(f"line {number}: {error.message}", hint=error.hint) from None
+    if not made:
+        raise QueryError("the workload holds no query", hint="write one query a line, for instance: age BETWEEN 30 AND 40")
+    return Workload(name, tuple(made))
+
+
+def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integers:
+    """Return the exact counts on the publisher's own table."""
+    vocabulary = Vocabulary.of(table.quasi, table.sensitive.domain)
+    codes = table.sensitive.codes
+    index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), len(codes))
+    answers = []
+    for query in queries:
+        if query.group_by:
+            raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
+        total = 0
+        for piece in compile_condition(query.condition, vocabulary).pieces:
+            rows, found = index.find(piece.rows)
+            total += _kernels.count_wanted(codes, piece.values.view(np.uint8), rows, found)
+        answers.append(total)
+    return np.array(answers, dtype=np.int64)
+
+
+def _check(*, queries: int, share: float, columns: int | None, most: int) -> None:
+    if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
+        raise QueryError(f"queries: expected a whole number from 1 on, got {queries!r}")
+    if not 0 < share <= 1:
+        raise QueryError(f"the selectivity lies above 0 and is at most 1, got {share!r}", hint="0.01 and 0.1 are usual")
+    if columns is not None and not 1 <= columns <= most:
+        raise QueryError(f"a query can use 1 to {most} quasi columns here, not {columns!r}")
+
+
+def _draw(random: Randomness, size: int, count: int) -> Integers:
+    return np.sort(random.permutation(size)[:count])
+
+
+def _draw_range(random: Randomness, size: int, share: float) -> tuple[int, int]:
+    length = min(size, max(1, round(size * share)))
+    first = int(random.below(size - length + 1, 1)[0])
+    return first, first + length
+
+
+def _code_set(column: Column, codes: Integers) -> Condition:
+    known = [int(code) for code in codes if code < len(column.values)]
+    values = tuple(column.values[code].as_py() for code in known)
+    return _maybe_missing(column, In(column.name, values), missing=len(known) < len(codes))
+
+
+def _code_range(column: Column, first: int, last: int) -> Condition:
+    end = min(last, len(column.values))
+    if first >= end:
+        return Missing(column.name)
+    inside = Between(column.name, column.values[first].as_py(), column.values[end - 1].as_py())
+    return _maybe_missing(column, inside, missing=last > end)
+
+
+def _maybe_missing(column: Column, condition: Condition, *, missing: bool) -> Condition:
+    return Or((condition, Missing(column.name))) if missing else condition
+
+
+def _value_set(domain: Domain, codes: Integers) -> Condition:
+    rows = domain.table.take(codes).to_pylist()
+    if len(domain.names) == 1:
+        name = domain.names[0]
+        known = tuple(row[name] for row in rows if row[name] is not None)
+        return In(name, known) if len(known) == len(rows) else Or((In(name, known), Missing(name)))
+    each = [And(tuple(Missing(name) if value is None else In(name, (value,)) for name, value in row.items())) for row in rows]
+    return Or(tuple(each))

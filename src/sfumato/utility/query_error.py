@@ -1,0 +1,132 @@
+"""How wrong count answers are: a release's estimates beside the truth, and beside assuming independence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import InputError
+from sfumato.query.answer import Estimate, Estimator
+from sfumato.query.compile import Vocabulary, compile_condition
+from sfumato.query.count import count_many
+from sfumato.query.index import RowIndex
+from sfumato.query.workload import TableLike, Workload, true_answers
+from sfumato.release.base import Release
+
+Floats = npt.NDArray[np.float64]
+
+CLASSES: tuple[tuple[str, int, float], ...] = (
+    ("1–9", 1, 10),
+    ("10–99", 10, 100),
+    ("100–999", 100, 1000),
+    ("≥ 1000", 1000, float("inf")),
+)
+"""Answers of a size together: an error of 5 people means little in 1,000 and much in 10."""
+
+
+@dataclass(frozen=True)
+class ErrorClass:
+    """Relative errors of the queries whose true answer lies in a class; `coverage` is None where no interval was given."""
+
+    name: str
+    queries: int
+    mean: float
+    median: float
+    independence_mean: float
+    independence_median: float
+    coverage: float | None
+
+
+@dataclass(frozen=True)
+class WorkloadError:
+    """Relative error |estimate − truth| / truth over a workload; queries whose true answer is 0 are dropped and counted.
+
+    A release whose error is not below that of assuming independence tells nothing about the association.
+    """
+
+    estimator: str
+    whole: ErrorClass
+    classes: tuple[ErrorClass, ...]
+    dropped: int
+
+    @property
+    def mean(self) -> float:
+        """Mean relative error."""
+        return self.whole.mean
+
+    @property
+    def median(self) -> float:
+        """Median relative error."""
+        return self.whole.median
+
+    @property
+    def independence_mean(self) -> float:
+        """Mean relative error of assuming independence."""
+        return self.whole.independence_mean
+
+    @property
+    def independence_median(self) -> float:
+        """Median relative error of assuming independence."""
+        return self.whole.independence_median
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of true answers inside their interval."""
+        return self.whole.coverage
+
+
+def query_error(
+    release: Release, table: TableLike, workload: Workload, *, estimator: Estimator | None = None, confidence: float = 0.95
+) -> WorkloadError:
+    """Return how far a release's answers are from the truth. For the publisher: it reads the original table."""
+    truth = true_answers(table, workload)
+    kept = np.flatnonzero(truth > 0)
+    if not len(kept):
+        raise InputError("no query of the workload has a true answer above 0", hint="ask less selective questions")
+    queries = [workload.queries[i] for i in kept]
+    answers = count_many(release, queries, estimator=estimator, confidence=confidence)
+    estimates = [answer for answer in answers if isinstance(answer, Estimate)]
+    actual = truth[kept].astype(float)
+    alone = independence(table, Workload(workload.name, tuple(queries)))
+    errors = np.abs(np.array([e.value for e in estimates]) - actual) / actual
+    alone_errors = np.abs(alone - actual) / actual
+    inside = np.array([np.nan if e.low is None or e.high is None else e.low <= a <= e.high for e, a in _pairs(estimates, actual)])
+
+    def of(name: str, chosen: npt.NDArray[np.bool_]) -> ErrorClass:
+        mine, other, hit = errors[chosen], alone_errors[chosen], inside[chosen]
+        known = hit[~np.isnan(hit)]
+        return ErrorClass(
+            name,
+            int(chosen.sum()),
+            float(mine.mean()),
+            float(np.median(mine)),
+            float(other.mean()),
+            float(np.median(other)),
+            float(known.mean()) if len(known) == len(hit) else None,
+        )
+
+    classes = [(name, (actual >= low) & (actual < high)) for name, low, high in CLASSES]
+    return WorkloadError(
+        estimates[0].estimator,
+        of("all", np.ones(len(kept), bool)),
+        tuple(of(name, chosen) for name, chosen in classes if chosen.any()),
+        len(truth) - len(kept),
+    )
+
+
+def independence(table: TableLike, workload: Workload) -> Floats:
+    """Return the answers of somebody who knows the quasi table and the shares of sensitive values, but no link."""
+    vocabulary = Vocabulary.of(table.quasi, table.sensitive.domain)
+    rows = len(table.sensitive.codes)
+    index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), rows)
+    answers = []
+    for query in workload:
+        pieces = compile_condition(query.condition, vocabulary).pieces
+        answers.append(sum(index.find(piece.rows)[1] * table.sensitive.counts[piece.values].sum() / rows for piece in pieces))
+    return np.array(answers, dtype=float)
+
+
+def _pairs(estimates: list[Estimate], actual: Floats) -> list[tuple[Estimate, float]]:
+    return list(zip(estimates, actual.tolist(), strict=True))

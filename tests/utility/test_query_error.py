@@ -1,0 +1,44 @@
+"""The error of a workload, computed by hand on a table small enough for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.errors import InputError
+from sfumato.query import sql_workload
+from sfumato.utility import independence, query_error
+from tests.query._releases import people, release_of
+
+TABLE = people(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["Flu", "HIV", "HIV", "HIV"]}), ["ill"])
+WORKLOAD = sql_workload("sex = 'f' AND ill = 'Flu'\nsex = 'm' AND ill = 'HIV'\nsex = 'm' AND ill = 'Flu'\nsex = 'f'")
+
+
+def test_relative_errors_are_those_of_a_hand_computation() -> None:
+    # One bucket of four: estimates ½, 3/2 and 2 for true answers 1, 2 and 2; the third query has the answer 0.
+    found = query_error(release_of(TABLE, np.zeros(4, int)), TABLE, WORKLOAD, estimator="paper")
+    assert found.dropped == 1
+    assert found.whole.queries == 3
+    assert found.mean == pytest.approx((0.5 + 0.25 + 0) / 3)
+    assert found.median == pytest.approx(0.25)
+    assert found.coverage is None
+    # One bucket tells no more than independence does.
+    assert found.independence_mean == pytest.approx(found.mean)
+    assert found.independence_median == pytest.approx(found.median)
+
+
+def test_a_release_that_separates_people_has_no_error_and_covers_everything() -> None:
+    found = query_error(release_of(TABLE, np.arange(4)), TABLE, WORKLOAD)
+    assert (found.mean, found.median, found.coverage) == (0, 0, 1)
+    assert found.estimator == "likelihood"
+    assert [(c.name, c.queries) for c in found.classes] == [("1–9", 3)]
+
+
+def test_independence_multiplies_the_shares() -> None:
+    assert independence(TABLE, WORKLOAD).tolist() == [0.5, 1.5, 0.5, 2.0]
+
+
+def test_a_workload_of_zero_answers_has_no_relative_error() -> None:
+    with pytest.raises(InputError, match="above 0"):
+        query_error(release_of(TABLE, np.arange(4)), TABLE, sql_workload("sex = 'm' AND ill = 'Flu'"))
