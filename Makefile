@@ -20,7 +20,6 @@ lint: $(STAMP)
 	$(BIN)/ruff format .
 
 bench: $(STAMP)
-	$(BIN)/python -m pip install -q -e '.[bench]'
 	$(BIN)/python -m benchmarks $(BENCH)
 
 $(STAMP): pyproject.toml

@@ -56,7 +56,7 @@ def show_as_buckets(
         software=f"sfumato {__version__}",
     )
     quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
-    return BucketsRelease(manifest, quasi, grouping.group[order], domain, shown.group, value, shown.count)
+    return BucketsRelease(manifest, quasi, grouping.group[order], domain, shown.group, value, shown.count, table.native)
 
 
 def public_schema(table: Table) -> dict[str, Any]:

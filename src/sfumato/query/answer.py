@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sfumato.table.frames import Native, to_native
+
 Estimator = Literal["paper", "likelihood", "em"]
-Frame = Literal["pandas", "polars", "pyarrow"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class GroupedAnswer:
     cells: tuple[tuple[Mapping[str, Any], Estimate], ...]
     types: tuple[pa.DataType, ...]
     total: Estimate
+    native: Native = "pyarrow"
 
     def __iter__(self) -> Iterator[tuple[Mapping[str, Any], Estimate]]:
         return iter(self.cells)
@@ -64,11 +66,9 @@ class GroupedAnswer:
             data[free] = pa.array([getattr(estimate, field) for _, estimate in self.cells], pa.float64())
         return pa.table(data)
 
-    def frame(self, kind: Frame = "pandas") -> Any:
-        """Return the same table as a pandas, polars or pyarrow frame."""
-        from sfumato.table.frames import to_native
-
-        return to_native(self.to_arrow(), kind)
+    def frame(self, kind: Native | None = None) -> Any:
+        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
+        return to_native(self.to_arrow(), kind or self.native)
 
 
 Answer = Estimate | GroupedAnswer

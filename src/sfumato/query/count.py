@@ -84,7 +84,7 @@ def _grouped(
         found = reconcile(found, total)
     cells = tuple((key, dress(part, estimator, confidence)) for key, part in zip(keys, found, strict=True))
     types = tuple(words.type for _, _, words in places)
-    return GroupedAnswer(group_by, cells, types, dress(total, estimator, confidence, compiled.notes))
+    return GroupedAnswer(group_by, cells, types, dress(total, estimator, confidence, compiled.notes), release.native)
 
 
 def _cells(index: BucketIndex, places: Sequence[tuple[bool, int, Any]], pieces: Sequence[Piece]) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.files import Stored, TableFormat, read_release, write_release
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.frames import Native, to_native
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
@@ -52,6 +53,15 @@ class Release(ABC):
     @abstractmethod
     def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
         """Return, per given quasi row and sensitive value, the reader's belief, averaged over the published rows that fit."""
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""
+        return "pyarrow"
+
+    def frames(self, kind: Native | None = None) -> dict[str, Any]:
+        """Return what is published as frames of the caller's own kind, or of the kind asked for."""
+        return {name: to_native(table, kind or self.native) for name, table in self.tables().items()}
 
     @classmethod
     @abstractmethod

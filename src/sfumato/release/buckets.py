@@ -17,6 +17,7 @@ from sfumato.release.base import Release
 from sfumato.release.coding import code_column, code_domain, match_rows
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column
+from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
 
 BUCKET = "bucket"
@@ -41,6 +42,12 @@ class BucketsRelease(Release):
     st_bucket: npt.NDArray[np.int32]
     st_value: npt.NDArray[np.int32]
     st_count: Integers
+    made_from: Native = "pyarrow"
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in."""
+        return self.made_from
 
     @property
     def decoys(self) -> int:
