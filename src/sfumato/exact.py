@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,6 +13,10 @@ Number = int | float | str | Decimal | Fraction
 """What a user may give as a number. A float means its shortest decimal: 0.29 is 29/100."""
 
 
+_LONGEST = 200
+_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)  # 1e-999999999 is a number, but not one to write out
+
+
 def exact(number: Number, name: str = "number") -> Fraction:
     """Return `number` exactly. Text may be a decimal ("0.02"), a ratio ("1/3") or a percentage ("5%")."""
     problem = PolicyError(f"{name}: expected a number, got {number!r}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"')
@@ -18,13 +24,15 @@ def exact(number: Number, name: str = "number") -> Fraction:
         raise problem
     try:
         if isinstance(number, float):
-            return Fraction(repr(number))
+            return Fraction(repr(float(number)))
         if isinstance(number, str):
             text = number.strip()
+            if len(text) > _LONGEST or _EXPONENT.search(text):
+                raise problem
             if text.endswith("%"):
                 return Fraction(text[:-1].strip()) / 100
             return Fraction(text)
-        return Fraction(number)
+        return Fraction(operator.index(number) if hasattr(number, "__index__") else number)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError):
         raise problem from None
 

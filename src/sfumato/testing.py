@@ -115,10 +115,33 @@ def seeds_decide_everything(method: Method, requirement: Requirement, table: Tab
     """The same seed gives the same release, says so; without a seed two runs differ and do not say so."""
     one, two = (method.publish(table, requirement, random=3) for _ in range(2))
     _require(_same(one, two), "the same seed gives the same release")
-    _require(one.manifest.reproducible, "a seeded release says that it is reproducible")
+    _require(one.manifest.seeded and one.manifest.reproducible, "a seeded release says that it is seeded and reproducible")
     fresh, other = (method.publish(table, requirement) for _ in range(2))
-    _require(not fresh.manifest.reproducible, "a release made with secure randomness is not reproducible")
+    _require(not fresh.manifest.seeded, "a release made with secure randomness does not say that it is seeded")
     _require(not _same(fresh, other), "two runs without a seed differ")
+
+
+def coins_decide_who_meets_whom(method: Method, requirement: Requirement, table: Table) -> None:
+    """Neither the order of the rows, nor who shares a group, nor the numbers of groups follow the input's order."""
+    people = Table.from_frame(
+        pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
+        Schema(quasi=["number"], sensitive=list(table.sensitive.domain.names)),
+    )
+    rows, mates, first = set(), set(), set()
+    differ = False
+    for seed in range(12):
+        tables = method.publish(people, requirement, random=seed).tables()
+        main = next(iter(tables.values()))
+        number = np.asarray(main["number"])
+        group = np.asarray(main[main.column_names[-1]])
+        rows.add(tuple(number[:8].tolist()))
+        mates.add(tuple(sorted(number[group == group[number == 0]].tolist())))
+        sizes = np.bincount(group)
+        first.add(int(sizes[group.min()]))
+        differ = differ or len(set(sizes[sizes > 0].tolist())) > 1
+    _require(len(rows) > 6, "rows are published in random order")
+    _require(len(mates) > 6 or len(people) <= 4, "who shares a group is drawn at random")
+    _require(not differ or len(first) > 1, "the numbers of groups are drawn at random")
 
 
 def input_order_does_not_matter(method: Method, requirement: Requirement, table: Table) -> None:
@@ -190,12 +213,18 @@ CHECKS: tuple[Callable[[Method, Requirement, Table], None], ...] = (
     audit_confirms_the_claims,
     beliefs_stay_within_bounds,
     seeds_decide_everything,
+    coins_decide_who_meets_whom,
     input_order_does_not_matter,
     release_survives_the_disk,
     nothing_else_is_told,
     unprovable_claims_are_refused,
     infeasible_bounds_are_refused,
 )
+
+
+def _sensitive_columns(table: Table) -> dict[str, pa.ChunkedArray]:
+    whole = table.to_arrow()
+    return {name: whole[name] for name in table.sensitive.domain.names}
 
 
 def _same(one: Release, two: Release) -> bool:

@@ -1,8 +1,10 @@
 """The audit must find what is planted."""
 
+import dataclasses
 import json
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -31,7 +33,7 @@ def rewrite(directory, name, change, honest_hash=True):
     path = directory / f"{name}.parquet"
     rows = pq.read_table(path).to_pylist()
     rows = change(rows) or rows
-    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema=pq.read_schema(path)), path, store_schema=False)
     if honest_hash:
         document = json.loads((directory / "manifest.json").read_text())
         document["tables"][name].update(sha256=sha256(path), rows=len(rows))
@@ -178,6 +180,177 @@ def test_a_manifest_that_promises_something_else_is_found(saved, change, message
     report = audit(saved)
     assert report.holds is False
     assert any(message in problem for problem in report.problems)
+
+
+def forge(directory, change):
+    document = json.loads((directory / "manifest.json").read_text())
+    change(document)
+    (directory / "manifest.json").write_text(json.dumps(document))
+    return audit(directory)
+
+
+def add_column(directory, name, column, values):
+    """Add a column to a published table, with honest facts about the file."""
+    path = directory / f"{name}.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column(column, pa.array(values[: table.num_rows])), path, store_schema=False)
+    document = json.loads((directory / "manifest.json").read_text())
+    document["tables"][name].update(sha256=sha256(path))
+    document["tables"][name]["columns"][column] = "string"
+    (directory / "manifest.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("name", ["qit", "st"])
+def test_a_column_too_many_is_found(saved, name):
+    add_column(saved, name, "diagnosis", ["a secret"] * 10_000)
+    report = audit(saved)
+    assert report.holds is False
+    assert any("should have the columns" in problem for problem in report.problems)
+
+
+def test_a_table_too_many_is_found(saved):
+    pq.write_table(pq.read_table(saved / "qit.parquet"), saved / "more.parquet", store_schema=False)
+
+    def list_it(document):
+        document["tables"]["more"] = {
+            **document["tables"]["qit"],
+            "file": "more.parquet",
+            "sha256": sha256(saved / "more.parquet"),
+        }
+
+    report = forge(saved, list_it)
+    assert report.holds is False
+    assert any("has the tables qit and st" in problem for problem in report.problems)
+
+
+def test_a_file_too_many_and_metadata_in_a_footer_are_found(saved):
+    (saved / "notes.txt").write_text("who is who")
+    assert any("does not list: notes.txt" in problem for problem in audit(saved).problems)
+    (saved / "notes.txt").unlink()
+    path = saved / "st.parquet"
+    pq.write_table(pq.read_table(path).replace_schema_metadata({"secret": "x"}), path)
+    report = forge(saved, lambda document: document["tables"]["st"].update(sha256=sha256(path)))
+    assert any("footer carries metadata" in problem for problem in report.problems)
+
+
+def test_people_behind_other_values_than_st_shows_are_found_with_the_table():
+    # Everybody is unique. Four people with "a" are put into one bucket whose histogram still shows four different values.
+    table = people(["a", "b", "c", "d"] * 4)
+    release = publish(table, LDiversity(4), random=1)
+    numbers = np.asarray(release.tables()["qit"]["number"])
+    bucket = release.bucket.copy()
+    for k, holder in enumerate(np.flatnonzero(numbers % 4 == 0)):
+        mate = np.flatnonzero(bucket == 0)[k]
+        bucket[holder], bucket[mate] = bucket[mate], bucket[holder]
+    forged = dataclasses.replace(release, bucket=bucket)
+    assert audit(forged).holds is True
+    report = audit(forged, table)
+    assert report.holds is False
+    assert any("smaller than the number of people" in problem for problem in report.problems)
+
+
+def test_suppression_is_no_excuse_for_a_method_that_has_none(saved, table):
+    report = forge(saved, lambda document: document["parameters"].update(suppression=True))
+    assert report.holds is False
+    assert any("suppressed people" in problem for problem in report.problems)
+
+
+def test_misplaced_people_are_found_although_others_were_suppressed():
+    table = people(["flu"] * 6 + list("abcd"))
+    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    shuffled = dataclasses.replace(release, bucket=release.bucket[::-1].copy())
+    assert audit(shuffled, table).holds is False
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["schema"].update(quasi=[]), "needs quasi and sensitive columns"),
+        (lambda d: d["schema"].update(sensitive=[]), "needs quasi and sensitive columns"),
+        (lambda d: d["schema"]["quasi"].append(d["schema"]["sensitive"][0]), "each name once"),
+        (lambda d: d["schema"]["quasi"].pop(), "should have the columns"),
+        (lambda d: d["schema"]["quasi"][0].update(kind="secret"), "one of the kinds"),
+        (lambda d: d["parameters"].update(decoys=2**70), "not a whole number"),
+        (lambda d: d["requirement"].update(theta="1e9999999999"), "requirement"),
+        (lambda d: d["requirement"].update(theta=[1]), "requirement"),
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_a_finding_not_a_crash(saved, change, message):
+    report = forge(saved, change)
+    assert report.holds is False
+    assert any(message in problem for problem in report.problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda d: d["claims"][0].update(statement="Nobody can learn anything."), "not made in the words"),
+        (lambda d: d["requirement"].update(against="reader"), "another adversary"),
+        (lambda d: d["method"].update(name="tight-boxes"), "not known to hold"),
+        (lambda d: d["method"].update(locality="boxes"), "not known to hold"),
+        (lambda d: d["method"].update(guard_decoys=True), "not known to hold"),
+        (lambda d: d["parameters"].update(one_row_per_person=False), "not made in the words"),
+    ],
+)
+def test_a_claim_is_only_confirmed_in_its_own_words_and_for_a_method_that_proves_it(saved, change, note):
+    report = forge(saved, change)
+    assert report.holds is False
+    assert note in report.claims[0].note
+
+
+def test_values_that_are_written_alike_do_not_hide_behind_each_other(tmp_path):
+    table = people([0.5, 0.0, 1.0, 2.0] * 3)
+    publish(table, LDiversity(4), random=1).save(tmp_path / "release")
+    first: set[int] = set()
+
+    def split(rows):
+        for row in rows:
+            if row["value"] == 1.0 and row["bucket"] not in first:
+                first.add(row["bucket"])
+                row["value"] = -0.0
+
+    rewrite(tmp_path / "release", "st", split)
+    report = audit(tmp_path / "release")
+    assert report.holds is False
+
+
+def test_a_row_of_st_split_in_two_is_found(saved):
+    def split(rows):
+        twice = next(row for row in rows if row["count"] > 1)
+        twice["count"] -= 1
+        rows.append({**twice, "count": 1})
+
+    rewrite(saved, "st", split)
+    assert any("repeat a bucket and value" in problem for problem in audit(saved).problems)
+
+
+def test_a_value_twice_in_a_bucket_with_decoys_is_found():
+    table = people([f"v{k % 12}" for k in range(240)])
+    release = publish(table, LDiversity(4), method=Buckets(decoys=1), random=1)
+    count = release.st_count.copy()
+    count[0] = 2
+    assert any("at most once" in problem for problem in audit(dataclasses.replace(release, st_count=count)).problems)
+
+
+def test_rows_that_are_not_people_are_warned_about():
+    schema = Schema(quasi=["age"], sensitive=["value"], one_row_per_person=False)
+    table = Table.from_frame(pa.table({"age": [1, 2, 3, 4], "value": list("abab")}), schema)
+    release = publish(table, LDiversity(2), random=1)
+    assert "published row (one person may have several)" in release.claims[0].statement
+    report = audit(release, table)
+    assert report.holds is True
+    assert any("not about a person" in warning for warning in report.warnings)
+
+
+def test_exposure_under_suppression_is_a_mean_over_published_people():
+    # Twelve flu and a, b, c, d, all with the same quasi values; eight are published in four groups {flu, one of a … d}.
+    table = people(["flu"] * 12 + list("abcd"), sex=["f"] * 16)
+    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    assert audit(release, table).exposure == pytest.approx((12 * 0.5 + 4 * 0.125) / 16)
+
+
+def test_what_the_tables_cannot_show_is_said(saved):
+    assert "cannot be seen in the tables" in audit(saved).claims[0].note
 
 
 def test_a_claim_that_buckets_cannot_make_is_not_confirmed(saved):

@@ -82,10 +82,31 @@ def test_options_are_checked():
 
 
 def test_left_over_people_go_to_every_possible_group_equally_often():
-    # Values a, b ×2 and c ×1 in groups of 2: the one left over joins either group with probability 1/2 (false alarm 1e-6).
-    values = ["a", "a", "b", "b", "c"]
-    larger = 0
-    for seed in range(400):
+    # a×3, b×2, c, d in groups of two: {a, b}, {a, b}, {a, c} with d left over, or the like; d joins each of three groups with
+    # probability 1/3, so the pair {a, c} gets it in a third of the runs (600 runs, false alarm about 1e-6).
+    values = ["a", "a", "a", "b", "b", "c", "d"]
+    joined = Counter()
+    for seed in range(600):
         release = publish(people(values), LDiversity(1), method=Anatomy(l=2), random=seed)
-        larger += int(np.argmax(release.sizes) == 0)
-    assert abs(larger - 200) < 4.9 * 10
+        large = int(np.argmax(release.sizes))
+        joined[tuple(np.array(release.domain.labels)[release.st_value[release.st_bucket == large]])] += 1
+    alone = min(joined.values())
+    assert sum(joined.values()) == 600
+    assert len(joined) == 2
+    assert abs(alone - 200) < 4.9 * np.sqrt(600 * 2 / 9)
+
+
+def test_everybody_of_a_too_frequent_value_is_suppressed_equally_often():
+    gone = Counter()
+    table = people(["flu"] * 6 + list("abcd"))
+    for seed in range(300):
+        release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=seed)
+        gone.update(set(range(6)) - set(release.tables()["qit"]["number"].to_pylist()))
+    # Two of six go in every run: each 100 times of 300 (false alarm about 1e-5).
+    assert sum(gone.values()) == 600
+    assert all(abs(gone[k] - 100) < 5 * np.sqrt(300 * 2 / 9) for k in range(6))
+
+
+def test_groups_smaller_than_a_bound_needs_are_refused_before_anything_is_made():
+    with pytest.raises(PolicyError, match=r"(?s)Anatomy\(l=2\) cannot keep a bound of 1/4.*l = 4 or more"):
+        publish(people(list("abcd") * 3), LDiversity(4), method=Anatomy(l=2))

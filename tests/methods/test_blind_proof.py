@@ -14,11 +14,12 @@ import pytest
 
 from sfumato.groups.anatomy import assign_by_anatomy
 from sfumato.groups.blind import assign_blindly, round_robin
+from sfumato.groups.decoys import _holders, _plan_slots, make_room
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
 from sfumato.methods import Buckets
 from sfumato.privacy import FPrivacy, LDiversity
-from sfumato.randomness import Randomness
+from sfumato.randomness import Randomness, SeededRandomness
 from tests.makers import people
 
 
@@ -145,5 +146,26 @@ def test_anatomy_is_blind_too_also_where_people_are_left_over():
             found = assign_by_anatomy(np.array(world), counts, 2, np.arange(3), Coins([range(2), deal], [place]))
             likelihood[seen(found.group, world)][world] += 1
     worst = posterior(likelihood, 3)
+    assert worst is not None
+    assert max(worst.values()) <= Fraction(1, 2)
+
+
+def test_decoys_leave_every_placement_on_real_slots_equally_likely():
+    """The slots and decoys follow from counts and coins alone; then the people of a value are dealt to its real slots."""
+    values = [0, 0, 1, 1, 2, 2]
+    bounds = LDiversity(2).bounds({str(k): int(c) for k, c in enumerate(np.bincount(values))})
+    chosen = plan(bounds, strategy="optimal", once=True)
+    assert chosen.setting.classes == ((2, 3),)
+    room = make_room(chosen.setting, bounds, 1)
+    slots = _plan_slots(chosen.setting, room, canonical_order(bounds), 1, SeededRandomness(3))
+    real = ~slots.decoy
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for world in worlds(values):
+        for deal in permutations(range(len(values))):
+            holder = _holders(np.array(world), slots, Coins([deal]))
+            group = np.empty(len(values), np.int64)
+            group[holder[real]] = slots.bucket[real]
+            likelihood[seen(group, world)][world] += 1
+    worst = posterior(likelihood, len(bounds.values))
     assert worst is not None
     assert max(worst.values()) <= Fraction(1, 2)

@@ -1,9 +1,11 @@
 import dataclasses
 
+import numpy as np
 import pytest
 
 from sfumato import Anatomy, Buckets, FPrivacy, LDiversity
 from sfumato.methods import METHODS, default_method
+from sfumato.randomness import SeededRandomness
 from sfumato.testing import CHECKS, ConformanceError, check_method, example_tables
 
 
@@ -49,6 +51,18 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
         def run(self, table, requirement, *, random=None, progress=None):
             return super().run(table, requirement, random=5, progress=progress)
 
+    class Orderly(Buckets):
+        """Deals people and publishes rows in the order of the input."""
+
+        def run(self, table, requirement, *, random=None, progress=None):
+            return super().run(table, requirement, random=InOrder(7 if random is None else random), progress=progress)
+
+    class InOrder(SeededRandomness):
+        def permutation(self, count):
+            return np.arange(count)
+
+    with pytest.raises(ConformanceError, match=r"coins_decide|seeds_decide"):
+        check_method(Orderly())
     with pytest.raises(ConformanceError, match=r"beliefs_stay_within_bounds|audit_confirms"):
         check_method(Careless())
     with pytest.raises(ConformanceError, match="seeds_decide_everything"):

@@ -2,12 +2,13 @@ import json
 import os
 import stat
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import LDiversity, Release, audit, publish
-from sfumato.errors import FormatError, OutputError
+from sfumato import LDiversity, Release, Schema, Table, audit, publish
+from sfumato.errors import FormatError, InputError, OutputError
 from sfumato.release.files import read_release
 from tests.makers import people, skewed
 
@@ -59,6 +60,43 @@ def test_a_link_instead_of_a_file_is_refused(saved):
         Release.load(saved)
 
 
+def test_a_linked_manifest_is_refused(saved):
+    (saved / "manifest.json").rename(saved.parent / "elsewhere.json")
+    (saved / "manifest.json").symlink_to(saved.parent / "elsewhere.json")
+    with pytest.raises(FormatError, match="is a link"):
+        Release.load(saved)
+
+
+def test_text_with_line_breaks_and_of_any_length_survives_csv(tmp_path):
+    long = ["x" * 2_000_000 + f"\n{k}" for k in range(2)] + ['quote " and, comma\r\nend'] * 2
+    release = publish(people(list("abab"), note=long), LDiversity(2), random=1)
+    release.save(tmp_path / "release", format="csv")
+    assert sorted(Release.load(tmp_path / "release").tables()["qit"]["note"].to_pylist()) == sorted(long)
+
+
+def test_many_sensitive_columns_survive(tmp_path):
+    coins = np.random.default_rng(1)
+    names = [f"s{k}" for k in range(12)]
+    frame = {"age": coins.integers(0, 80, 300), **{name: [f"v{k}" for k in coins.integers(0, 60, 300)] for name in names}}
+    table = Table.from_frame(pa.table(frame), Schema(quasi=["age"], sensitive=names))
+    release = publish(table, LDiversity(3), random=1)
+    release.save(tmp_path / "release")
+    assert audit(Release.load(tmp_path / "release"), table).holds is True
+
+
+@pytest.mark.parametrize(("quasi", "sensitive"), [("bucket", "value"), ("age", "count"), ("age", "bucket")])
+def test_columns_with_the_names_of_ours_are_refused(quasi, sensitive):
+    table = Table.from_frame(pa.table({quasi: [1, 2], sensitive: ["a", "b"]}), Schema(quasi=[quasi], sensitive=[sensitive]))
+    with pytest.raises(InputError, match="that the bucket form adds"):
+        publish(table, LDiversity(2))
+
+
+def test_a_release_cannot_be_changed():
+    release = publish(skewed(), LDiversity(2), random=1)
+    with pytest.raises(ValueError, match="read-only"):
+        release.bucket[0] = 1
+
+
 def test_a_truncated_manifest_is_refused(saved):
     text = (saved / "manifest.json").read_text()
     (saved / "manifest.json").write_text(text[: len(text) // 2])
@@ -76,7 +114,10 @@ def test_a_truncated_manifest_is_refused(saved):
         (lambda document: document.pop("claims"), "lacks 'claims'"),
         (lambda document: document.update(rows="many"), "'rows' should be int"),
         (lambda document: document.update(claims=[{"x": 1}]), "a claim has the wrong fields"),
-        (lambda document: document["tables"].pop("st"), "no table 'st'"),
+        (lambda document: document["tables"].pop("st"), "its manifest does not list"),
+        (lambda document: document.update(claims=[{"kind": "x", "adversary": "", "statement": ""}]), "no known adversary"),
+        (lambda document: document.update(diary="who is who"), "says more than a manifest does: diary"),
+        (lambda document: document.update(rows=float("inf")), "Infinity is no number"),
         (lambda document: document.update(schema={}), "does not list the quasi and sensitive columns"),
     ],
 )

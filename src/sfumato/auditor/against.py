@@ -32,40 +32,45 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     labels = table.sensitive.labels
     counts = np.bincount(table.sensitive.codes, minlength=len(labels))
     shares = {label: Fraction(int(count), table.rows) for label, count in zip(labels, counts, strict=True)}
-    problems: list[str] = []
-    lacking = [name for name in published.quasi if name not in [column.name for column in table.quasi]]
-    if lacking:
-        return Comparison((f"the table has no quasi column {', '.join(lacking)}",), (), shares, None)
+    if set(published.quasi) != {column.name for column in table.quasi} or published.sensitive != table.sensitive.domain.names:
+        return Comparison(("the release and the table do not have the same quasi and sensitive columns",), (), shares, None)
     key = _quasi_keys(published, table)
     order = np.argsort(key)
     key = key[order]
-    invented, lost, beliefs, misplaced = walk_people(
+    start, value, count, share = _entries(published)
+    invented, lost, beliefs, people, misplaced, certain = walk_people(
         key,
         order,
         published.people,
         published.row_bucket,
         _true_codes(published, table),
-        *_entries(published),
+        start,
+        value,
+        share,
         len(published.labels),
     )
+    problems: list[str] = []
     if invented:
         problems.append(f"{invented} published rows are not rows of the table")
     if lost and not suppression:
         problems.append(f"{lost} rows of the table are not published")
-    problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), suppression)
-    # Where frequent values were suppressed, some copy of a person's quasi row may be published and she not.
-    if misplaced and not suppression:
+    # Of people with the same quasi values some may be published and others suppressed; nobody else can be misplaced.
+    if misplaced > (lost if suppression else 0):
         problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
+    crowded = int((certain > count).sum())
+    if crowded:
+        problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
+    problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
-    return Comparison(tuple(problems), warnings, shares, beliefs / max(published.people, 1))
+    return Comparison(tuple(problems), warnings, shares, beliefs / people if people else None)
 
 
-def _entries(published: Published) -> tuple[Small, Small, npt.NDArray[np.float64]]:
-    """Return where each bucket's entries start, and their values and shares."""
+def _entries(published: Published) -> tuple[Small, Small, Integers, npt.NDArray[np.float64]]:
+    """Return where each bucket's entries start, and their values, counts and shares."""
     order = np.argsort(published.bucket, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(published.bucket, minlength=len(published.sizes)))))
     share = published.count / np.maximum(published.shown, 1)[published.bucket]
-    return start.astype(np.int32), published.value[order], share[order]
+    return start.astype(np.int32), published.value[order], published.count[order], share[order]
 
 
 def _true_codes(published: Published, table: Table) -> Small:
@@ -106,16 +111,16 @@ def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> tuple[in
     return len(words), pieces[0], pieces[1]
 
 
-def _values(published: Published, counts: dict[str, int], suppression: bool) -> list[str]:
+def _values(published: Published, counts: dict[str, int], missing: int) -> list[str]:
+    """Return what is wrong with the totals of st, when `missing` people may be left out."""
     invented = sorted(set(published.labels) - set(counts))
     if invented:
         return [f"st shows {len(invented)} values that the table does not have"]
     if published.decoys:
         return []
     shown = dict(zip(published.labels, map(int, published.totals), strict=True))
-    wrong = [
-        label
-        for label in counts
-        if shown.get(label, 0) > counts[label] or (shown.get(label, 0) < counts[label] and not suppression)
-    ]
-    return [f"{len(wrong)} sensitive values are shown another number of times than the table has them"] if wrong else []
+    gaps = {label: count - shown.get(label, 0) for label, count in counts.items()}
+    wrong = sum(gap != 0 for gap in gaps.values())
+    if min(gaps.values()) < 0 or sum(gaps.values()) != missing:
+        return [f"{wrong} sensitive values are shown another number of times than the table has them"]
+    return []

@@ -19,6 +19,8 @@ from sfumato.table.table import Table
 
 Integers = npt.NDArray[np.int64]
 
+BLIND = "that people were put together blindly, as the manifest's method does, cannot be seen in the tables"
+
 
 def audit_buckets(
     manifest: Manifest, tables: Mapping[str, pa.Table], table: Table | None, problems: tuple[str, ...] = ()
@@ -26,15 +28,14 @@ def audit_buckets(
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
     published = read_published(manifest, tables["qit"], tables["st"])
     found = list(problems) + _structure(manifest, published)
-    suppression = bool(manifest.parameters.get("suppression"))
-    comparison = None if table is None else compare(published, table, suppression=suppression)
+    comparison = None if table is None else compare(published, table, suppression=_may_suppress(manifest))
     if comparison is not None:
         found += comparison.problems
     shares = _shares(manifest, published, comparison)
     limits = bounds_of(manifest.requirement, shares, list(published.labels))
     found += _declared_values(manifest, published, limits)
     return Audit(
-        claims=tuple(_judge(claim, published, limits) for claim in manifest.claims),
+        claims=tuple(_judge(claim, manifest, published, limits) for claim in manifest.claims),
         problems=tuple(found),
         warnings=(*_warnings(manifest), *(comparison.warnings if comparison else ())),
         stronger=_stronger(published),
@@ -57,6 +58,12 @@ def _structure(manifest: Manifest, published: Published) -> list[str]:
         problems.append(f"{len(published.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
     if published.repeated:
         problems.append(f"{published.repeated} rows of st repeat a bucket and value")
+    if len(set(published.labels)) < len(published.labels):
+        problems.append("st shows two different values that are written alike, so that each hides behind the other")
+    if manifest.values is not None and (published.decoys or manifest.parameters.get("suppression")):
+        problems.append("the manifest gives counts and bounds although the tables do not show the true counts")
+    if manifest.parameters.get("suppression") and not _may_suppress(manifest):
+        problems.append("the manifest speaks of suppressed people, which its method does not have")
     if published.decoys and (published.count > 1).any():
         problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
     return problems
@@ -100,21 +107,51 @@ class _Worst:
     bound: Fraction
 
 
-def _judge(claim: Claim, published: Published, limits: Mapping[str, Fraction] | None) -> ClaimResult:
+def _may_suppress(manifest: Manifest) -> bool:
+    """Return whether people may be missing: only where the method says so openly."""
+    method = manifest.method
+    return bool(manifest.parameters.get("suppression")) and method.get("name") == "anatomy" and method.get("suppress") is True
+
+
+def _is_blind(manifest: Manifest) -> bool:
+    """Return whether the method is one of those known to put people together regardless of who they are."""
+    method = manifest.method
+    if method.get("name") == "anatomy":
+        return method.get("suppress") is False and not manifest.parameters.get("suppression")
+    return method.get("name") == "buckets" and method.get("locality") == "none" and method.get("guard_decoys") is False
+
+
+def _unfounded(claim: Claim, manifest: Manifest) -> str:
+    """Return why the claim is not one that such a release can make; empty if it is."""
+    if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
+        return "this form cannot support such a claim"
+    one_row = manifest.parameters.get("one_row_per_person", True) is not False
+    if claim != Claim.association(claim.adversary, one_row_per_person=one_row):
+        return "the claim is not made in the words that such a claim has"
+    if claim.adversary != manifest.requirement.get("against"):
+        return "the claim names another adversary than the requirement"
+    if claim.adversary == "engineer" and not _is_blind(manifest):
+        return "the method named in the manifest is not known to hold against an engineer"
+    return ""
+
+
+def _judge(claim: Claim, manifest: Manifest, published: Published, limits: Mapping[str, Fraction] | None) -> ClaimResult:
     """Judge one claim: in every bucket every value's share is at most its bound, in integers.
 
     A person's belief is the largest over the buckets that fit her, so the worst bucket decides ([F' §3.1]). With decoys a value
     that may be a decoy belongs to one person of the bucket at most, which is the belief counted here.
     """
-    if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
-        return ClaimResult(claim, False, note="this form cannot support such a claim")
+    unfounded = _unfounded(claim, manifest)
+    if unfounded:
+        return ClaimResult(claim, False, note=unfounded)
     if not len(published.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
     worst = _worst(published, limits)
     if limits is None:
         note = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
         return ClaimResult(claim, None, worst.belief, None, worst.value, note)
-    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value)
+    note = BLIND if claim.adversary == "engineer" else ""
+    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
 
 
 def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Worst:
@@ -141,8 +178,10 @@ def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Wors
 
 def _warnings(manifest: Manifest) -> list[str]:
     warnings = []
-    if manifest.reproducible:
+    if manifest.seeded:
         warnings.append("the release was made with a seed: whoever learns the seed can undo it; do not hand it out")
+    if manifest.parameters.get("one_row_per_person") is False:
+        warnings.append("one person may have several rows: the bound is about a row, not about a person")
     if len(manifest.schema.get("sensitive", ())) > 1:
         warnings.append(
             "several sensitive columns were bounded as combinations: the belief in a single part can be larger than the "

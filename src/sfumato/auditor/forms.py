@@ -19,5 +19,8 @@ def audit_release(release: Release, table: Table | None = None, *, problems: tup
 
 
 def audit_stored(stored: Stored, table: Table | None = None) -> Audit:
-    """Return the audit of a release on disk: damaged files are findings here, not errors."""
-    return audit_release(release_from(stored), table, problems=stored.problems)
+    """Return the audit of a release on disk: tables that cannot be a release are findings here, not errors."""
+    try:
+        return audit_release(release_from(stored), table, problems=stored.problems)
+    except FormatError as error:
+        return Audit(claims=(), problems=(*stored.problems, error.message), against_table=table is not None)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.errors import FormatError
+from sfumato.release.buckets import published_names
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.sensitive import SEPARATOR
@@ -65,21 +66,24 @@ class Published:
             part = np.unique([parts[k] for parts in self.parts], return_inverse=True)[1]
             key, where = np.unique(self.bucket.astype(np.int64) * (part.max() + 1) + part[self.value], return_inverse=True)
             together = np.bincount(where, weights=self.count)
-            size = self.sizes[key // (part.max() + 1)] + self.decoys
+            size = self.sizes[key // (part.max() + 1)]
             worst[name] = float((together / np.maximum(size, 1)).max())
         return worst
 
 
 def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published:
     """Return the tables in numbers, or say which column is not as the manifest describes it."""
-    quasi = tuple(column["name"] for column in manifest.schema["quasi"])
-    sensitive = tuple(column["name"] for column in manifest.schema["sensitive"])
+    names, parts_of, _ = published_names(manifest)
+    quasi, sensitive = tuple(names), tuple(parts_of)
     row_bucket, bucket, buckets = _renumbered(_numbers(qit, "bucket"), _numbers(st, "bucket"))
     text = [_texts(st[name]) for name in sensitive]
-    value, combinations = _distinct([codes for codes, _ in text], [len(words) for _, words in text])
-    parts = tuple(tuple(words[code] for (_, words), code in zip(text, row, strict=True)) for row in combinations)
+    if len(text) == 1:
+        value, parts = text[0][0], tuple((word,) for word in text[0][1])
+    else:
+        value, first = _distinct([codes for codes, _ in text])
+        parts = tuple(tuple(words[codes[row]] for codes, words in text) for row in first)
     decoys = manifest.parameters.get("decoys", 0)
-    if not isinstance(decoys, int) or decoys < 0:
+    if isinstance(decoys, bool) or not isinstance(decoys, int) or not 0 <= decoys <= len(bucket):
         raise FormatError("manifest.json: the number of decoys is not a whole number")
     return Published(
         qit=qit,
@@ -96,21 +100,13 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
     )
 
 
-def _distinct(codes: list[Integers], widths: list[int]) -> tuple[Integers, list[tuple[int, ...]]]:
-    """Return each row's combination of codes by number, and the combinations."""
+def _distinct(codes: list[Integers]) -> tuple[Integers, Integers]:
+    """Return each row's combination of codes by number, and a row that has each combination."""
     key = codes[0]
-    for more, width in zip(codes[1:], widths[1:], strict=True):
-        key = key * width + more
-    found = np.unique(key) if len(codes) > 1 else np.arange(widths[0])
-    number = np.searchsorted(found, key) if len(codes) > 1 else key
-    combinations = []
-    for one in found.tolist():
-        parts = []
-        for width in reversed(widths[1:]):
-            one, part = divmod(one, width)
-            parts.append(part)
-        combinations.append((one, *reversed(parts)))
-    return number, combinations
+    for more in codes[1:]:
+        key = np.unique(key, return_inverse=True)[1] * (int(more.max(initial=0)) + 1) + more
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return number, first
 
 
 def _renumbered(rows: npt.NDArray[Any], entries: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:

@@ -13,7 +13,7 @@ from sfumato.exact import percent
 from sfumato.groups.anatomy import assign_by_anatomy, excess
 from sfumato.groups.grouping import Grouping, canonical_order, histograms, require_bounds
 from sfumato.methods.base import Method, Outcome, require_whole
-from sfumato.methods.forms import show_as_buckets
+from sfumato.methods.forms import require_free_names, show_as_buckets
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
@@ -59,10 +59,16 @@ class Anatomy(Method):
     ) -> Outcome:
         """Return the release; the private figures say how many people of which values were suppressed."""
         self.require_provable(table, requirement)
+        require_free_names(table)
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
         size = self.l or max(bounds.needs)
+        if size < max(bounds.needs):
+            raise PolicyError(
+                f"Anatomy(l={size}) cannot keep a bound of {min(bounds.limits)}: its groups of {size} show every value once",
+                hint=f"l = {max(bounds.needs)} or more, or leave l out",
+            )
         counts = np.array(bounds.counts, dtype=np.int64)
         removed = np.array(excess(bounds.counts, size), dtype=np.int64)
         if removed.any() and not self.suppress:
@@ -87,7 +93,6 @@ class Anatomy(Method):
             requirement=requirement,
             method=self,
             random=coins,
-            reproducible=coins.reproducible,
             suppression=bool(removed.any()),
         )
         tell("done", 1.0)

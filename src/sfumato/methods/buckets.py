@@ -14,7 +14,7 @@ from sfumato.groups.grouping import canonical_order, histograms, require_bounds
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.forms import show_as_buckets
+from sfumato.methods.forms import require_free_names, show_as_buckets
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
@@ -87,6 +87,7 @@ class Buckets(Method):
     ) -> Outcome:
         """Return the release, with the loss, its proven lower bound and the sizes used as private figures."""
         self.require_provable(table, requirement)
+        require_free_names(table)
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
@@ -122,7 +123,7 @@ class Buckets(Method):
             requirement=requirement,
             method=self,
             random=coins,
-            reproducible=coins.reproducible and chosen.complete,
+            complete=chosen.complete,
             decoys=self.decoys,
         )
         tell("done", 1.0)

@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato import __version__
+from sfumato.errors import InputError
 from sfumato.groups.grouping import Grouping, Histograms
 from sfumato.methods.base import Method
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomness import Randomness
-from sfumato.release.buckets import BucketsRelease
+from sfumato.release.buckets import BUCKET, COUNT, BucketsRelease
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.table.column import Column, code_type
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
@@ -31,32 +30,49 @@ def show_as_buckets(
     requirement: Requirement,
     method: Method,
     random: Randomness,
-    reproducible: bool,
+    complete: bool = True,
     decoys: int = 0,
     suppression: bool = False,
 ) -> BucketsRelease:
     """Return the buckets release of a grouping: rows in random order, nothing of what was left out.
 
     `bounds` go into the manifest, value by value with their counts; None where the tables do not show the counts anyway (decoys,
-    suppression).
+    suppression). `complete` is False when a clock stopped the making.
     """
     kept = np.flatnonzero(grouping.group >= 0)
     order = kept[random.permutation(len(kept))]
-    domain, value = _used_values(table.sensitive.domain, shown.value)
     manifest = Manifest(
         form=BucketsRelease.form,
         schema=public_schema(table),
         rows=len(order),
         requirement=requirement.to_dict(),
         method=method.to_dict(),
-        claims=(Claim.association(requirement.against),),
+        claims=(Claim.association(requirement.against, one_row_per_person=table.schema.one_row_per_person),),
         values=None if bounds is None else tuple(described_values(bounds)),
-        parameters={"buckets": grouping.groups, "decoys": decoys, "suppression": suppression},
-        reproducible=reproducible,
+        parameters={
+            "buckets": grouping.groups,
+            "decoys": decoys,
+            "suppression": suppression,
+            "one_row_per_person": table.schema.one_row_per_person,
+        },
+        seeded=random.reproducible,
+        reproducible=random.reproducible and complete,
         software=f"sfumato {__version__}",
     )
     quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
-    return BucketsRelease(manifest, quasi, grouping.group[order], domain, shown.group, value, shown.count, table.native)
+    return BucketsRelease(
+        manifest, quasi, grouping.group[order], table.sensitive.domain, shown.group, shown.value, shown.count, table.native
+    )
+
+
+def require_free_names(table: Table) -> None:
+    """Raise `InputError` where a column has the name of one that the form adds."""
+    for name in [*(column.name for column in table.quasi), *table.sensitive.domain.names]:
+        if name in (BUCKET, COUNT):
+            raise InputError(
+                f"the column {name!r} has the name of a column that the bucket form adds",
+                hint=f"rename it, to {name}_ for example",
+            )
 
 
 def public_schema(table: Table) -> dict[str, Any]:
@@ -89,11 +105,3 @@ def without_unused(column: Column) -> Column:
     renumber = np.cumsum(used) - 1
     codes = renumber[column.codes].astype(code_type(int(used.sum())))
     return Column(column.name, column.kind, column.values.filter(pa.array(present)), codes, missing)
-
-
-def _used_values(domain: Domain, value: npt.NDArray[np.int32]) -> tuple[Domain, npt.NDArray[np.int32]]:
-    used = np.bincount(value, minlength=len(domain)) > 0
-    if used.all():
-        return domain, value
-    renumber = (np.cumsum(used) - 1).astype(np.int32)
-    return Domain(domain.table.filter(pa.array(used)), domain.kinds), renumber[value]

@@ -64,5 +64,5 @@ class BetaLikeness(Requirement):
 def minus_log_below(share: Fraction) -> Fraction:
     """Return a rational just below −ln(share), for a share in (0, 1]."""
     context = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
-    value = Decimal(share.denominator).ln(context) - Decimal(share.numerator).ln(context)
-    return max(Fraction(0), Fraction(value - _MARGIN))
+    value = context.subtract(Decimal(share.denominator).ln(context), Decimal(share.numerator).ln(context))
+    return max(Fraction(0), Fraction(context.subtract(value, _MARGIN)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ class LDiversity(Requirement):
 
     def __init__(self, l: int, *, against: str = "engineer") -> None:  # noqa: E741
         object.__setattr__(self, "against", against)
-        object.__setattr__(self, "l", l)
+        object.__setattr__(self, "l", operator.index(l) if hasattr(l, "__index__") and not isinstance(l, bool) else l)
         self.__post_init__()
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.coding import code_column, code_domain, match_rows
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
 
@@ -43,6 +43,11 @@ class BucketsRelease(Release):
     st_value: npt.NDArray[np.int32]
     st_count: Integers
     made_from: Native = "pyarrow"
+
+    def __post_init__(self) -> None:
+        arrays: list[npt.NDArray[Any]] = [self.bucket, self.st_bucket, self.st_value, self.st_count]
+        for array in [*arrays, *(column.codes for column in self.quasi)]:
+            array.setflags(write=False)
 
     @property
     def native(self) -> Native:
@@ -108,13 +113,9 @@ class BucketsRelease(Release):
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
-        schema = manifest.schema
-        try:
-            quasi_names = [column["name"] for column in schema["quasi"]]
-            kinds = {column["name"]: column["kind"] for column in [*schema["quasi"], *schema["sensitive"]]}
-            sensitive_names = [column["name"] for column in schema["sensitive"]]
-        except (KeyError, TypeError):
-            raise FormatError("manifest.json: the schema does not list the quasi and sensitive columns") from None
+        quasi_names, sensitive_names, kinds = published_names(manifest)
+        if set(tables) != {"qit", "st"}:
+            raise FormatError(f"a buckets release has the tables qit and st; this one has {', '.join(sorted(tables)) or 'none'}")
         qit = _table(tables, "qit", [*quasi_names, BUCKET])
         st = _table(tables, "st", [BUCKET, *sensitive_names, COUNT])
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
@@ -142,17 +143,38 @@ def _dictionary_array(column: Column) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
 
 
+def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Kind]]:
+    """Return the quasi columns, the sensitive columns, and the kind of each, as the manifest lists them."""
+    try:
+        quasi = [str(column["name"]) for column in manifest.schema["quasi"]]
+        sensitive = [str(column["name"]) for column in manifest.schema["sensitive"]]
+        kinds = {column["name"]: column["kind"] for column in [*manifest.schema["quasi"], *manifest.schema["sensitive"]]}
+    except (KeyError, TypeError):
+        raise FormatError("manifest.json: the schema does not list the quasi and sensitive columns") from None
+    if not quasi or not sensitive or len(kinds) != len(quasi) + len(sensitive):
+        raise FormatError("manifest.json: the schema needs quasi and sensitive columns, each name once")
+    if not set(kinds.values()) <= set(get_args(Kind)):
+        raise FormatError(f"manifest.json: a column is of one of the kinds {', '.join(get_args(Kind))}")
+    return quasi, sensitive, kinds
+
+
 def _table(tables: Mapping[str, pa.Table], name: str, columns: list[str]) -> pa.Table:
-    if name not in tables:
-        raise FormatError(f"the release has no table {name!r}")
-    lacking = [column for column in columns if column not in tables[name].column_names]
-    if lacking:
-        raise FormatError(f"table {name!r} lacks the columns {', '.join(lacking)}")
-    return tables[name]
+    """Return a table with exactly these columns: one more could tell anything."""
+    table = tables[name]
+    if sorted(table.column_names) != sorted(columns):
+        raise FormatError(f"table {name!r} should have the columns {', '.join(columns)}; it has {', '.join(table.column_names)}")
+    for column in table.schema:
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise FormatError(f"table {name!r}: column {column.name!r} holds {kind}, which no release has")
+    return table
 
 
 def _whole(table: pa.Table, column: str, name: str) -> Integers:
     values = table[column]
     if values.null_count or not pa.types.is_integer(values.type):
         raise FormatError(f"table {name!r}: column {column!r} should hold whole numbers only")
-    return np.asarray(pc.cast(values, pa.int64()).to_numpy(), dtype=np.int64)
+    try:
+        return np.asarray(pc.cast(values, pa.int64()).to_numpy(), dtype=np.int64)
+    except pa.ArrowInvalid:
+        raise FormatError(f"table {name!r}: column {column!r} holds numbers beyond any table") from None

@@ -37,34 +37,21 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
     """Return the distinct rows of the sensitive columns, sorted, and each row's number among them."""
     columns = [code_column(name, kind, sensitive[name]) for name, kind in zip(sensitive.column_names, kinds, strict=True)]
-    key = combine(columns)
-    distinct, codes = np.unique(key, return_inverse=True)
-    parts = {}
-    for column in reversed(columns):
-        distinct, code = np.divmod(distinct, max(column.size, 1))
-        parts[column.name] = column.dictionary().take(pa.array(code))
-    table = pa.table({column.name: parts[column.name] for column in columns})
-    return Domain(table, kinds), codes.astype(np.int64)
+    _, first, codes = np.unique(combine(columns), return_index=True, return_inverse=True)
+    rows = pa.array(first)
+    return Domain(pa.table({column.name: column.arrow().take(rows) for column in columns}), kinds), codes.astype(np.int64)
 
 
 def combine(columns: list[Column]) -> Integers:
-    """Return one integer per row that stands for its whole combination of codes."""
+    """Return one integer per row for its whole combination of codes, ascending in the codes of the columns in turn."""
+    key = np.zeros(len(columns[0]), np.int64)
     room = 1
     for column in columns:
-        room *= max(column.size, 1)
-    if room >= 1 << 62:
-        return _combine_densely(columns)
-    key = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
+        if room * column.size >= 1 << 62:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            room = int(key.max(initial=0)) + 1
         key = key * column.size + column.codes
-    return key
-
-
-def _combine_densely(columns: list[Column]) -> Integers:
-    """Combine where the plain product of sizes would overflow: renumber after every column."""
-    key = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        key = np.unique(key * column.size + column.codes, return_inverse=True)[1].astype(np.int64)
+        room *= column.size
     return key
 
 

@@ -68,6 +68,8 @@ def read_release(directory: Path) -> Stored:
     directory = Path(directory)
     if not directory.is_dir():
         raise FormatError(f"{directory} is not a release directory", hint="give the directory that `publish --out` made")
+    if (directory / MANIFEST).is_symlink():
+        raise FormatError(f"{directory / MANIFEST} is a link, not a file of this release")
     try:
         manifest = Manifest.from_json((directory / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -76,6 +78,10 @@ def read_release(directory: Path) -> Stored:
         raise FormatError(f"{directory / MANIFEST} cannot be read: {error}") from None
     tables: dict[str, pa.Table] = {}
     problems: list[str] = []
+    listed = {MANIFEST, *(facts.get("file") for facts in manifest.tables.values() if isinstance(facts, Mapping))}
+    extra = sorted(path.name for path in directory.iterdir() if path.name not in listed)
+    if extra:
+        problems.append(f"{len(extra)} files lie in the release that its manifest does not list: {', '.join(extra[:3])}")
     for name, facts in manifest.tables.items():
         path = _inside(directory, name, facts)
         if sha256(path) != facts.get("sha256"):
@@ -88,6 +94,8 @@ def read_release(directory: Path) -> Stored:
             problems.append(f"{path.name}: {table.num_rows} rows, the manifest says {facts.get('rows')}")
         if {column.name: str(column.type) for column in table.schema} != dict(columns):
             problems.append(f"{path.name}: its columns are not those of the manifest")
+        if path.suffix != ".csv" and pyarrow.parquet.read_metadata(path).metadata:
+            problems.append(f"{path.name}: its footer carries metadata, which no release has")
         tables[name] = table
     return Stored(manifest, tables, tuple(problems))
 
@@ -114,6 +122,12 @@ def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> dict[str, An
     if kind == "csv":
         plain = pa.table({name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)})
         pyarrow.csv.write_csv(plain, path)
+        columns = {column.name: str(column.type) for column in plain.schema}
+        if not _read_table(path, columns).equals(plain):
+            raise OutputError(
+                f"table {path.stem!r} does not survive as CSV: what is read back is not what was written",
+                hint="use --format parquet",
+            )
     else:
         # No Arrow schema in the footer: it would tell how the publisher held the table.
         pyarrow.parquet.write_table(table, path, store_schema=False, compression="zstd", compression_level=1)
@@ -140,7 +154,10 @@ def _read_table(path: Path, columns: Mapping[str, str]) -> pa.Table:
             options = pyarrow.csv.ConvertOptions(
                 column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
             )
-            return pyarrow.csv.read_csv(path, convert_options=options)
+            # One block: a text with line breaks must not straddle two.
+            whole = pyarrow.csv.ReadOptions(block_size=min(max(path.stat().st_size, 1) + 1, 2**31 - 1))
+            parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+            return pyarrow.csv.read_csv(path, read_options=whole, parse_options=parse, convert_options=options)
         return pyarrow.parquet.read_table(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise FormatError(f"{path.name} cannot be read: {error}", hint="the file is damaged; get the release again") from None

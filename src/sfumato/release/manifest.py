@@ -12,6 +12,23 @@ from sfumato.errors import FormatError
 FORMAT = "sfumato-release"
 VERSION = 1
 
+KEYS = {
+    "format",
+    "version",
+    "form",
+    "software",
+    "rows",
+    "schema",
+    "requirement",
+    "method",
+    "parameters",
+    "seeded",
+    "reproducible",
+    "claims",
+    "values",
+    "tables",
+}
+
 Adversary = Literal["reader", "engineer", "insider", "stranger"]
 
 KNOWS: dict[str, str] = {
@@ -35,13 +52,15 @@ class Claim:
     statement: str
 
     @classmethod
-    def association(cls, adversary: Adversary) -> Claim:
-        """Return the claim that belief in each sensitive value stays within its bound."""
+    def association(cls, adversary: Adversary, *, one_row_per_person: bool = True) -> Claim:
+        """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in."""
+        article = "An" if adversary[0] in "aeiou" else "A"
+        whom = "published person" if one_row_per_person else "published row (one person may have several)"
         return cls(
             "association",
             adversary,
-            f"A {adversary}, {KNOWS[adversary]}, and sees no link between quasi and sensitive values, believes that a "
-            "given person has a given sensitive value with at most that value's bound.",
+            f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values, believes that "
+            f"a given {whom} has a given sensitive value with probability at most that value's bound.",
         )
 
 
@@ -49,8 +68,9 @@ class Claim:
 class Manifest:
     """Public facts about a release; everything in it is meant to be read by everybody.
 
-    `values` lists bound and count per sensitive value only where the tables show the counts anyway. `tables` is filled in when
-    the release is saved: file name, row count, columns and sha-256 of each published table.
+    `values` lists bound and count per sensitive value only where the tables show the counts anyway. `seeded` says that the coins
+    follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
+    filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
     """
 
     form: str
@@ -61,6 +81,7 @@ class Manifest:
     claims: tuple[Claim, ...]
     values: tuple[Mapping[str, Any], ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    seeded: bool = False
     reproducible: bool = False
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     software: str = ""
@@ -81,6 +102,7 @@ class Manifest:
             "requirement": self.requirement,
             "method": self.method,
             "parameters": self.parameters,
+            "seeded": self.seeded,
             "reproducible": self.reproducible,
             "claims": [vars(claim) for claim in self.claims],
             "values": None if self.values is None else list(self.values),
@@ -92,8 +114,8 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Return the manifest in `text`, or say why it is not one that this version can read."""
         try:
-            document = json.loads(text)
-        except ValueError as error:
+            document = json.loads(text, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
             raise FormatError(
                 f"manifest.json is not complete JSON ({error})", hint="the release was cut short or edited; get it again"
             ) from None
@@ -106,22 +128,35 @@ class Manifest:
             raise FormatError(
                 f"this release has format version {version}; this sfumato reads up to {VERSION}", hint="update sfumato"
             )
-        try:
-            return cls(
-                form=_typed(document, "form", str),
-                schema=_typed(document, "schema", dict),
-                rows=_typed(document, "rows", int),
-                requirement=_typed(document, "requirement", dict),
-                method=_typed(document, "method", dict),
-                claims=tuple(Claim(**claim) for claim in _typed(document, "claims", list)),
-                values=None if document.get("values") is None else tuple(_typed(document, "values", list)),
-                parameters=_typed(document, "parameters", dict),
-                reproducible=_typed(document, "reproducible", bool),
-                tables=_typed(document, "tables", dict),
-                software=_typed(document, "software", str),
-            )
-        except TypeError as error:
-            raise FormatError(f"manifest.json: a claim has the wrong fields ({error})") from None
+        unknown = sorted(set(document) - KEYS)
+        if unknown:
+            raise FormatError(f"manifest.json says more than a manifest does: {', '.join(unknown[:5])}")
+        return cls(
+            form=_typed(document, "form", str),
+            schema=_typed(document, "schema", dict),
+            rows=_typed(document, "rows", int),
+            requirement=_typed(document, "requirement", dict),
+            method=_typed(document, "method", dict),
+            claims=tuple(_claim(claim) for claim in _typed(document, "claims", list)),
+            values=None if document.get("values") is None else tuple(_typed(document, "values", list)),
+            parameters=_typed(document, "parameters", dict),
+            seeded=_typed(document, "seeded", bool),
+            reproducible=_typed(document, "reproducible", bool),
+            tables=_typed(document, "tables", dict),
+            software=_typed(document, "software", str),
+        )
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+def _claim(document: Any) -> Claim:
+    if not isinstance(document, dict) or set(document) != {"kind", "adversary", "statement"}:
+        raise FormatError("manifest.json: a claim has the wrong fields")
+    if document["adversary"] not in KNOWS or document["kind"] not in ("association", "presence"):
+        raise FormatError("manifest.json: a claim names no known adversary, or bounds nothing known")
+    return Claim(**document)
 
 
 def _typed(document: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -119,6 +119,7 @@ class Table:
             quasi=tuple(taken(column, chosen) for column in self.quasi),
             sensitive=_taken(self.sensitive, chosen),
             rows=len(chosen),
+            dropped=self.dropped,
             native=self.native,
             _source=self._source.take(chosen),
         )
