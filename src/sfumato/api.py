@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.auditor import Audit, audit_release, audit_stored
-from sfumato.errors import ClaimBroken
+from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress
@@ -36,7 +36,16 @@ def publication(
     progress: Progress | None = None,
 ) -> Publication:
     """Return the release with its audit and private figures; a release whose claim fails is not returned but raised."""
-    outcome = (method or default_method(requirement)).run(table, requirement, random=random, progress=progress)
+    _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
+    _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
+    chosen = default_method(requirement) if method is None else method
+    _require_kind(chosen, Method, "method", "such as Buckets() or Anatomy()")
+    if not requirement.bounds(table.sensitive.histogram()).protects:
+        raise PolicyError(
+            "the requirement protects nobody: every sensitive value of this table has a bound of 1",
+            hint="lower theta or offset, or set bounds for single values",
+        )
+    outcome = chosen.run(table, requirement, random=random, progress=progress)
     audit = audit_release(outcome.release, table)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
@@ -60,6 +69,14 @@ def publish(
 
 def audit(release: Release | str | Path, table: Table | None = None) -> Audit:
     """Return the audit of a release, or of a release directory; with the original table also against that."""
+    if table is not None:
+        _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     if isinstance(release, Release):
         return audit_release(release, table)
+    _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")
     return audit_stored(read_release(Path(release)), table)
+
+
+def _require_kind(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise PolicyError(f"{name}: got a {type(value).__name__}", hint=f"expected {expected}")

@@ -257,7 +257,7 @@ def test_suppression_is_no_excuse_for_a_method_that_has_none(saved, table):
 
 def test_misplaced_people_are_found_although_others_were_suppressed():
     table = people(["flu"] * 6 + list("abcd"))
-    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
     shuffled = dataclasses.replace(release, bucket=release.bucket[::-1].copy())
     assert audit(shuffled, table).holds is False
 
@@ -345,7 +345,7 @@ def test_rows_that_are_not_people_are_warned_about():
 def test_exposure_under_suppression_is_a_mean_over_published_people():
     # Twelve flu and a, b, c, d, all with the same quasi values; eight are published in four groups {flu, one of a … d}.
     table = people(["flu"] * 12 + list("abcd"), sex=["f"] * 16)
-    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
     assert audit(release, table).exposure == pytest.approx((12 * 0.5 + 4 * 0.125) / 16)
 
 
@@ -364,8 +364,25 @@ def test_the_exposure_is_the_mean_belief_in_the_truth():
     table = people(["a", "a", "b", "b"], sex=["f", "f", "m", "m"])
     release = publish(table, LDiversity(2), random=1)
     assert audit(release, table).exposure == pytest.approx(0.5)
-    alone = publish(people(["a", "b", "c"]), FPrivacy(offset=1), random=1)
+    alone = Buckets().publish(people(["a", "b", "c"]), FPrivacy(offset=1), random=1)
     assert audit(alone, people(["a", "b", "c"])).exposure == pytest.approx(1.0)
+
+
+def test_people_whose_value_is_left_open_are_counted():
+    table = people(["flu"] * 4 + ["a", "b", "c", "d"])
+    report = audit(publish(table, FPrivacy(offset="1/4", bounds={"flu": 1})), table)
+    assert report.holds is True
+    assert report.warnings == ("50 % of people have a value without a bound (1 values), which may be shown openly",)
+
+
+def test_a_missing_or_cut_table_is_a_finding(saved):
+    content = (saved / "st.parquet").read_bytes()
+    (saved / "st.parquet").write_bytes(content[: len(content) // 2])
+    report = audit(saved)
+    assert report.holds is False
+    assert any("st.parquet cannot be read" in problem for problem in report.problems)
+    (saved / "st.parquet").unlink()
+    assert "st.parquet is not a file of this release" in audit(saved).problems
 
 
 def test_a_seeded_release_is_warned_about(table):
@@ -403,7 +420,7 @@ def test_decoys_hide_the_shares_so_only_the_table_can_settle_share_dependent_bou
 
 def test_suppressed_people_are_told_with_the_table_and_invented_ones_are_a_problem():
     table = people(["flu"] * 6 + list("abcd"))
-    release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=1)
+    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
     report = audit(release, table)
     assert report.holds is True
     assert "2 people of the table were suppressed" in report.warnings

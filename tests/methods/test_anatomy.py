@@ -32,9 +32,9 @@ def test_groups_are_as_many_as_possible_and_hold_distinct_values(counts, l, seed
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
     if l * max(counts) > len(values):
         with pytest.raises(Infeasible):
-            publish(people(values), LDiversity(1), method=Anatomy(l=l))
+            Anatomy(l=l).publish(people(values), LDiversity(1))
         return
-    release = publish(people(values), LDiversity(1), method=Anatomy(l=l), random=seed)
+    release = Anatomy(l=l).publish(people(values), LDiversity(1), random=seed)
     assert len(release.sizes) == len(values) // l
     assert release.sizes.min() >= l
     assert (release.st_count == 1).all()
@@ -49,7 +49,7 @@ def test_the_group_size_follows_from_the_smallest_bound():
 
 def test_a_too_frequent_value_is_an_error_that_says_what_would_work():
     with pytest.raises(Infeasible, match=r"flu has 60 %") as caught:
-        publish(people(["flu"] * 6 + list("abcd")), LDiversity(1), method=Anatomy(l=3))
+        Anatomy(l=3).publish(people(["flu"] * 6 + list("abcd")), LDiversity(1))
     assert caught.value.nearest == {"l": 1}
     assert caught.value.needs == {"flu": Fraction(1, 3)}
 
@@ -57,8 +57,8 @@ def test_a_too_frequent_value_is_an_error_that_says_what_would_work():
 def test_suppression_removes_as_few_as_possible_and_keeps_only_the_readers_claim():
     table = people(["flu"] * 6 + list("abcd"))
     with pytest.raises(NotProvable, match="'reader'"):
-        publish(table, LDiversity(1), method=Anatomy(l=2, suppress=True))
-    result = publication(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=4)
+        Anatomy(l=2, suppress=True).publish(table, LDiversity(1))
+    result = publication(table, FPrivacy(offset="2/3", against="reader"), method=Anatomy(l=2, suppress=True), random=4)
     assert result.private["suppressed"] == {"flu": 2}
     assert result.release.rows == 8
     assert result.release.manifest.values is None
@@ -87,7 +87,7 @@ def test_left_over_people_go_to_every_possible_group_equally_often():
     values = ["a", "a", "a", "b", "b", "c", "d"]
     joined = Counter()
     for seed in range(600):
-        release = publish(people(values), LDiversity(1), method=Anatomy(l=2), random=seed)
+        release = Anatomy(l=2).publish(people(values), LDiversity(1), random=seed)
         large = int(np.argmax(release.sizes))
         joined[tuple(np.array(release.domain.labels)[release.st_value[release.st_bucket == large]])] += 1
     alone = min(joined.values())
@@ -100,7 +100,7 @@ def test_everybody_of_a_too_frequent_value_is_suppressed_equally_often():
     gone = Counter()
     table = people(["flu"] * 6 + list("abcd"))
     for seed in range(300):
-        release = publish(table, LDiversity(1, against="reader"), method=Anatomy(l=2, suppress=True), random=seed)
+        release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=seed)
         gone.update(set(range(6)) - set(release.tables()["qit"]["number"].to_pylist()))
     # Two of six go in every run: each 100 times of 300 (false alarm about 1e-5).
     assert sum(gone.values()) == 600

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import Buckets, publication, publish
+from sfumato import Buckets, audit, publication, publish
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError
 from sfumato.groups.grouping import Histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
@@ -34,7 +34,7 @@ def test_every_bucket_keeps_every_bound_and_everybody_is_published_once(counts, 
     requirement = FPrivacy(theta=2, offset="0.2")
     bounds = requirement.bounds(table.sensitive.histogram())
     try:
-        release = publish(table, requirement, method=Buckets(strategy=strategy, max_size=len(values)), random=seed)
+        release = Buckets(strategy=strategy, max_size=len(values)).publish(table, requirement, random=seed)
     except Infeasible:
         assert strategy == "two-size"  # one group of all always exists; two sizes below it need not
         return
@@ -49,8 +49,24 @@ def test_a_table_of_one_value_needs_a_bound_of_one():
     table = people(["same"] * 10)
     with pytest.raises(Infeasible, match="same"):
         publish(table, LDiversity(2))
-    release = publish(table, FPrivacy(offset=1), random=1)
+    with pytest.raises(PolicyError, match="protects nobody"):
+        publish(table, FPrivacy(offset=1))
+    release = Buckets().publish(table, FPrivacy(offset=1), random=1)
     assert set(release.sizes.tolist()) == {1}
+
+
+def test_what_is_no_table_requirement_or_method_is_told_so():
+    table = skewed()
+    for arguments, message in [
+        (([1, 2], LDiversity(2)), "table: got a list"),
+        ((table, "l-diversity"), "requirement: got a str"),
+    ]:
+        with pytest.raises(PolicyError, match=message):
+            publish(*arguments)
+    with pytest.raises(PolicyError, match="method: got a str"):
+        publish(table, LDiversity(2), method="buckets")
+    with pytest.raises(PolicyError, match="table: got a dict"):
+        audit(publish(table, LDiversity(2)), {})
 
 
 def test_the_loss_is_that_of_the_published_sizes_and_the_papers_measures_follow():

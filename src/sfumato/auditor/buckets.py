@@ -14,6 +14,7 @@ from sfumato.auditor.against import Comparison, compare
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.published import Published, read_published
 from sfumato.auditor.result import Audit, ClaimResult, Finding
+from sfumato.exact import percent
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.table.table import Table
 
@@ -37,7 +38,7 @@ def audit_buckets(
     return Audit(
         claims=tuple(_judge(claim, manifest, published, limits) for claim in manifest.claims),
         problems=tuple(found),
-        warnings=(*_warnings(manifest), *(comparison.warnings if comparison else ())),
+        warnings=(*_warnings(manifest), *_open_values(published, limits), *(comparison.warnings if comparison else ())),
         stronger=_stronger(published),
         exposure=None if comparison is None else comparison.exposure,
         against_table=table is not None,
@@ -188,6 +189,15 @@ def _warnings(manifest: Manifest) -> list[str]:
             "bound of every combination it occurs in"
         )
     return warnings
+
+
+def _open_values(published: Published, limits: Mapping[str, Fraction] | None) -> list[str]:
+    """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has."""
+    free = [k for k, label in enumerate(published.labels) if limits is not None and limits[label] == 1]
+    if not free:
+        return []
+    share = Fraction(int(published.totals[free].sum()), int(published.totals.sum()))
+    return [f"{percent(share)} of people have a value without a bound ({len(free)} values), which may be shown openly"]
 
 
 def _stronger(published: Published) -> dict[str, Finding]:

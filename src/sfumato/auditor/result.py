@@ -66,6 +66,14 @@ class Audit:
             return False
         return None if any(result.holds is None for result in self.claims) else True
 
+    def __str__(self) -> str:
+        verdict = {True: "holds", False: "does not hold", None: "needs the table to tell"}
+        lines = [
+            f"{verdict[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
+        ]
+        lines += [f"against {one.adversary}: {verdict[one.holds]}" for one in self.claims]
+        return "\n".join([*lines, *self.problems, *self.warnings])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {

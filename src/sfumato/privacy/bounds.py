@@ -31,6 +31,16 @@ class Bounds:
         """f(x): the share of each value in the table."""
         return tuple(Fraction(count, self.total) for count in self.counts)
 
+    @property
+    def protects(self) -> bool:
+        """Whether any value is bounded at all: a bound of 1 promises nothing."""
+        return any(limit < 1 for limit in self.limits)
+
+    @cached_property
+    def open_share(self) -> Fraction:
+        """Share of the people whose value has a bound of 1, so that it may be shown openly."""
+        return sum((share for share, limit in zip(self.shares, self.limits, strict=True) if limit == 1), Fraction(0))
+
     def limit(self, value: str) -> Fraction:
         """Return the bound of one value."""
         return self.limits[self.values.index(value)]

@@ -49,6 +49,10 @@ class BucketsRelease(Release):
         for array in [*arrays, *(column.codes for column in self.quasi)]:
             array.setflags(write=False)
 
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.quasi)
+        return f"BucketsRelease({self.rows:,} people in {len(self.sizes):,} buckets; {names} → {', '.join(self.domain.names)})"
+
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in."""

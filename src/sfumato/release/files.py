@@ -84,20 +84,30 @@ def read_release(directory: Path) -> Stored:
         problems.append(f"{len(extra)} files lie in the release that its manifest does not list: {', '.join(extra[:3])}")
     for name, facts in manifest.tables.items():
         path = _inside(directory, name, facts)
-        if sha256(path) != facts.get("sha256"):
-            problems.append(f"{path.name}: its content does not have the sha-256 that the manifest gives")
-        columns = facts.get("columns")
-        if not isinstance(columns, Mapping):
-            raise FormatError(f"manifest.json: table {name!r} does not list its columns and their types")
-        table = _read_table(path, columns)
-        if table.num_rows != facts.get("rows"):
-            problems.append(f"{path.name}: {table.num_rows} rows, the manifest says {facts.get('rows')}")
-        if {column.name: str(column.type) for column in table.schema} != dict(columns):
-            problems.append(f"{path.name}: its columns are not those of the manifest")
-        if path.suffix != ".csv" and pyarrow.parquet.read_metadata(path).metadata:
-            problems.append(f"{path.name}: its footer carries metadata, which no release has")
-        tables[name] = table
+        try:
+            tables[name] = _stored_table(path, facts, problems)
+        except FormatError as error:
+            problems.append(error.message)
     return Stored(manifest, tables, tuple(problems))
+
+
+def _stored_table(path: Path, facts: Mapping[str, Any], problems: list[str]) -> pa.Table:
+    """Return one table, after comparing its file with what the manifest says; differences go to `problems`."""
+    if path.is_symlink() or not path.is_file():
+        raise FormatError(f"{path.name} is not a file of this release")
+    if sha256(path) != facts.get("sha256"):
+        problems.append(f"{path.name}: its content does not have the sha-256 that the manifest gives")
+    columns = facts.get("columns")
+    if not isinstance(columns, Mapping):
+        raise FormatError(f"{path.name}: the manifest does not list its columns and their types")
+    table = _read_table(path, columns)
+    if table.num_rows != facts.get("rows"):
+        problems.append(f"{path.name}: {table.num_rows} rows, the manifest says {facts.get('rows')}")
+    if {column.name: str(column.type) for column in table.schema} != dict(columns):
+        problems.append(f"{path.name}: its columns are not those of the manifest")
+    if path.suffix != ".csv" and pyarrow.parquet.read_metadata(path).metadata:
+        problems.append(f"{path.name}: its footer carries metadata, which no release has")
+    return table
 
 
 def sha256(path: Path) -> str:
@@ -110,10 +120,7 @@ def _inside(directory: Path, name: str, facts: Any) -> Path:
     file = facts.get("file") if isinstance(facts, Mapping) else None
     if not isinstance(file, str) or file != os.path.basename(file) or file in ("", ".", "..") or "\\" in file:
         raise FormatError(f"manifest.json: table {name!r} points outside the release directory or at nothing")
-    path = directory / file
-    if path.is_symlink() or not path.is_file():
-        raise FormatError(f"manifest.json: table {name!r} names {file}, which is not a file of this release")
-    return path
+    return directory / file
 
 
 def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> dict[str, Any]:
