@@ -1,0 +1,57 @@
+"""What the README shows works as it is shown."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A directory in which the README's shell commands were run one after the other."""
+    folder = tmp_path_factory.mktemp("readme")
+    lines = [line for line in blocks("sh")[0].splitlines() if line.startswith("sfumato")]
+    assert [shlex.split(line, comments=True)[1] for line in lines] == ["sample", "policy", "explain", "publish", "audit", "query"]
+    for line in lines:
+        command = [sys.executable, "-m", "sfumato", *shlex.split(line, comments=True)[1:]]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        (folder / f"{command[3]}.out").write_text(done.stdout)
+    return folder
+
+
+def test_the_five_commands_end_in_an_answer_for_both_sexes(place):
+    answer = (place / "query.out").read_text()
+    assert "female" in answer
+    assert "male" in answer
+    assert "every claim holds" in (place / "audit.out").read_text()
+
+
+def test_the_policy_can_be_published(place):
+    (place / "shown.toml").write_text(blocks("toml")[0])
+    command = [sys.executable, "-m", "sfumato", "publish", "patients.csv", "--policy", "shown.toml", "--out", "shown"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (place / "shown" / "manifest.json").is_file()
+
+
+def test_the_python_example_runs(place):
+    done = subprocess.run([sys.executable, "-c", blocks("python")[0]], cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    value, low, high = map(float, done.stdout.split())
+    assert low <= value <= high
+
+
+def test_every_file_the_readme_points_to_exists():
+    root = Path(__file__).parent.parent
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (root / link).exists(), link
