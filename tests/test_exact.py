@@ -59,3 +59,4 @@ def test_numbers_are_shown_as_people_type_and_read_them():
     assert percent(Fraction(1, 300)) == "0.33 %"
     assert percent(Fraction(1, 10**6)) == "0.0001 %"
     assert percent(Fraction(0)) == "0 %"
+    assert percent(Fraction(7, 10), 0) == "70 %"

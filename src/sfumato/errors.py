@@ -84,10 +84,11 @@ class ClaimBroken(SfumatoError):  # noqa: N818
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest known word, and all of them when they are few."""
+    """Return a hint that names the nearest known word, whatever its case, and all of them when they are few."""
     known = sorted(set(known))
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    folded = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     if near:
-        return f"did you mean {near[0]!r}?"
+        return f"did you mean {folded[near[0]]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known: {shown}" if known else "nothing is known here"

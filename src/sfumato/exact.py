@@ -50,7 +50,8 @@ def ceil_inverse(limit: Fraction) -> int:
 def percent(number: Fraction | float, digits: int = 2) -> str:
     """Return a number between 0 and 1 as people read it: "5 %", "0.31 %"; never as 0 when it is not."""
     value = float(number) * 100
-    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
     if text in ("0", "-0", "") and number:
         return f"{value:.2g} %"
     return f"{text or '0'} %"

@@ -24,6 +24,7 @@ from sfumato.errors import OutputError
 from sfumato.exact import percent
 from sfumato.release import Release
 from sfumato.release.files import MANIFEST, TableFormat, sha256
+from sfumato.release.manifest import FORMAT as RELEASE
 from sfumato.table.fingerprint import Fingerprint
 
 FORMAT = "sfumato-receipt"
@@ -62,7 +63,7 @@ class Earlier:
         if self.kind == "columns":
             names = ", ".join(self.columns)
             return f"A table with as many people and the same columns {names} was already published {when}. {combine}"
-        return f"This table shares about {percent(self.similarity, 0)} of its rows with one that was published {when}. {combine}"
+        return f"This table shares about {percent(self.similarity, 1)} of its rows with one that was published {when}. {combine}"
 
 
 def save_with_receipt(
@@ -84,10 +85,10 @@ def save_with_receipt(
     directory = Path(os.path.abspath(directory))
     home = directory.parent if receipts is None else Path(receipts)
     refuse_existing(directory)
+    refuse_in_release(directory, receipts)
     staged = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
     made = [*_missing_parents(directory.parent), *_missing_parents(home)]
     written: Path | None = None
-    done = False
     try:
         release.save(staged, format=format)
         document = {
@@ -105,14 +106,14 @@ def save_with_receipt(
         written = _write_receipt(home, directory.name, json.dumps(document, indent=2, ensure_ascii=False, default=_plain))
         refuse_existing(directory)
         os.rename(staged, directory)
-        done = True
     except OSError as error:
         raise OutputError(
             f"cannot write {directory} with its receipt in {home}: {error.strerror or error}; nothing was left behind",
             hint="check both paths and their permissions; --receipts DIR puts the receipt elsewhere",
         ) from None
     finally:
-        if not done:
+        # Looked up and not remembered: ctrl-C may strike right after the renaming, when both are in place.
+        if written is None or staged.exists() or not directory.exists():
             shutil.rmtree(staged, ignore_errors=True)
             if written is not None:
                 with contextlib.suppress(OSError):
@@ -125,6 +126,7 @@ def check_outputs(directory: Path, receipts: Path | None = None) -> None:
     """Refuse, before any long work, an output that exists or cannot be written."""
     directory = Path(os.path.abspath(directory))
     refuse_existing(directory)
+    refuse_in_release(directory, receipts)
     for place in (directory.parent, *(() if receipts is None else (Path(receipts),))):
         nearest = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
         if not nearest.is_dir():
@@ -142,6 +144,32 @@ def refuse_existing(directory: Path) -> None:
             f"{directory} exists already; a release is only written to a new directory",
             hint="choose another --out, or remove the old release if nobody has received it",
         )
+
+
+def refuse_in_release(directory: Path, receipts: Path | None = None) -> None:
+    """Refuse a place for something private that lies in a release: in one that exists, or in the new one of this directory."""
+    places = [("--out", directory)] + ([] if receipts is None else [("--receipts", Path(receipts))])
+    for option, place in places:
+        whole = place.resolve()
+        around = next((one for one in (whole, *whole.parents) if _holds_release(one)), None)
+        if around is not None:
+            raise OutputError(
+                f"{option} {place} lies in a release, {around}; whoever gets that release would get what is private too",
+                hint=f"choose a place outside of {around}",
+            )
+    if receipts is not None and Path(receipts).resolve().is_relative_to(directory.resolve()):
+        raise OutputError(
+            f"--receipts {receipts} lies in the release {directory}, and the private receipt must never lie in it",
+            hint="leave --receipts out: the receipt then goes beside the release",
+        )
+
+
+def _holds_release(directory: Path) -> bool:
+    """Return whether a directory has the manifest of a release in it, also a damaged one."""
+    try:
+        return (directory / MANIFEST).is_file() and f'"{RELEASE}"'.encode() in (directory / MANIFEST).read_bytes()
+    except OSError:
+        return False
 
 
 def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) -> list[Earlier]:
@@ -167,6 +195,35 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
         elif (similarity := fingerprint.similarity(other)) >= ALIKE:
             found.append(Earlier(path, "similar", similarity, release=release, date=date))
     return sorted(found, key=lambda earlier: (-earlier.similarity, str(earlier.receipt)))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A receipt beside a release that names it; `same` when the release still has the manifest that was published."""
+
+    path: Path
+    policy: str
+    same: bool
+
+
+def receipt_of(release: Path) -> Kept | None:
+    """Return the receipt beside a release that was written for it: one that knows its manifest, else one that names its place."""
+    home = Path(os.path.abspath(release))
+    if not (home / MANIFEST).is_file():
+        return None
+    found, named = sha256(home / MANIFEST), None
+    for path in sorted(home.parent.glob(f"*{SUFFIX}")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            place, known = str(document["release"]["directory"]), document["release"]["manifest_sha256"]
+            policy = str(document["policy"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if known == found:
+            return Kept(path, policy, same=True)
+        if Path(place) == home:
+            named = Kept(path, policy, same=False)
+    return named
 
 
 def _receipts(directories: Iterable[Path]) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -45,7 +46,11 @@ def test_publish_writes_a_release_and_a_private_receipt_beside_it(place: Path, p
     assert Release.load(place / "release").rows == 200
     assert stat.S_IMODE((place / "release.receipt.json").stat().st_mode) == 0o600
     assert "Published 200 people to release" in published.out
-    assert "Claim against an engineer: holds" in published.out
+    assert "Claim against an engineer: holds; closest to its bound: '" in published.out
+    assert "% where" in published.out
+    assert "cannot be seen in the tables" in words(published.out)
+    # 0.4² + 0.3² + 0.2² + 2 · 0.05² = 0.295
+    assert "knowing only how frequent each value is: 29.5 %" in words(published.out)
     assert published.err == ""
 
 
@@ -113,9 +118,118 @@ def test_audit_reads_the_table_by_policy_receipt_or_manifest(place: Path, publis
 def test_a_receipt_of_another_release_is_not_used(place: Path, published: Done, run: Run) -> None:
     path = place / "release.receipt.json"
     document = json.loads(path.read_text())
-    document["release"]["manifest_sha256"] = "0" * 64
+    document["release"] = {"directory": str(place / "another"), "manifest_sha256": "0" * 64}
     path.write_text(json.dumps(document))
-    assert "read as the manifest says" in run("audit", "release", "--table", "people.csv").out
+    done = run("audit", "release", "--table", "people.csv")
+    assert (done.code, "read as the manifest says" in done.out) == (0, True)
+
+
+def test_a_manifest_that_is_not_the_one_in_the_receipt_is_a_problem(place: Path, published: Done, run: Run) -> None:
+    path = place / "release" / "manifest.json"
+    path.write_text(path.read_text().replace('"engineer"', '"reader"').replace("An engineer", "A reader"))
+    done = run("audit", "release")
+    assert done.code == 1
+    assert "problem: the manifest is not the one that was published: release.receipt.json" in words(done.out)
+    (place / "release.receipt.json").unlink()
+    assert "not the one that was published" not in words(run("audit", "release").out)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("theta  = 2", "theta  = 3", "another requirement than the policy has: theta is 2, the policy says 3"),
+        (
+            'HIV = "0.2"',
+            'HIV = "0.15"',
+            "another requirement than the policy has: bounds is {HIV = 1/5}, the policy says {HIV = 3/20}",
+        ),
+        ("[requirement]", '[requirement]\nagainst = "reader"', "against is engineer, the policy says reader"),
+        ("[requirement]", "[method]\nmax_size = 40\n[requirement]", "another method than the policy has: max_size is 50"),
+    ],
+)
+def test_a_release_made_under_another_policy_is_exit_code_1(
+    place: Path, published: Done, run: Run, old: str, new: str, told: str
+) -> None:
+    assert run("audit", "release", "--policy", "p.toml").code == 0
+    (place / "other.toml").write_text(POLICY.replace(old, new))
+    done = run("audit", "release", "--policy", "other.toml")
+    assert done.code == 1
+    assert told in words(done.out)
+    assert run("audit", "release", "--policy", "other.toml", "--table", "people.csv").code == 1
+    problems = json.loads(run("audit", "release", "--policy", "other.toml", "--json").out)["problems"]
+    assert len(problems) == 1
+
+
+def test_many_problems_are_folded_and_a_broken_claim_gives_its_reason(place: Path, run: Run, published: Done) -> None:
+    (place / "release.receipt.json").unlink()
+    path = place / "release" / "manifest.json"
+    document = json.loads(path.read_text())
+    for value in document["values"]:
+        value["count"] += 1
+        value["bound"] = "1/7"
+    document["claims"][0]["adversary"] = "insider"
+    path.write_text(json.dumps(document))
+    done = run("audit", "release")
+    assert done.code == 1
+    problems = json.loads(run("audit", "release", "--json").out)["problems"]
+    assert len(problems) > 6
+    assert done.out.count("problem:") == 6
+    assert f"… and {len(problems) - 5} more" in done.out
+    assert "this form cannot support such a claim" in words(done.out)
+
+
+def test_open_values_are_warned_of_once_and_by_name(place: Path, run: Run) -> None:
+    (place / "p.toml").write_text(POLICY.replace("HIV =", "Flu = 1\nAsthma = 1\nHIV ="))
+    done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
+    assert done.code == 0
+    assert words(done.err) == "warning: 70 % of people have values without a bound and may be shown openly: 'Flu', 'Asthma'"
+    told = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "again", "--json").out)
+    assert len([warning for warning in told["warnings"] if "without a bound" in warning]) == 1
+
+
+def test_the_audits_own_warnings_are_printed_by_publish(place: Path, run: Run) -> None:
+    done = run("publish", "people.csv", "-p", "p.toml", "-o", "release", "--seed", "3")
+    assert "warning: the release was made with a seed" in words(done.err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "release"],
+        ["audit", "release", "--json"],
+        ["query", "release", "SELECT COUNT(*) GROUP BY age"],
+        ["explain", "people.csv", "-p", "p.toml", "--all"],
+        ["policy", "init", "people.csv"],
+        ["publish", "people.csv", "-p", "p.toml", "-o", "again"],
+        ["--help"],
+        ["publish", "--help"],
+    ],
+)
+def test_a_reader_who_goes_away_is_no_failure(place: Path, published: Done, arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "sfumato", *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 0
+    assert "Broken" not in done.stderr
+    assert "Traceback" not in done.stderr
+    if "publish" in arguments[0] and "-o" in arguments:
+        assert Release.load(place / "again").rows == 200
+
+
+def test_a_broken_claim_keeps_its_exit_code_when_the_reader_goes_away(place: Path, published: Done) -> None:
+    (place / "release" / "extra").write_text("x")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run([sys.executable, "-m", "sfumato", "audit", "release"], stdout=writing, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == 1
 
 
 def test_audit_against_another_table_finds_the_difference(place: Path, published: Done, run: Run) -> None:
@@ -180,7 +294,7 @@ def test_query_prints_a_table_for_group_by(place: Path, published: Done, run: Ru
     assert sum(cell["value"] for cell in cells) == pytest.approx(80, abs=1e-6)
 
 
-@pytest.mark.parametrize("sql", ["agee > 3", "SELECT SUM(age)", "age >", "sex > 3 AND"])
+@pytest.mark.parametrize("sql", ["agee > 3", "SELECT SUM(age)", "age >", "sex > 3 AND", "", "  "])
 def test_a_question_that_is_not_understood_is_bad_input(place: Path, published: Done, run: Run, sql: str) -> None:
     done = run("query", "release", sql)
     assert done.code == 2
@@ -197,12 +311,29 @@ def test_the_estimator_can_be_chosen(place: Path, published: Done, run: Run, est
 def test_explain_speaks_in_sentences_and_in_json(place: Path, run: Run) -> None:
     done = run("explain", "people.csv", "--policy", "p.toml")
     assert done.code == 0
-    assert "HIV: 5 % of people now; a reader may become at most 20 % sure (4 times as sure as before)" in words(done.out)
+    assert done.out.startswith("The bounds can be kept")
+    assert "'HIV': 5 % of people now; a reader may become at most 20 % sure (4 times as sure as before)" in words(done.out)
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--json").out)
     bounds = {value["value"]: value["bound"] for value in told["values"]}
     assert bounds == {"HIV": "0.2", "Lupus": "0.2", "Gout": "0.5", "Asthma": "0.7", "Flu": "0.9"}
     assert told["feasible"] is True
     assert listing(place) == {"people.csv", "p.toml"}
+
+
+def test_explain_shows_the_ten_tightest_bounds_and_all_of_them_on_request(place: Path, run: Run) -> None:
+    rows = "\n".join(f"N{i},{20 + i % 60},{'fm'[i % 2]},v{i % 25}" for i in range(200))
+    (place / "people.csv").write_text(f"name,age,sex,illness\n{rows}\n")
+    (place / "p.toml").write_text(POLICY.replace("HIV", "v7"))
+    few, every = (run("explain", "people.csv", "-p", "p.toml", *more).out for more in ([], ["--all"]))
+    assert "… and 15 more values; --all shows them." in few
+    assert sum(line.strip().startswith("v") for line in few.splitlines()) == 11  # the heading and ten values
+    assert sum(line.strip().startswith("v") for line in every.splitlines()) == 26
+    assert "more values" not in every
+    assert "exit code is 0" in words(run("explain", "--help").out)
+
+
+def test_one_person_is_told_in_the_singular(place: Path, run: Run) -> None:
+    assert "Wrote 1 made-up person to" in run("sample", "hospital", "--rows", "1", "--out", "one.csv").out
 
 
 @pytest.mark.parametrize(("name", "ending"), [("hospital", "csv"), ("census", "parquet")])
@@ -224,6 +355,17 @@ def test_policy_init_prints_or_writes_a_draft(place: Path, run: Run) -> None:
     assert run("policy", "init", "people.csv", "--out", "nowhere/draft.toml").code == 2
 
 
+def test_policy_init_takes_how_the_file_is_read(place: Path, run: Run) -> None:
+    text = people().replace(",", "\t").replace("Gout", "Röteln")
+    (place / "people.csv").write_bytes(text.encode("cp1252"))
+    for delimiter in ("tab", "\\t", "\t"):
+        done = run("policy", "init", "people.csv", "--delimiter", delimiter, "--encoding", "cp1252", "--decimal", ".")
+        assert tomllib.loads(done.out)["input"] == {"delimiter": "\t", "decimal": ".", "encoding": "cp1252"}
+    assert tomllib.loads(run("policy", "init", "people.csv").out)["input"] == {"encoding": "cp1252"}
+    refused = run("policy", "init", "people.csv", "--encoding", "utf-8")
+    assert (refused.code, "--encoding" in refused.err) == (2, True)
+
+
 def test_demo_does_the_whole_job(place: Path, run: Run) -> None:
     done = run("demo", "--rows", "3000")
     assert done.code == 0
@@ -243,15 +385,15 @@ def test_demo_counts_the_truth_it_shows(place: Path, run: Run) -> None:
     from sfumato.policy import Policy
 
     home = place / "sfumato-demo"
-    table = Policy.load(home / "policy.toml").read(home / "patients.csv")
+    table = Policy.load(home / "policy.toml").read_table(home / "patients.csv")
     raw = pa.csv.read_csv(home / "patients.csv").to_pylist()
-    of_age = {"age >= 65": (65, 200), "sex = 'female' AND age BETWEEN 20 AND 44": (20, 44), "age < 15": (0, 14)}
+    meets = {
+        "ward = 'Cardiology'": lambda row: row["ward"] == "Cardiology",
+        "age < 15": lambda row: row["age"] < 15,
+        "sex = 'male' AND age < 40": lambda row: row["sex"] == "male" and row["age"] < 40,
+    }
     for _, condition, values in demo_verb.QUESTIONS:
-        low, high = of_age[condition]
-        expected = sum(
-            low <= row["age"] <= high and row["diagnosis"] in values and ("female" not in condition or row["sex"] == "female")
-            for row in raw
-        )
+        expected = sum(meets[condition](row) and row["diagnosis"] in values for row in raw)
         assert demo_verb.true_count(table, condition, values) == expected
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError
 from sfumato.policy import Policy, draft_policy
+from sfumato.policy.rule import choose_rule
 from sfumato.table import write_table
 from sfumato.table.generators import sample
 
@@ -29,7 +31,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def test_the_draft_for_the_hospital_table_can_be_published_as_it_is(hospital: Path) -> None:
     policy = Policy.parse(draft_policy(hospital))
-    table = policy.read(hospital)
+    table = policy.read_table(hospital)
     release = sf.publish(table, policy.requirement, method=policy.method, random=1)
     assert release.rows == 3000
     assert sf.audit(release, table).holds is True
@@ -56,14 +58,131 @@ def test_values_are_listed_rarest_first_with_what_the_rule_allows(tmp_path: Path
     rows = [f"{20 + i % 30},{'HIV' if i < 3 else 'Gout' if i < 100 else 'Flu'}" for i in range(1000)]
     lines = draft_policy(written(tmp_path, "age,illness\n" + "\n".join(rows))).splitlines()
     told = [line for line in lines if "of people now" in line]
+    # A third of the way from 90 % to 1 is 93.3 %, so theta is (0.933 − 0.02) / 0.9, rounded down: 1.01.
     assert told == [
-        "# HIV: 0.3 % of people now; a reader may become at most 4.4 % sure",
-        "# Gout: 9.7 % of people now; a reader may become at most 79.6 % sure",
-        "# Flu: 90 % of people now; a reader may become certain: the rule does not protect this value",
+        '# "HIV" = "0.02"    # 0.3 % of people now; a reader may become at most 2.3 % sure',
+        '# "Gout" = "0.118"  # 9.7 % of people now; a reader may become at most 11.8 % sure',
+        '# "Flu" = "0.929"   # 90 % of people now; a reader may become at most 92.9 % sure',
     ]
-    assert lines[lines.index(told[0]) + 1] == '# "HIV" = "0.03"'
-    assert lines[lines.index(told[1]) + 1] == '# "Gout" = "0.5"'
-    assert lines[lines.index(told[2]) + 1] == '# "Flu" = "1"'
+
+
+@pytest.mark.parametrize(
+    ("top", "theta", "bound"),
+    [
+        (60, "8", "0.5"),  # 0.48 / 0.06: the papers' theta just keeps the most frequent value at 1/2
+        (40, "8", "0.34"),
+        (100, "4.8", "0.5"),
+        (240, "2", "0.5"),
+        (250, "1.92", "0.5"),
+        (400, "1.45", "0.6"),  # a third of the way from 0.4 to 1
+        (700, "1.11", "0.797"),
+        (990, "0.98", "0.9902"),
+    ],
+)
+def test_theta_leaves_the_most_frequent_value_a_bound_of_a_half_where_there_is_room(top: int, theta: str, bound: str) -> None:
+    rest = 1000 - top
+    rule = choose_rule({"most": top} | {f"v{i}": 10 for i in range(rest // 10)})
+    assert (rule.theta, rule.bound("most")) == (Fraction(theta), Fraction(bound))
+    assert all(rule.shares[value] <= rule.bound(value) < 1 for value in rule.shares)
+
+
+def test_the_arithmetic_of_the_rule_is_in_the_draft(tmp_path: Path) -> None:
+    rows = [f"{20 + i % 30},{'Flu' if i < 100 else f'v{i % 30}'}" for i in range(1000)]
+    draft = draft_policy(written(tmp_path, "age,illness\n" + "\n".join(rows)))
+    assert "theta   = 4.8 " in draft
+    assert "the most frequent, Flu: 4.8 · 10 % + 2 % = 50 %" in draft
+    assert len([line for line in draft.splitlines() if "of people now" in line]) == 15
+    assert "# … and 16 more, which more people have; `sfumato explain --all` shows them." in draft
+
+
+@pytest.mark.parametrize("counts", [(900, 97, 3), (500, 500), (334, 333, 333), (199, 1), (2, 1), (1, 1, 1, 1, 1, 1, 1)])
+def test_the_unedited_draft_protects_every_value_and_can_be_published(tmp_path: Path, counts: tuple[int, ...]) -> None:
+    values = [f"v{i}" for i, count in enumerate(counts) for _ in range(count)]
+    path = written(tmp_path, "age,illness\n" + "\n".join(f"{20 + i % 9},{value}" for i, value in enumerate(values)))
+    policy = Policy.parse(draft_policy(path))
+    table = policy.read_table(path)
+    assert max(policy.requirement.bounds(table.sensitive.histogram()).limits) < 1
+    assert sf.audit(sf.publish(table, policy.requirement, method=policy.method, random=1), table).holds is True
+
+
+def test_a_table_with_one_sensitive_value_is_pointed_out(tmp_path: Path) -> None:
+    draft = draft_policy(written(tmp_path, "age,sex,illness\n" + "\n".join(f"{i % 9},{'fm'[i % 2]},same" for i in range(50))))
+    assert Policy.parse(draft).schema.sensitive == ("illness",)
+    assert "ATTENTION: everybody has the same sensitive value" in draft
+
+
+NAMED = [
+    "name", "Name", "first name", "LastName", "patient_name", "surname", "E-Mail", "email_address", "phone", "Phone Number",
+    "mobile", "SSN", "passport_no", "IBAN", "home address", "street", "Vorname", "Nachname", "Telefonnummer", "Straße", "Adresse",
+    "Prénom", "Nom de famille", "téléphone", "apellidos", "Nombre", "teléfono", "Dirección",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_names_a_person_is_an_identifier_even_when_values_repeat(tmp_path: Path, name: str) -> None:
+    rows = "\n".join(f"P{i},x{i % 7},{20 + i % 40},{['Flu', 'Gout', 'HIV', 'Cold', 'Lupus'][i % 5]}" for i in range(200))
+    schema = Policy.parse(draft_policy(written(tmp_path, f"id,{name},age,illness\n{rows}"))).schema
+    assert schema.identifier == ("id", name)
+    assert schema.quasi == ("age",)
+
+
+@pytest.mark.parametrize("name", ["ward name", "hospital_name", "email", "nationality", "calledback"])
+def test_names_of_other_things_and_plain_answers_are_no_identifiers(tmp_path: Path, name: str) -> None:
+    kinds = 2 if name == "email" else 7  # an email of two values is a yes or no
+    rows = "\n".join(f"P{i},x{i % kinds},{20 + i % 40},{['Flu', 'Gout', 'HIV', 'Cold', 'Lupus'][i % 5]}" for i in range(200))
+    assert Policy.parse(draft_policy(written(tmp_path, f"id,{name},age,illness\n{rows}"))).schema.quasi == (name, "age")
+
+
+@pytest.mark.parametrize(("name", "role"), [
+    ("weight", "other"), ("wgt", "other"), ("Gewicht", "other"), ("pweight", "other"), ("weight_kg", "quasi"),
+    ("body weight", "quasi"),
+])  # fmt: skip
+def test_survey_weights_are_dropped_and_body_weights_are_not(tmp_path: Path, name: str, role: str) -> None:
+    rows = "\n".join(f"{20 + i % 40},{0.5 + i / 10},{['Flu', 'Gout', 'HIV', 'Cold', 'Lupus'][i % 5]}" for i in range(200))
+    policy = Policy.parse(draft_policy(path := written(tmp_path, f"age,{name},illness\n{rows}")))
+    assert policy.schema.role(name) == role
+    assert policy.read_table(path).rows == 200
+
+
+@pytest.mark.parametrize(("encoding", "noted"), [("cp1252", "cp1252"), ("utf-16", "utf-16"), ("utf-8", None)])
+def test_an_encoding_is_tried_and_written_into_the_draft(tmp_path: Path, encoding: str, noted: str | None) -> None:
+    text = "age;illness\n" + "\n".join(f"{20 + i % 30};{['Übelkeit', 'Gicht', 'Röteln €'][i % 3]}" for i in range(90))
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.encode(encoding))
+    draft = draft_policy(path)
+    assert tomllib.loads(draft).get("input", {}).get("encoding") == noted
+    assert ("a guess: the file is not UTF-8" in draft) == (noted is not None)
+    assert set(Policy.parse(draft).read_table(path).sensitive.labels) == {"Übelkeit", "Gicht", "Röteln €"}
+
+
+def test_a_decimal_comma_is_noticed_and_thousands_are_not_taken_for_one(tmp_path: Path) -> None:
+    rows = "\n".join(f"{i % 30},5;{'0' * (i % 2)}123;{['Flu', 'Gout'][i % 2]}" for i in range(90))
+    path = written(tmp_path, f"dose;zip;illness\n{rows}")
+    assert tomllib.loads(draft_policy(path))["input"] == {"decimal": ","}
+    assert Policy.parse(draft_policy(path)).read_table(path).column("dose").values.to_pylist()[:2] == [0.5, 1.5]
+    rows = "\n".join(f"{1 + i % 30},500;0{i % 7}234;{['Flu', 'Gout'][i % 2]}" for i in range(90))
+    assert "input" not in tomllib.loads(draft_policy(written(tmp_path, f"cost;zip;illness\n{rows}")))
+
+
+def test_how_the_file_is_read_can_be_said(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes("\n".join(["age:illness", *(f"{i % 30},5:{['Grün', 'Rot'][i % 2]}" for i in range(60))]).encode("latin-1"))
+    draft = draft_policy(path, delimiter=":", decimal=",", encoding="latin-1")
+    assert tomllib.loads(draft)["input"] == {"delimiter": ":", "decimal": ",", "encoding": "latin-1"}
+    assert set(Policy.parse(draft).read_table(path).sensitive.labels) == {"Grün", "Rot"}
+    with pytest.raises(InputError, match="not valid utf-8"):
+        draft_policy(path, delimiter=":", encoding="utf-8")
+    parquet = tmp_path / "data.parquet"
+    write_table(sample("hospital", 50, 1), parquet)
+    with pytest.raises(InputError, match="this is no text file"):
+        draft_policy(parquet, delimiter=";")
+
+
+def test_the_draft_is_short_and_mentions_the_other_sections(hospital: Path) -> None:
+    draft = draft_policy(hospital)
+    assert len(draft.splitlines()) <= 70
+    for section in ("# [input]", "# [bins]", "# [domains]"):
+        assert section in draft
 
 
 def test_every_suggested_bound_is_feasible_once_its_line_is_used(hospital: Path) -> None:
@@ -71,7 +190,7 @@ def test_every_suggested_bound_is_feasible_once_its_line_is_used(hospital: Path)
     head, bounds = draft.split("[requirement.bounds]")
     used = "\n".join(line[2:] if line.startswith('# "') else line for line in bounds.splitlines())
     policy = Policy.parse(head + "[requirement.bounds]" + used)
-    counts = policy.read(hospital).sensitive.histogram()
+    counts = policy.read_table(hospital).sensitive.histogram()
     found = policy.requirement.bounds(counts)
     assert len(found.limits) == len(counts)
     assert min(found.limits) >= Fraction(1, 50)
@@ -81,7 +200,7 @@ def test_a_numeric_sensitive_column_gets_bins(tmp_path: Path) -> None:
     text = "sex,salary\n" + "\n".join(f"{'fm'[i % 2]},{1000 + 7 * i}" for i in range(400))
     policy = Policy.parse(draft_policy(path := written(tmp_path, text)))
     assert policy.schema.sensitive == ("salary",)
-    labels = policy.read(path).sensitive.labels
+    labels = policy.read_table(path).sensitive.labels
     assert 5 <= len(labels) <= 11
     assert labels[0].startswith("(-inf")
 
@@ -90,25 +209,28 @@ def test_missing_values_get_a_rule(tmp_path: Path) -> None:
     text = "sex,illness\n" + "\n".join(f"{'fm'[i % 2] if i % 9 else ''},{['Flu', 'Gout', ''][i % 3]}" for i in range(90))
     policy = Policy.parse(draft_policy(path := written(tmp_path, text)))
     assert (policy.schema.missing_rule("illness"), policy.schema.missing_rule("sex")) == ("value", "value")
-    assert policy.read(path).sensitive.histogram()["(missing)"] == 30
+    assert policy.read_table(path).sensitive.histogram()["(missing)"] == 30
 
 
 def test_people_with_several_rows_are_pointed_out(tmp_path: Path) -> None:
     text = "patient,age,illness\n" + "\n".join(f"P{i % 150},{i % 40},{['Flu', 'Gout'][i % 2]}" for i in range(200))
     draft = draft_policy(written(tmp_path, text))
-    assert "ATTENTION: somebody has several rows" in draft
+    assert "ATTENTION: two rows have the same identifier" in draft
     assert Policy.parse(draft).schema.identifier == ("patient",)
     assert Policy.parse(draft).schema.one_row_per_person is False
 
 
 def test_awkward_names_and_values_survive(tmp_path: Path) -> None:
-    values = ['say ""no""', "back\\slash", "# hash", "läng = 1"]
-    rows = "\n".join(f'{i % 7},"{values[i % 4]}"' for i in range(80))
+    values = ['say ""no""', "back\\slash", "# hash", "läng = 1", "\x1b[31mred\x9b\u202e"]
+    rows = "\n".join(f'{i % 7},"{values[i % 5]}"' for i in range(100))
     path = written(tmp_path, '"age [years]","the ""illness"" = #1"\n' + rows)
-    policy = Policy.parse(draft_policy(path))
+    draft = draft_policy(path)
+    assert draft.replace("\n", "").isprintable()
+    policy = Policy.parse("\n".join(line[2:] if line.startswith('# "') else line for line in draft.splitlines()))
     assert policy.schema.quasi == ("age [years]",)
+    assert policy.requirement.bounds(policy.read_table(path).sensitive.histogram()).total == 100
     assert policy.schema.sensitive == ('the "illness" = #1',)
-    assert set(policy.read(path).sensitive.labels) == {'say "no"', "back\\slash", "# hash", "läng = 1"}
+    assert set(policy.read_table(path).sensitive.labels) == {'say "no"', *values[1:]}
 
 
 @pytest.mark.parametrize(

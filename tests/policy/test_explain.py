@@ -47,11 +47,11 @@ def test_bounds_factors_and_smallest_buckets_by_hand() -> None:
         "Flu": (Fraction(9, 10), Fraction(1), 1),
     }
     assert (
-        "HIV: 1 % of people now; a reader may become at most 5 % sure (5 times as sure as before), "
+        "'HIV': 1 % of people now; a reader may become at most 5 % sure (5 times as sure as before), "
         "so nobody with it is in a bucket of fewer than 20." in text
     )
-    assert "Flu: 90 % of people now; no bound, a reader may become certain." in text
-    assert "90 % of people have one of the 1 values without a bound." in text
+    assert "'Flu': 90 % of people now; no bound, a reader may become certain." in text
+    assert "Unprotected: 90 % of people have values without a bound, 'Flu'. A release may show openly who has them" in text
 
 
 def test_the_rarest_values_come_first() -> None:
@@ -64,11 +64,13 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
     assert not found.feasible
     assert found.strategies == ()
     assert found.obstacle is not None
-    assert found.obstacle.nearest == {"l": 1}
+    assert found.obstacle.nearest == {"model": "f-privacy"}
     assert "The bounds cannot be kept." in text
+    assert text.startswith("The bounds cannot be kept. l-diversity: a bound below a value's own share cannot be kept")
     assert "Flu: 60 % of people have it, the bound is 50 %" in text
-    assert "What would work: feasible would be l = 1." in text
-    assert "Flu: 60 % of people now; a bound of 50 % is less than everybody knows already." in text
+    assert "What would work: feasible would be model = f-privacy." in text
+    assert "Unprotected: nobody" not in text
+    assert "'Flu': 60 % of people now; a bound of 50 % is less than everybody knows already." in text
 
 
 def test_a_largest_bucket_that_is_too_small_is_told() -> None:
@@ -92,7 +94,7 @@ def test_anatomy_loses_by_its_even_groups_or_is_not_possible() -> None:
     skewed, text = told({"a": 12, "b": 5, "c": 5, "d": 1}, FPrivacy(theta=0, offset="0.25", bounds={"a": 1}), Anatomy())
     assert skewed.strategies[-1].loss is None
     assert not skewed.feasible
-    assert "no value may have more than 1/4 of the people, and a has more" in text
+    assert "no value may have more than 1/4 of the people, and 'a' has more" in text
     small, text = told({"a": 5, "b": 5, "c": 5, "d": 5}, LDiversity(4), Anatomy(l=2))
     assert not small.feasible
     assert "which needs groups of 4" in text
@@ -102,9 +104,7 @@ def test_unique_people_are_counted() -> None:
     frame = pa.table({"age": [1, 1, 2, 3], "illness": ["a", "b", "a", "b"]})
     found = explain(Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"])), LDiversity(2))
     assert found.unique_share == Fraction(1, 2)
-    assert "50 % of these people are the only one with their age, which the bucket form publishes as it is" in "\n".join(
-        found.sentences()
-    )
+    assert found.verdict()[-1].startswith("Unique: 50 % of people are the only one with their age as published")
 
 
 def test_compound_attributes_dropped_people_and_repeated_rows_are_warned_of() -> None:
@@ -114,7 +114,7 @@ def test_compound_attributes_dropped_people_and_repeated_rows_are_warned_of() ->
     text = "\n".join(found.sentences())
     assert (found.rows, found.dropped, found.compound) == (3, 1, True)
     assert "does not bound the parts" in text
-    assert "1 people are left out because a value is missing" in text
+    assert "1 person is left out because a value is missing" in text
     assert "each bound holds for a row, not for a person" in text
 
 
@@ -122,7 +122,8 @@ def test_compound_attributes_dropped_people_and_repeated_rows_are_warned_of() ->
 def test_what_is_not_promised_is_said(against: str) -> None:
     found = explain(table({"a": 5, "b": 5}), LDiversity(2, against=against))
     text = "\n".join(found.sentences())
-    assert text.startswith("This explanation tells figures of the original table. It is private")
+    assert found.details()[0].startswith("This explanation tells figures of the original table. It is private")
+    assert "The quasi values are published as recoded." in text
     for words in ("presence", "statistician", "list of the whole population", "second release", "sets of values", "other people"):
         assert any(words in line for line in found.sentences() if line.startswith("Not promised")), words
     assert f"against = '{against}'" in text
@@ -133,3 +134,46 @@ def test_the_json_form_keeps_bounds_exact() -> None:
     document = found.to_dict()
     assert [value["bound"] for value in document["values"]] == ["1/3", "203/300"]
     assert document["private"].startswith("figures about the original table")
+
+
+def test_the_verdict_comes_first_and_says_what_is_kept_who_is_unprotected_and_who_is_unique() -> None:
+    found, text = told({"HIV": 10, "Gout": 40, "Flu": 50}, FPrivacy(theta=2, offset="0.05", bounds={"Flu": 1, "Gout": "0.9"}))
+    assert [sentence.split(":")[0] for sentence in found.verdict()] == ["The bounds can be kept", "Unprotected", "Unique"]
+    assert text.startswith(found.verdict()[0])
+    assert found.sentences() == [*found.verdict(), *found.details()]
+    assert "Unprotected: 50 % of people have values without a bound, 'Flu'." in text
+    assert found.to_dict()["unbounded_share"] == 0.5
+    bounded, text = told({"HIV": 50, "Flu": 50}, LDiversity(2))
+    assert (bounded.unbounded, bounded.to_dict()["unbounded_share"]) == ((), 0.0)
+    assert "Unprotected: nobody. Every value has a bound below 1." in text
+
+
+def test_a_policy_that_protects_nobody_is_the_obstacle_and_comes_first() -> None:
+    for counts, requirement in (({"a": 3, "b": 5}, LDiversity(1)), ({"a": 8}, FPrivacy(theta=2)), ({"a": 1}, FPrivacy(offset=1))):
+        found, text = told(counts, requirement)
+        assert not found.feasible
+        assert text.startswith("This policy protects nobody: every sensitive value of this table has a bound of 1.")
+        assert "What would work: lower theta or offset" in text
+        assert "can be kept" not in text
+        assert found.strategies == ()
+
+
+def test_only_the_three_tightest_values_are_told_one_by_one() -> None:
+    counts = {f"v{i}": 10 + i for i in range(20)}
+    found, text = told(counts, FPrivacy(theta=2, offset="0.05", bounds={"v7": "0.08"}))
+    assert text.count("of people now") == 3
+    assert [value.value for value in found.tightest(3)] == ["v7", "v0", "v1"]
+    assert [sentence[:4] for sentence in found.details() if "of people now" in sentence] == ["'v7'", "'v0'", "'v1'"]
+
+
+def test_bucket_sizes_are_told_as_a_range_and_one_person_in_the_singular() -> None:
+    found, text = told(EXAMPLE_3, FPrivacy(theta=2, offset="0.05"))
+    optimal = next(strategy for strategy in found.strategies if strategy.name == "optimal")
+    assert optimal.sizes is not None
+    listed = [int(part.split(" of ")[1]) for part in optimal.setting.split(", ")]
+    assert optimal.sizes == (min(listed), max(listed))
+    assert f"(buckets of {min(listed)} to {max(listed)} people)" in text
+    _, text = told({"a": 12, "b": 5, "c": 5, "d": 5, "e": 1}, LDiversity(2), Anatomy(l=4, suppress=True))
+    assert "people left out" in text
+    _, text = told({"a": 6, "b": 5, "c": 5, "d": 5}, LDiversity(3), Anatomy(l=4, suppress=True))
+    assert "1 person left out" in text

@@ -131,20 +131,24 @@ def test_anatomy_can_be_chosen_with_its_options() -> None:
     [
         ("l = 3", "ll = 3", ["[requirement] ll", "unknown key"]),
         ("l = 3", "", ["[requirement] l", "missing"]),
-        ("l = 3", 'l = "three"', ["[requirement]", "whole number", "three"]),
+        ("l = 3", 'l = "three"', ["[requirement] l: expected a whole number", "three"]),
+        ("l = 3", "l = true", ["[requirement] l: expected a whole number from 1 on, got true"]),
         ('"l-diversity"', '"l-divrsity"', ["[requirement] model", "did you mean 'l-diversity'?"]),
         ('"l-diversity"', '"presence-association"', ["not in this version", "f-privacy, l-diversity"]),
         ('"l-diversity"', "3", ["[requirement] model", "expected text", "whole number"]),
         ('model = "l-diversity"\n', "", ["[requirement] model", "missing", "f-privacy"]),
-        ("[requirement]", "[requiremnt]", ["policy requiremnt", "did you mean 'requirement'?"]),
-        ("[columns]", "[colums]", ["policy colums", "did you mean 'columns'?"]),
+        ("[requirement]", "[requiremnt]", ["unknown section [requiremnt]", "did you mean [requirement]?"]),
+        ("[columns]", "[column]", ["unknown section [column]", "did you mean [columns]?"]),
+        ("[columns]", "[Columns]", ["unknown section [Columns]", "did you mean [columns]?"]),
+        ("[columns]", "theta = 8\n[columns]", ["theta", "outside of all sections"]),
         ("quasi =", "quasy =", ["[columns] quasy", "did you mean 'quasi'?"]),
         ('["age"]', '"age"', ["[columns] quasi", "a list of texts", 'quasi = ["age"]']),
         ('["age"]', "[1]", ["[columns] quasi", "a list of texts"]),
-        ('["age"]', "[]", ["no quasi column"]),
-        ('["age"]', '["diagnosis"]', ["'diagnosis' is listed as quasi and"]),
+        ('["age"]', "[]", ["[columns] quasi: no column is named"]),
+        ('["age"]', '["diagnosis"]', ["[columns] 'diagnosis' is listed as quasi and"]),
+        ("l = 3", "L = 3", ["[requirement] L", "did you mean 'l'?"]),
         ('["age"]', '["age"', ["not valid TOML", "line 4"]),
-        ("l = 3", 'l = 3\nagainst = "readr"', ["[requirement]", "did you mean 'reader'?"]),
+        ("l = 3", 'l = 3\nagainst = "readr"', ["[requirement] against: expected one of", "did you mean 'reader'?"]),
         ("l = 3", 'l = 3\n[requirement.bounds]\nHIV = "0.1"', ["[requirement] bounds", "unknown key"]),
         ("l = 3", "l = 3\nl = 4", ["not valid TOML", "line 8"]),
     ],
@@ -165,21 +169,24 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[input]\nnull = 'NA'", ["[input] null", "list of texts"]),
         ("[input]\none_row_per_person = 'yes'", ["[input] one_row_per_person", "true or false"]),
         ("[input]\nencoding = 'utf-88'", ["[input] encoding", "utf-88"]),
-        ("[types]\nage = 'number'", ["types", "age", "numeric"]),
-        ("[types]\nagee = 'numeric'", ["types", "agee", "did you mean 'age'?"]),
-        ("[recode]\ndiagnosis = { prefix = 2 }", ["recode", "diagnosis", "quasi"]),
-        ("[recode]\nage = { widht = 5 }", ["age", "widht", "width"]),
-        ("[bins]\ndiagnosis = [3, 1]", ["bins", "ascend"]),
-        ("[missing]\ndiagnosis = 'ignore'", ["missing", "diagnosis", "value, drop, error"]),
+        ("[types]\nage = 'number'", ["[types] age: got 'number', expected one of numeric", "did you mean 'numeric'?"]),
+        ("[types]\nagee = 'numeric'", ["[types] no column 'agee' under [columns]", "did you mean 'age'?"]),
+        ("[types]\nAGE = 'numeric'", ["[types] no column 'AGE' under [columns]", "did you mean 'age'?"]),
+        ("[recode]\ndiagnosis = { prefix = 2 }", ["[recode] 'diagnosis' is a column of role sensitive", "quasi"]),
+        ("[recode]\nage = { widht = 5 }", ["[recode] age: unknown key 'widht'", "width"]),
+        ("[bins]\ndiagnosis = [3, 1]", ["[bins] diagnosis: edges must ascend"]),
+        ("[domains]\nage = { min = 3 }", ["[domains] age: needs both min and max"]),
+        ("[missing]\ndiagnosis = 'ignore'", ["[missing] diagnosis: got 'ignore', expected one of value, drop, error"]),
         ("[method]\nname = 'buckts'", ["[method] name", "did you mean 'buckets'?"]),
         ("[method]\nname = 'mondrian'", ["[method] name", "'mondrian' is not in this version", "buckets, anatomy"]),
         ("[method]\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
-        ("[method]\nmax_size = 0", ["[method]", "max_size", "whole number"]),
-        ("[method]\nmax_size = 2.5", ["[method]", "max_size", "whole number"]),
-        ("[method]\nstrategy = 'best'", ["[method]", "strategy", "optimal"]),
-        ("[method]\nlocality = 'boxes'", ["[method] locality", "'boxes' is not in this version"]),
-        ("[method]\nfloor = 100", ["[method] floor", "not in this version"]),
-        ("[extra]\nx = 1", ["policy extra", "unknown key"]),
+        ("[method]\nmax_size = 0", ["[method] max_size: expected a whole number"]),
+        ("[method]\nmax_size = 2.5", ["[method] max_size: expected a whole number"]),
+        ("[method]\nmax_size = 1", ["[method] max_size: a bucket of 1 person hides nothing", "50"]),
+        ("[method]\nstrategy = 'best'", ["[method] strategy: expected one of 'optimal'"]),
+        ("[method]\nlocality = 'near'", ["[method] locality", "'near' is not in this version"]),
+        ("[method]\naccept_weaker_claim = true", ["[method] accept_weaker_claim", "not in this version"]),
+        ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [columns]"]),
     ],
 )
 def test_a_slip_in_an_optional_part_is_told_too(section: str, told: list[str]) -> None:
@@ -192,8 +199,13 @@ def test_a_slip_in_an_optional_part_is_told_too(section: str, told: list[str]) -
 def test_a_bound_that_is_none_is_refused(bound: str) -> None:
     text = FULL.replace('"HIV" = 0.29', f'"HIV" = {bound}')
     message = refusal(text)
-    assert message.startswith("[requirement]")
-    assert "HIV" in message
+    assert message.startswith(("[requirement.bounds] HIV: expected a number", "[requirement.bounds] the bound of 'HIV' must"))
+    assert "FPrivacy" not in message
+
+
+def test_a_rule_that_bounds_everything_by_0_is_refused_in_the_words_of_the_file() -> None:
+    message = refusal(FULL.replace("theta   = 8", "theta = 0").replace('"0.02"', "0"))
+    assert message.startswith("[requirement] theta = 0 with offset = 0 would bound every belief by 0")
 
 
 @pytest.mark.parametrize("name", ["types", "recode", "bins", "domains", "missing", "input", "method"])
@@ -228,3 +240,19 @@ def test_errors_of_a_file_name_the_file(tmp_path: Path) -> None:
         Policy.load(tmp_path / "q.toml")
     with pytest.raises(PolicyError, match="cannot be read"):
         Policy.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ("[recode]\nsex = { width = 5 }", "[recode] sex: "),
+        ("[domains]\nage = { min = '2024-01-01', max = '2024-12-31' }", "[domains] age: the column is numeric"),
+        ("[bins]\nillness = [0, 1]", "[bins] 'illness' is categorical, and only numbers have bins"),
+    ],
+)
+def test_what_does_not_fit_the_table_is_told_in_the_words_of_the_file(tmp_path: Path, section: str, told: str) -> None:
+    (tmp_path / "t.csv").write_text("age,sex,illness\n34,f,Flu\n35,m,Gout\n")
+    columns = '[columns]\nquasi = ["age", "sex"]\nsensitive = ["illness"]\n[requirement]\nmodel = "l-diversity"\nl = 2\n'
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(columns + section).read_table(tmp_path / "t.csv")
+    assert caught.value.message.startswith(told)

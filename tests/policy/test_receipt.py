@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError
-from sfumato.receipt import Earlier, check_outputs, earlier_publications, save_with_receipt
+from sfumato.receipt import Earlier, check_outputs, earlier_publications, receipt_of, save_with_receipt
 from sfumato.release.files import sha256
 from sfumato.table import Fingerprint, Schema, Table
 
@@ -111,6 +111,7 @@ def test_nearly_the_same_table_is_recognised(tmp_path: Path) -> None:
     assert found.kind == "similar"
     assert found.similarity == pytest.approx(378 / 462, abs=0.08)
     assert "This table shares about" in found.warning
+    assert "shares about 90 % of its rows" in Earlier(tmp_path, "similar", 0.9).warning
 
 
 def test_the_same_table_with_other_roles_is_recognised_by_its_columns(tmp_path: Path) -> None:
@@ -148,3 +149,76 @@ def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("sfumato.receipt.os.access", lambda path, mode: False)
     with pytest.raises(OutputError, match="no permission"):
         check_outputs(tmp_path / "new" / "release")
+
+
+@pytest.mark.parametrize("inside", ["release", "release/below", "release/deep/below"])
+def test_nothing_private_is_written_into_a_release_that_exists(tmp_path: Path, inside: str) -> None:
+    save(people(), tmp_path / "release")
+    before = sorted(tmp_path.rglob("*"))
+    for out, receipts in ((tmp_path / inside / "new", None), (tmp_path / "new", tmp_path / inside)):
+        for refused in (lambda o=out, r=receipts: check_outputs(o, r), lambda o=out, r=receipts: save(people(), o, r)):
+            with pytest.raises(OutputError, match="lies in a release"):
+                refused()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_link_into_a_release_is_followed_and_a_foreign_manifest_is_not_minded(tmp_path: Path) -> None:
+    save(people(), tmp_path / "release")
+    (tmp_path / "link").symlink_to(tmp_path / "release")
+    with pytest.raises(OutputError, match=r"--receipts .* lies in a release"):
+        check_outputs(tmp_path / "new", tmp_path / "link")
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"name": "a web page"}')
+    check_outputs(tmp_path / "app" / "release", tmp_path / "app" / "receipts")
+    assert save(people(), tmp_path / "app" / "release") == tmp_path / "app" / "release.receipt.json"
+
+
+@pytest.mark.parametrize("below", ["", "receipts"])
+def test_receipts_are_not_put_into_the_new_release(tmp_path: Path, below: str) -> None:
+    for refused in (check_outputs, lambda out, receipts: save(people(), out, receipts)):
+        with pytest.raises(OutputError, match="the private receipt must never lie in it"):
+            refused(tmp_path / "z", tmp_path / "z" / below)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interrupt_right_after_the_last_step_leaves_release_and_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.rename
+
+    def renamed(*given: Path) -> None:
+        real(*given)
+        if given[1] == tmp_path / "release":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.receipt.os.rename", renamed)
+    with pytest.raises(KeyboardInterrupt):
+        save(people(), tmp_path / "release")
+    assert sorted(os.listdir(tmp_path)) == ["release", "release.receipt.json"]
+    assert sf.Release.load(tmp_path / "release").rows == 420
+
+
+def test_the_receipt_of_a_release_is_found_by_its_manifest_and_else_by_its_place(tmp_path: Path) -> None:
+    assert receipt_of(tmp_path / "nowhere") is None
+    first = save(people(), tmp_path / "release")
+    found = receipt_of(tmp_path / "release")
+    assert found is not None
+    assert (found.path, found.policy, found.same) == (first, "the policy", True)
+    manifest = tmp_path / "release" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"rows": 420', '"rows": 421', 1))
+    found = receipt_of(tmp_path / "release")
+    assert found is not None
+    assert (found.path, found.same) == (first, False)
+    (tmp_path / "release").rename(tmp_path / "elsewhere")
+    assert receipt_of(tmp_path / "elsewhere") is None
+
+
+def test_a_release_that_replaced_an_older_one_in_its_place_is_known_by_its_own_receipt(tmp_path: Path) -> None:
+    save(people(), tmp_path / "release")
+    for path in (tmp_path / "release").iterdir():
+        path.unlink()
+    (tmp_path / "release").rmdir()
+    second = save(people(seed=3), tmp_path / "release")
+    found = receipt_of(tmp_path / "release")
+    assert found is not None
+    assert (found.path, found.same) == (second, True)

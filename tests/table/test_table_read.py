@@ -109,14 +109,14 @@ def test_quoted_line_breaks_are_read_wherever_they_fall(write: Any) -> None:
         ("", "the file is empty", "header line"),
         ("  \n", "the file is empty", "header line"),
         ("age,postcode,diagnosis\n", "a header and no rows", "one line per person"),
-        ("age\n1\n2\n", "only one column was found with the delimiter ','", "delimiter ="),
+        ("age\n1\n2\n", "only one column was found with the delimiter ','", 'delimiter may find them: ";", "\\t", "|"'),
         ("age,age,postcode,diagnosis\n1,2,3,4\n", "more than one column is called 'age'", "rename"),
         (",age,postcode,diagnosis\n0,1,2,3\n", "column 1 has no name", "row numbers"),
         (CSV + "1,2\n", "the header has 3 values, but row 4 has 2 (delimiter ',')", "double quotes"),
         ("age,postcode,diagnosis,phone\n1,2,3,4\n", "'phone' has no role", 'other = ["phone"]'),
         ("age,postcod,diagnosis\n1,2,3\n", "'postcode', which the table does not have", "did you mean 'postcod'"),
         ("age,postcode,diagnosis\n1,2,NA\n2,3,\n3,4,x\n", "'diagnosis': 2 of 3 values are missing", "[missing]"),
-        ("age,postcode,diagnosis\n1,2,a\n2,3,b\n90+,4,x\n", "1 of 3 values are not numbers, such as '90+'", "categorical"),
+        ("age,postcode,diagnosis\n1,2,a\n2,3,b\n90+,4,x\n", "1 of 3 values are not numbers, which look like '99+'", "declare"),
     ],
 )
 def test_a_bad_text_file_is_refused_with_one_message(write: Any, text: str, message: str, hint: str) -> None:
@@ -129,11 +129,33 @@ def test_bytes_that_are_not_utf8_are_refused_wherever_they_stand(write: Any) -> 
     for text in (b"age,postcode,diagnosis\n1,K\xf6ln,a\n", CSV.encode() * 1 + b"1,2,3\n" * 100_000 + b"1,K\xf6ln,a\n"):
         problem = refused(write(text))
         assert "not valid utf-8" in problem.message
-        assert 'encoding = "latin-1"' in (problem.hint or "")
+        assert problem.hint == 'set [input] encoding = "cp1252" (or "latin-1", "utf-16")'
 
 
-def test_a_wrong_delimiter_is_named(write: Any) -> None:
-    assert "with the delimiter '|'" in refused(write(CSV), options=ReadOptions(delimiter="|")).message
+@pytest.mark.parametrize(("encoding", "told"), [("utf-16", "UTF-16"), ("utf-32", "UTF-32")])
+def test_a_wide_encoding_is_known_by_its_first_bytes(write: Any, encoding: str, told: str) -> None:
+    path = write(CSV.encode(encoding))
+    for read_as in ("utf-8", "latin-1"):
+        problem = refused(path, options=ReadOptions(encoding=read_as))
+        assert f"the file is {told} text" in problem.message
+        assert problem.hint == f'set [input] encoding = "{encoding}"'
+    assert Table.read(path, SCHEMA, options=ReadOptions(encoding=encoding)).to_arrow().to_pylist() == ROWS
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "idna", "undefined"])
+def test_a_file_that_is_not_in_the_encoding_given_is_refused(write: Any, encoding: str) -> None:
+    problem = refused(write(CSV.replace("Flu", "Flü")), options=ReadOptions(encoding=encoding))
+    assert f"not valid {encoding}" in problem.message
+    assert 'encoding = "utf-8"' in (problem.hint or "")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_wrong_delimiter_is_named_and_not_advised_again(write: Any, delimiter: str) -> None:
+    shown = {"\t": "tab"}.get(delimiter, repr(delimiter))
+    problem = refused(write("age:postcode:diagnosis\n1:2:3\n"), options=ReadOptions(delimiter=delimiter))
+    assert f"with the delimiter {shown}" in problem.message
+    advised = (problem.hint or "").rpartition("find them: ")[2].split(", ")
+    assert sorted(advised) == sorted({'","', '";"', '"\\t"', '"|"'} - {'"' + delimiter.replace("\t", "\\t") + '"'})
 
 
 def test_missing_files_directories_and_unknown_endings_are_refused(tmp_path: Path, write: Any) -> None:
@@ -142,6 +164,7 @@ def test_missing_files_directories_and_unknown_endings_are_refused(tmp_path: Pat
     assert "no such file" in problem.message
     assert problem.hint == "did you mean 'patients.csv'?"
     assert "directory" in refused(tmp_path).message
+    assert refused(Path(".")).message == ".: this is a directory, expected a file"
     assert "unknown file ending '.xlsx'" in refused(write("x", "t.xlsx")).message
 
 
@@ -165,14 +188,28 @@ def test_a_file_without_permission_is_refused(write: Any, monkeypatch: pytest.Mo
     assert "no permission" in refused(write(b"PAR1", "t.parquet")).message
 
 
-def test_unreadable_values_are_quoted_for_quasi_columns_only(write: Any) -> None:
-    text = "age,postcode,diagnosis\n1,a,5\n2,b,secret\nold,c,7\n"
+def test_how_unreadable_values_look_is_shown_for_quasi_columns_only(write: Any) -> None:
+    text = "age,postcode,diagnosis\n1,a,5\n2,b,secret\nOld 7,c,7\n"
     quasi = refused(write(text), Schema(quasi=["age", "postcode"], sensitive=["diagnosis"], types={"age": "numeric"}))
-    assert "declared numeric, but 1 of 3 values are not numbers, such as 'old'" in quasi.message
+    assert "declared numeric, but 1 of 3 values are not numbers, which look like 'Xxx 9'" in quasi.message
+    assert "Old" not in str(quasi)
     types: dict[str, Any] = {"diagnosis": "numeric", "age": "categorical"}
     sensitive = refused(write(text), Schema(quasi=["age", "postcode"], sensitive=["diagnosis"], types=types))
-    assert "'diagnosis': declared numeric, but 1 of 3 values are not numbers" in sensitive.message
+    assert sensitive.message == "column 'diagnosis': declared numeric, but 1 of 3 values are not numbers"
     assert "secret" not in str(sensitive)
+
+
+@pytest.mark.parametrize(("number", "told"), [("1,234", True), ("1'234.5", True), ("12 345", True), ("12 people", False)])
+def test_thousands_separators_are_named_as_the_reason(write: Any, number: str, told: bool) -> None:
+    schema = Schema(quasi=["pay"], sensitive=["diagnosis"], types={"pay": "numeric"})
+    problem = refused(write(f'pay,diagnosis\n"{number}",a\n7,b\n'), schema)
+    assert ("thousands separators are not understood" in (problem.hint or "")) == told
+
+
+def test_dotted_dates_are_guessed_when_the_whole_column_is_of_them(write: Any) -> None:
+    schema = Schema(quasi=["born"], sensitive=["x"])
+    table = Table.read(write("born,x\n31.12.2024,a\n01.02.1950,b\n"), schema)
+    assert table.column("born").values.to_pylist() == [date(1950, 2, 1), date(2024, 12, 31)]
 
 
 def test_declared_day_first_dates_are_read_and_bad_ones_counted(write: Any) -> None:
@@ -185,7 +222,17 @@ def test_declared_day_first_dates_are_read_and_bad_ones_counted(write: Any) -> N
 
 @pytest.mark.parametrize(
     "options",
-    [{"delimiter": ",,"}, {"decimal": "'"}, {"delimiter": ",", "decimal": ","}, {"null": "NA"}, {"encoding": "utf-99"}],
+    [
+        {"delimiter": ",,"},
+        {"decimal": "'"},
+        {"delimiter": ",", "decimal": ","},
+        {"null": "NA"},
+        {"encoding": "utf-99"},
+        {"encoding": "hex"},
+        {"encoding": "rot13"},
+        {"encoding": "zip"},
+        {"encoding": "a\0b"},
+    ],
 )
 def test_reading_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):

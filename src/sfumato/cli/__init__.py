@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -10,13 +11,18 @@ _SHELL_INTERRUPT = 130
 
 def main() -> None:
     """Run the command `sfumato`. Exit codes: 0 all is well, 1 a claim is broken, 2 bad input or interrupted, 3 a bug of ours."""
-    told = False
+    told, written = False, ""
     try:
         from sfumato.cli._run import STATE, remember_interrupts
+        from sfumato.cli._streams import allow_closed_pipes
         from sfumato.cli.app import app
 
         remember_interrupts()
-        app()
+        allow_closed_pipes()
+        try:
+            app()
+        finally:
+            written = STATE.written
         return
     except KeyboardInterrupt:
         pass
@@ -25,8 +31,9 @@ def main() -> None:
         if told and not STATE.interrupted:
             raise
     if not told:
-        sys.stderr.write("interrupted; nothing was written\n")
-    sys.stdout.flush()
-    sys.stderr.flush()
+        sys.stderr.write(f"interrupted; {written or 'nothing'} was written\n")
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
     # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code.
-    os._exit(2)
+    os._exit(0 if written else 2)

@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from sfumato.cli._visible import visible
 from sfumato.errors import SfumatoError
 
 P = ParamSpec("P")
@@ -20,7 +21,7 @@ BROKEN, BAD_INPUT, BUG = 1, 2, 3
 
 
 class State:
-    """Options given before the verb, whether ctrl-C was pressed, and the release that is already in place, if any."""
+    """Options given before the verb, whether ctrl-C was pressed, and the release that is whole and in place, if any."""
 
     debug: bool = False
     interrupted: bool = False
@@ -49,7 +50,8 @@ def check_interrupt() -> None:
 def verb(function: Callable[P, R]) -> Callable[P, R]:
     """Return the verb with its errors told in one message: exit 1 for a broken claim, 2 for bad input and ctrl-C, 3 for a bug.
 
-    The text of an unexpected exception is not shown, since nobody has checked that it holds no person's values.
+    A ctrl-C after everything was written changes nothing any more, and is no failure. The text of an unexpected exception is not
+    shown, since nobody has checked that it holds no person's values.
     """
 
     @functools.wraps(function)
@@ -61,7 +63,7 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
             if STATE.debug:
                 traceback.print_exc()
             _say(_message(error))
-            raise typer.Exit(error.exit_code if isinstance(error, SfumatoError) else BAD_INPUT) from None
+            raise typer.Exit(_exit_code(error)) from None
         except typer.Exit:
             raise
         except Exception as error:
@@ -69,12 +71,18 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 traceback.print_exc()
             if STATE.interrupted:
                 _say(_message(KeyboardInterrupt()))
-                raise typer.Exit(BAD_INPUT) from None
+                raise typer.Exit(_exit_code(KeyboardInterrupt())) from None
             _say(f"error: sfumato failed in a way it should not ({type(error).__name__}); this is a bug, please report it")
             _say("hint: sfumato --debug … shows where; look through the text for personal data before passing it on")
             raise typer.Exit(BUG) from None
 
     return run
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, SfumatoError):
+        return error.exit_code
+    return 0 if isinstance(error, KeyboardInterrupt) and STATE.written else BAD_INPUT
 
 
 def _message(error: BaseException) -> str:
@@ -84,8 +92,11 @@ def _message(error: BaseException) -> str:
         return "error: not enough memory for this table\nhint: publish on a larger machine; nothing was written"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return f"error: {place}{error.strerror or error}"
-    return f"error: {error}"
+        return "error: " + visible(f"{place}{error.strerror or error}")
+    if isinstance(error, SfumatoError):
+        hint = "" if error.hint is None else f"\nhint: {visible(error.hint)}"
+        return f"error: {visible(error.message)}{hint}"
+    return "error: " + visible(str(error))
 
 
 def _say(message: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli._run import check_interrupt
+from sfumato.cli._visible import escape_json, visible
 from sfumato.progress import Progress
 
 if TYPE_CHECKING:
@@ -28,14 +29,26 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=stream, width=None if stream.isatty() else WIDTH, highlight=False, soft_wrap=False)
 
 
+def shown(text: object) -> str:
+    """Return text of a user or a table as it may be printed: no markup in it counts, and control characters are made visible."""
+    from rich.markup import escape
+
+    return escape(visible(str(text)))
+
+
+def counted(number: int, one: str = "person", more: str = "people") -> str:
+    """Return a number with its noun: "1 person", "2,000 people"."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
 def grid(*columns: str, title: str | None = None, right: tuple[int, ...] = ()) -> RichTable:
-    """Return an empty table with these headings; the columns numbered in `right` hold figures."""
+    """Return an empty table with these headings; the columns numbered in `right` hold figures, cells are `shown` text."""
     from rich import box
     from rich.table import Table as RichTable
 
     table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place in right else "left", overflow="fold")
+        table.add_column(shown(name), justify="right" if place in right else "left", overflow="fold")
     return table
 
 
@@ -57,14 +70,12 @@ def near(path: str) -> str:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output, and nothing else."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n")
+    sys.stdout.write(escape_json(json.dumps(document, indent=2, ensure_ascii=False, default=_plain)) + "\n")
 
 
 def warn(message: str) -> None:
     """Print one warning on standard error."""
-    from rich.markup import escape
-
-    console(stderr=True).print(f"[yellow]warning:[/yellow] {escape(message)}")
+    console(stderr=True).print(f"[yellow]warning:[/yellow] {shown(message)}")
 
 
 @contextlib.contextmanager

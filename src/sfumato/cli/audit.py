@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli._options import Json, ReleaseDirectory
 from sfumato.cli._run import BROKEN, verb
-from sfumato.cli._show import console, print_json, progress_bar
+from sfumato.cli._show import console, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
+    from sfumato.policy import Policy
+    from sfumato.receipt import Kept
     from sfumato.table import Table
+
+PROBLEMS = 5
+"""How many problems are printed one by one; --json has them all."""
 
 
 @verb
@@ -26,35 +32,43 @@ def audit(
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", "-p", help="How to read the table; found in receipt or manifest otherwise.", show_default=False),
+        typer.Option(
+            "--policy",
+            "-p",
+            help="The policy that the release should keep; it also says how to read the table (receipt or manifest otherwise).",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check what a release promises, from its tables alone and, if given, against the original table.
+    """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
 
-    Exit code 1 when a claim is broken or the files are not what the manifest says.
+    Exit code 1 when a claim is broken, when the files are not what the manifest says, or when the release was made under another
+    policy.
     """
     from sfumato.api import audit as check
-    from sfumato.errors import PolicyError
+    from sfumato.policy import Policy
+    from sfumato.receipt import receipt_of
 
-    if policy is not None and table is None:
-        raise PolicyError("--policy says how to read the original table; it needs --table", hint="add --table DATA")
     with progress_bar() as tell:
+        kept = receipt_of(release)
+        asked = None if policy is None else Policy.load(policy)
         original, how = None, ""
         if table is not None:
             tell("reading the table", 0.1)
-            original, how = read_original(release, table, policy)
+            original, how = read_original(release, table, asked, kept, named=str(policy))
         tell("checking the release", 0.5)
         found = check(release, original)
+        found = replace(found, problems=(*found.problems, *policy_problems(release, asked, kept)))
     if as_json:
         print_json(found.to_dict())
     else:
-        _show(found, release, how)
+        _show(found, release, how, original)
     if found.holds is False:
         raise typer.Exit(BROKEN)
 
 
-def read_original(release: Path, table: Path, policy: Path | None) -> tuple[Table, str]:
+def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept | None, *, named: str = "") -> tuple[Table, str]:
     """Return the original table, read as the policy, the receipt beside the release, or else the manifest says; and which."""
     from sfumato.errors import FormatError, InputError
     from sfumato.policy import Policy
@@ -63,10 +77,9 @@ def read_original(release: Path, table: Path, policy: Path | None) -> tuple[Tabl
     from sfumato.table.read import read_arrow
 
     if policy is not None:
-        return Policy.load(policy).read(table), f"read as {policy} says"
-    kept = policy_of_receipt(release)
-    if kept is not None:
-        return Policy.parse(kept[0]).read(table), f"read as the policy in {kept[1]} says"
+        return policy.read_table(table), f"read as {named} says"
+    if kept is not None and kept.same:
+        return Policy.parse(kept.policy).read_table(table), f"read as the policy in {kept.path} says"
     declared = read_release(release).manifest.schema.get("declared")
     if not isinstance(declared, dict):
         raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
@@ -78,29 +91,41 @@ def read_original(release: Path, table: Path, policy: Path | None) -> tuple[Tabl
         raise InputError(error.message, hint="give --policy, which says how the publisher read the table") from None
 
 
-def policy_of_receipt(release: Path) -> tuple[str, Path] | None:
-    """Return the policy text in the receipt of exactly this release, and the receipt, if it lies beside the release."""
-    from sfumato.receipt import SUFFIX
-    from sfumato.release.files import MANIFEST, sha256
+def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> list[str]:
+    """Return where the release is not the one that the policy asks for, or not the one that its receipt remembers."""
+    from sfumato.release.files import MANIFEST
+    from sfumato.release.manifest import Manifest
 
-    home = release.absolute()
-    manifest = home / MANIFEST
-    if not manifest.is_file():
-        return None
-    for path in sorted(home.parent.glob(f"{home.name}*{SUFFIX}")):
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-            if document["release"]["manifest_sha256"] == sha256(manifest):
-                return str(document["policy"]), path
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return None
+    problems = []
+    if policy is not None:
+        manifest = Manifest.from_json((release / MANIFEST).read_text(encoding="utf-8"))
+        for name, made, asked in (
+            ("requirement", manifest.requirement, policy.requirement.to_dict()),
+            ("method", manifest.method, policy.method.to_dict()),
+        ):
+            if dict(made) != asked:
+                problems.append(f"the release was made with another {name} than the policy has: {_differences(made, asked)}")
+    if kept is not None and not kept.same:
+        problems.append(f"the manifest is not the one that was published: {kept.path.name} remembers another sha-256 of it")
+    return problems
 
 
-def claim_lines(found: Audit) -> list[str]:
-    """Return one line per claim: against whom, whether it holds, and how near the worst belief comes to its bound."""
-    from rich.markup import escape
+def _differences(made: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    keys = [key for key in (*asked, *(key for key in made if key not in asked)) if made.get(key) != asked.get(key)]
+    return "; ".join(f"{key} is {_told(made.get(key))}, the policy says {_told(asked.get(key))}" for key in keys)
 
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {item}" for key, item in sorted(value.items())) + "}"
+    return "not there" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
+    """Return each claim: against whom, whether it holds, which value comes closest to its bound, and why if it does not hold.
+
+    Where the audit had the table also the exposure, beside the `baseline` of somebody who knows only how frequent each value is.
+    """
     from sfumato.exact import percent
 
     words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be told from this[/yellow]"}
@@ -109,32 +134,47 @@ def claim_lines(found: Audit) -> list[str]:
         article = "an" if result.claim.adversary[0] in "aeiou" else "a"
         line = f"Claim against {article} [bold]{result.claim.adversary}[/bold]: {words[result.holds]}"
         if result.worst is not None and result.bound is not None:
-            line += f"; worst belief {percent(result.worst)} in {escape(str(result.value))}, bound {percent(result.bound)}"
+            place = "closest to its bound" if result.holds else "beyond its bound"
+            line += (
+                f"; {place}: '{shown(result.value)}', {percent(result.worst)} where {percent(result.bound)} "
+                f"{'is' if result.holds else 'was'} allowed"
+            )
         lines.append(line)
+        if result.note:
+            note = shown(result.note)
+            lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
     if found.exposure is not None:
-        lines.append(f"Exposure, the mean belief of a reader in a person's true value (private): {found.exposure:.3f}")
+        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(found.exposure)}"
+        if baseline is not None:
+            line += f"; knowing only how frequent each value is: {percent(baseline)}"
+        lines.append(line)
     return lines
 
 
-def _show(found: Audit, release: Path, how: str) -> None:
-    from rich.markup import escape
+def baseline_of(table: Table) -> float:
+    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares."""
+    return float(((table.sensitive.counts / table.rows) ** 2).sum())
 
+
+def _show(found: Audit, release: Path, how: str, original: Table | None) -> None:
     screen = console()
     verdict = {
         True: "[green]every claim holds[/green]",
         False: "[red]a claim is broken, or the release is not what it says[/red]",
         None: "[yellow]not every claim can be checked without the original table; give --table[/yellow]",
     }[found.holds]
-    screen.print(f"Audit of [bold]{escape(str(release))}[/bold]: {verdict}")
+    screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
     if how:
-        screen.print(f"The original table was {escape(how)}.")
-    for line in claim_lines(found):
+        screen.print(f"The original table was {shown(how)}.")
+    for line in claim_lines(found, None if original is None else baseline_of(original)):
         screen.print(line)
-    for problem in found.problems:
-        screen.print(f"[red]problem:[/red] {escape(problem)}")
+    for problem in found.problems[:PROBLEMS]:
+        screen.print(f"[red]problem:[/red] {shown(problem)}")
+    if len(found.problems) > PROBLEMS:
+        screen.print(f"[red]problem:[/red] … and {len(found.problems) - PROBLEMS} more; --json shows them all")
     for warning in found.warnings:
-        screen.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+        screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")
     if found.stronger:
         screen.print("Not claimed, only measured: what stronger adversaries reach")
         for name, finding in found.stronger.items():
-            screen.print(f"  {escape(name)}: {finding.figure:.3g} ({escape(finding.text)})")
+            screen.print(f"  {shown(name)}: {finding.figure:.3g} ({shown(finding.text)})")

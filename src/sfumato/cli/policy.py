@@ -13,7 +13,7 @@ import typer
 
 from sfumato.cli._options import Data
 from sfumato.cli._run import verb
-from sfumato.cli._show import console
+from sfumato.cli._show import console, shown
 
 app = typer.Typer(help="Write policy files.", no_args_is_help=True)
 
@@ -31,19 +31,40 @@ def init(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.", show_default=False)
     ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between the values of a text file, such as ';' or tab; guessed otherwise.")
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign, '.' or ','; guessed otherwise.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Such as utf-8, cp1252 or utf-16; guessed otherwise.")] = None,
 ) -> None:
-    """Write a commented draft of a policy for a table; check every role before you use it."""
-    from sfumato.errors import OutputError
-    from sfumato.policy import draft_policy
+    """Write a commented draft of a policy for a table; check every role before you use it.
 
-    if out is not None and (out.exists() or out.is_symlink()):
-        raise OutputError(f"{out} exists already; it is not overwritten", hint="choose another --out")
-    text = draft_policy(data)
+    As it stands the draft protects every sensitive value. It tells shares of the original table, so keep it private.
+    """
+    from sfumato.errors import InputError, OutputError
+    from sfumato.policy import draft_policy
+    from sfumato.receipt import refuse_in_release
+
+    if out is not None:
+        if out.exists() or out.is_symlink():
+            raise OutputError(f"{out} exists already; it is not overwritten", hint="choose another --out")
+        refuse_in_release(out)
+    between = "\t" if delimiter in ("\\t", "tab") else delimiter
+    try:
+        text = draft_policy(data, delimiter=between, decimal=decimal, encoding=encoding)
+    except InputError as error:
+        if error.hint is None or "[input]" not in error.hint:
+            raise
+        raise InputError(error.message, hint=f"{error.hint}; here: --delimiter, --decimal, --encoding") from None
     if out is None:
         sys.stdout.write(text)
         return
     write_text(out, text)
-    console().print(f"Wrote a draft to {out}. Check the role of every column, then: sfumato explain {data} --policy {out}")
+    console().print(
+        f"Wrote a draft to {shown(out)}. Check the role of every column, then: "
+        f"sfumato explain {shown(data)} --policy {shown(out)}",
+        soft_wrap=True,
+    )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -9,12 +9,14 @@ import typer
 
 from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed
 from sfumato.cli._run import STATE, verb
-from sfumato.cli._show import console, near, print_json, progress_bar, warn
-from sfumato.errors import InputError
+from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
-    from sfumato.table import Table
+    from sfumato.privacy import Bounds
+
+NAMED = 5
+"""How many values are named one by one in a warning."""
 
 
 @verb
@@ -56,29 +58,32 @@ def deliver(
 ) -> tuple[dict[str, Any], Audit]:
     """Publish to a directory, and return what there is to tell about it, with the audit it passed."""
     from sfumato.api import publication
+    from sfumato.cli.audit import baseline_of
     from sfumato.policy import Policy
     from sfumato.receipt import earlier_publications, save_with_receipt
 
     chosen = Policy.load(policy)
     with progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read(data)
-        refuse_all_equal(table)
+        table = chosen.read_table(data)
         places = [out.absolute().parent, data.absolute().parent, *([] if receipts is None else [receipts])]
         earlier = earlier_publications(table.fingerprint, places)
         made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
         tell("writing", 1.0)
-        receipt = save_with_receipt(
-            made.release,
-            out,
-            format=format.value,
-            receipts=receipts,
-            fingerprint=table.fingerprint,
-            policy=chosen.text,
-            figures=made.private,
-            audit=made.audit.to_dict(),
-        )
-        STATE.written = str(out)
+        try:
+            receipt = save_with_receipt(
+                made.release,
+                out,
+                format=format.value,
+                receipts=receipts,
+                fingerprint=table.fingerprint,
+                policy=chosen.text,
+                figures=made.private,
+                audit=made.audit.to_dict(),
+            )
+        finally:
+            STATE.written = str(out) if out.exists() else ""  # also when ctrl-C struck right after the last step
+    open_values = unbounded(chosen.requirement.bounds(table.sensitive.histogram()))
     document = {
         "private": "figures about the original table; do not publish",
         "release": str(out),
@@ -88,29 +93,35 @@ def deliver(
         "reproducible": made.release.manifest.reproducible,
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "warnings": [*(found.warning for found in earlier), *made.audit.warnings],
+        "baseline": baseline_of(table),
+        "warnings": [*(found.warning for found in earlier), *open_values, *(w for w in made.audit.warnings if OPEN not in w)],
     }
     return document, made.audit
 
 
-def refuse_all_equal(table: Table) -> None:
-    """Refuse a table in which everybody has the same sensitive value: whoever knows who is in it knows that value."""
-    if len(table.sensitive.labels) == 1:
-        names = " and ".join(table.sensitive.domain.names)
-        raise InputError(
-            f"every person has the same value of {names}, so there is nothing a release could hide",
-            hint="check the column under [columns] sensitive, and its bins",
-        )
+OPEN = "without a bound"
+"""What the audit's own warning about open values says; here one that also names them stands in its place."""
+
+
+def unbounded(bounds: Bounds) -> list[str]:
+    """Return a warning that says how many people have values without a bound, and which; nothing when nobody has."""
+    from sfumato.exact import percent
+
+    counts = {value: count for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True) if limit == 1}
+    if not counts:
+        return []
+    ranked = sorted(counts, key=lambda value: (-counts[value], value))
+    more = f" and {len(ranked) - NAMED} more" if len(ranked) > NAMED else ""
+    names = ", ".join(f"'{value}'" for value in ranked[:NAMED])
+    return [f"{percent(bounds.open_share, 1)} of people have values {OPEN} and may be shown openly: {names}{more}"]
 
 
 def show_published(document: dict[str, Any], audit: Audit) -> None:
     """Print what was published, where it lies and what it promises."""
-    from rich.markup import escape
-
     from sfumato.cli.audit import claim_lines
 
     screen = console()
-    screen.print(f"Published [bold]{document['rows']:,}[/bold] people to [bold]{escape(document['release'])}[/bold]")
-    for line in claim_lines(audit):
+    screen.print(f"Published [bold]{counted(document['rows'])}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    for line in claim_lines(audit, document["baseline"]):
         screen.print(line)
-    screen.print(f"Private receipt, not to be published: {escape(near(document['receipt']))}")
+    screen.print(f"Private receipt, not to be published: {shown(near(document['receipt']))}")

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli._options import Json, ReleaseDirectory
 from sfumato.cli._run import verb
-from sfumato.cli._show import console, grid, print_json
+from sfumato.cli._show import console, grid, print_json, shown
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Estimate
@@ -46,6 +46,8 @@ def query(
     from sfumato.query.answer import Estimate
     from sfumato.release import Release
 
+    if not sql.strip():
+        raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
     how = _ESTIMATORS[estimator] if estimator else None
@@ -86,8 +88,6 @@ def _show_one(estimate: Estimate) -> None:
 
 
 def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
-    from rich.markup import escape
-
     if not cells:
         console().print("no group has anybody in it")
         return
@@ -97,15 +97,13 @@ def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
     headings = (*names, "count", "± std. error", f"{100 * first.confidence:g} % interval")
     table = grid(*headings, right=(wide, wide + 1, wide + 2))
     for key, estimate in cells:
-        shown = ("(missing)" if key[name] is None else escape(str(key[name])) for name in names)
+        group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
         error = "" if estimate.std_error is None else f"{estimate.std_error:,.1f}"
-        table.add_row(*shown, f"{estimate.value:,.1f}", error, interval(estimate))
+        table.add_row(*group, f"{estimate.value:,.1f}", error, interval(estimate))
     console().print(table)
     _notes([estimate for _, estimate in cells])
 
 
 def _notes(estimates: list[Estimate]) -> None:
-    from rich.markup import escape
-
     for note in dict.fromkeys(estimate.note for estimate in estimates if estimate.note):
-        console().print(f"note: {escape(note)}")
+        console().print(f"note: {shown(note)}")

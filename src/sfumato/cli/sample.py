@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli._run import verb
-from sfumato.cli._show import console
+from sfumato.cli._show import console, counted, shown
 
 
 class Name(StrEnum):
@@ -35,4 +35,4 @@ def sample(
     if out.exists():
         raise OutputError(f"{out} exists already; it is not overwritten", hint="choose another --out")
     write_table(make(name.value, rows, seed), out)
-    console().print(f"Wrote {rows:,} made-up people to {out}")
+    console().print(f"Wrote {counted(rows, 'made-up person', 'made-up people')} to {shown(out)}")

@@ -36,13 +36,23 @@ class Obstacle:
         return cls(error.message, error.hint, error.values, error.has, error.needs, error.nearest)
 
 
+PROTECTS_NOBODY = Obstacle(
+    "this policy protects nobody: every sensitive value of this table has a bound of 1",
+    "lower theta or offset, or give single values their own bounds under [requirement.bounds]",
+)
+
+
 @dataclass(frozen=True)
 class StrategyLoss:
-    """What one way of choosing bucket sizes would lose, or why it cannot be used; `gap` is how far from the optimum it may be."""
+    """What one way of choosing bucket sizes would lose, or why it cannot be used; `gap` is how far from the optimum it may be.
+
+    `setting` lists all bucket sizes, `sizes` the smallest and the largest of them.
+    """
 
     name: str
     loss: int | None
     setting: str = ""
+    sizes: tuple[int, int] | None = None
     gap: float | None = None
     note: str = ""
     chosen: bool = False
@@ -65,7 +75,8 @@ def compare_strategies(
             found.append(StrategyLoss(name, None, note=error.message, chosen=chosen))
             obstacle = Obstacle.of(error) if chosen else obstacle
         else:
-            found.append(StrategyLoss(name, best.loss, setting=str(best.setting), gap=best.gap, chosen=chosen))
+            sizes = best.setting.sizes[0], best.setting.sizes[-1]
+            found.append(StrategyLoss(name, best.loss, str(best.setting), sizes, gap=best.gap, chosen=chosen))
     anatomy, blocked = _anatomy(bounds, method if isinstance(method, Anatomy) else Anatomy())
     progress("done", 1.0)
     if not isinstance(method, Anatomy):
@@ -82,10 +93,10 @@ def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | 
     tightest = bounds.values[bounds.needs.index(needed)]
     frequent = bounds.values[bounds.counts.index(max(bounds.counts))]
     if ell < needed:
-        message = f"groups of {ell} different values are too small for the bound of {tightest}, which needs groups of {needed}"
+        message = f"groups of {ell} different values are too small for the bound of {tightest!r}, which needs groups of {needed}"
         return StrategyLoss("anatomy", None, note=message), Obstacle(message, f"l = {needed}, or leave l out", (tightest,))
     if people < ell or (any(removed) and not method.suppress):
-        message = f"with groups of {ell} no value may have more than 1/{ell} of the people, and {frequent} has more"
+        message = f"with groups of {ell} no value may have more than 1/{ell} of the people, and {frequent!r} has more"
         share = max(bounds.shares)
         return StrategyLoss("anatomy", None, note=message), Obstacle(
             message,
@@ -98,5 +109,11 @@ def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | 
     small, more = divmod(people, people // ell)
     fewer = people // ell - more
     setting = ", ".join(f"{number} of {size}" for size, number in ((small, fewer), (small + 1, more)) if number)
-    note = f"ℓ = {ell}" + (f", {sum(removed):,} people left out" if any(removed) else "")
-    return StrategyLoss("anatomy", fewer * (small - 1) ** 2 + more * small**2, setting=setting, note=note), None
+    note = f"ℓ = {ell}" + (f", {people_text(sum(removed))} left out" if any(removed) else "")
+    sizes = small if fewer else small + 1, small + 1 if more else small
+    return StrategyLoss("anatomy", fewer * (small - 1) ** 2 + more * small**2, setting, sizes, note=note), None
+
+
+def people_text(number: int) -> str:
+    """Return "1 person", "2,000 people"."""
+    return "1 person" if number == 1 else f"{number:,} people"

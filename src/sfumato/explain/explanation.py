@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.exact import ceil_inverse, decimal_text
-from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies
+from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, compare_strategies
 from sfumato.methods import Buckets, Method, default_method
 from sfumato.privacy import Requirement
 from sfumato.progress import Progress, silent
@@ -69,11 +69,30 @@ class Explanation:
         """True when several sensitive columns form one attribute."""
         return len(self.roles["sensitive"]) > 1
 
-    def sentences(self) -> list[str]:
-        """Return the explanation as paragraphs for the person who answers for the table's privacy."""
-        from sfumato.explain.sentences import sentences
+    @property
+    def unbounded(self) -> tuple[ValueBound, ...]:
+        """The values without a bound, the most frequent first: a release may show openly who has them."""
+        return tuple(value for value in reversed(self.values) if value.bound == 1)
 
-        return sentences(self)
+    def tightest(self, number: int) -> tuple[ValueBound, ...]:
+        """Return so many values with the lowest bounds, the lowest first and of equal ones the rarest."""
+        return tuple(sorted(self.values, key=lambda value: (value.bound, value.count, value.value))[:number])
+
+    def verdict(self) -> list[str]:
+        """Return the answers to three questions: can the policy be kept, who is unprotected, who is unique?"""
+        from sfumato.explain.sentences import verdict
+
+        return verdict(self)
+
+    def details(self) -> list[str]:
+        """Return what else there is to know, as paragraphs for the person who answers for the table's privacy."""
+        from sfumato.explain.sentences import details
+
+        return details(self)
+
+    def sentences(self) -> list[str]:
+        """Return the whole explanation, the verdict first."""
+        return [*self.verdict(), *self.details()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, every bound exact."""
@@ -90,6 +109,7 @@ class Explanation:
             "max_size": self.max_size,
             "decoys": self.decoys,
             "feasible": self.feasible,
+            "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
             "obstacle": None if self.obstacle is None else _plain(vars(self.obstacle)),
             "values": [
                 {
@@ -128,7 +148,10 @@ def explain(
     except Infeasible as error:
         obstacle: Obstacle | None = Obstacle.of(error)
     else:
-        strategies, obstacle = compare_strategies(bounds, method, tell)
+        if bounds.protects:
+            strategies, obstacle = compare_strategies(bounds, method, tell)
+        else:
+            obstacle = PROTECTS_NOBODY
     try:
         method.require_provable(table, requirement)
     except NotProvable as error:

@@ -3,50 +3,62 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError
-from sfumato.exact import decimal_text, exact, percent
-from sfumato.policy.profile import Profile, Roles, guess_roles, nice_width, profiles
-from sfumato.table import Schema, Table
+from sfumato.exact import decimal_text, percent
+from sfumato.policy.guess import Looked, look
+from sfumato.policy.profile import Profile, Roles, guess_roles, nice_width
+from sfumato.policy.rule import OFFSET, USUAL_THETA, Rule, choose_rule
+from sfumato.table import ReadOptions, Schema, Table
 from sfumato.table.bins import MOST_UNBINNED
 
-THETA, OFFSET = 8, "0.02"
-"""The papers' default bound: 8·share + 0.02."""
-
-SHOWN = 60
+SHOWN = 15
 """How many values get a line of their own, the rarest first."""
 
-_ROUND = tuple(exact(bound) for bound in ("0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5"))
+_WIDEST = 50
+_MORE = (
+    "",
+    "# Also possible:",
+    '# [input]    how the file is read: delimiter = ";", decimal = ",", encoding = "cp1252", null = ["", "NA"]',
+    "# [bins]     the edges between the values of a sensitive column of numbers: salary = [0, 1000, inf]",
+    '# [domains]  values that a column may have besides those in this table: sex = ["f", "m", "x"]',
+)
 
 
-def draft_policy(path: str | Path) -> str:
+def draft_policy(
+    path: str | Path, *, delimiter: str | None = None, decimal: str | None = None, encoding: str | None = None
+) -> str:
     """Return the text of a policy for the table in a file: valid, runnable, commented, and only a guess.
 
-    It tells shares of the sensitive values, so it is as private as the table.
+    `delimiter`, `decimal` and `encoding` say how a text file is read; what is not said is guessed. As it stands the draft
+    protects every sensitive value. It tells shares of them, so it is as private as the table.
     """
-    columns, raw = profiles(path)
-    roles = guess_roles(columns)
-    by_name = {column.name: column for column in columns}
+    looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    roles = guess_roles(looked.profiles)
+    by_name = {column.name: column for column in looked.profiles}
     types = {name: _kind(by_name[name]) for name in (*roles.quasi, roles.sensitive)}
     recode = {name: _recode(by_name[name]) for name in roles.quasi}
-    bins = _bins(by_name[roles.sensitive], raw[roles.sensitive])
+    bins = _bins(by_name[roles.sensitive], looked.columns[roles.sensitive])
     missing = {name: "value" for name in (*roles.quasi, roles.sensitive) if by_name[name].missing}
-    table, repeated = _read(path, roles, types, {n: plain for n, (_, plain) in recode.items() if plain}, bins, missing)
+    plain = {name: spec for name, (_, spec) in recode.items() if spec}
+    table, repeated = _read(path, looked.options, roles, types, plain, bins, missing)
+    rule = choose_rule(table.sensitive.histogram())
     return "\n".join(
         [
             *_head(Path(path).name, table.rows),
-            *_columns(roles, by_name, repeated=repeated),
+            *_input(looked, repeated=repeated),
+            *_columns(roles, by_name),
             *_types(types),
             *_recodes(recode, by_name, table, roles),
             *_bin_lines(roles.sensitive, bins),
             *_missing(roles, missing),
-            *_requirement(table),
-            *_method(),
+            *_requirement(rule),
+            *_method(rule),
+            *_MORE,
             "",
         ]
     )
@@ -54,6 +66,7 @@ def draft_policy(path: str | Path) -> str:
 
 def _read(
     path: str | Path,
+    options: ReadOptions,
     roles: Roles,
     types: dict[str, str],
     recode: dict[str, dict[str, object]],
@@ -66,6 +79,7 @@ def _read(
             identifier=roles.identifier,
             quasi=roles.quasi,
             sensitive=[roles.sensitive],
+            other=roles.other,
             types=types,  # type: ignore[arg-type]  # the kinds of the profiles
             recode=recode,
             bins={roles.sensitive: bins} if bins else {},
@@ -73,7 +87,7 @@ def _read(
             one_row_per_person=strict,
         )
         try:
-            return Table.read(path, schema), not strict
+            return Table.read(path, schema, options=options), not strict
         except InputError:
             if not strict or not roles.identifier:
                 raise
@@ -109,34 +123,44 @@ def _bins(column: Profile, values: pa.ChunkedArray) -> list[float]:
 
 
 def _head(name: str, rows: int) -> list[str]:
+    people = "1 person" if rows == 1 else f"{rows:,} people"
     return [
-        f"# A DRAFT of a policy for {_comment(name)} ({rows:,} people), made by looking at the table.",
+        f"# A DRAFT of a policy for {_comment(name)} ({people}), made by looking at the table.",
         "# Roles, types and recodings are guesses: check every one of them before anything is published.",
         "# The comments tell shares of the original table: keep this file private.",
         "",
     ]
 
 
-def _columns(roles: Roles, by_name: dict[str, Profile], *, repeated: bool) -> list[str]:
+def _input(looked: Looked, *, repeated: bool) -> list[str]:
+    """Return how the file is read, as far as it is not the usual way."""
     lines = []
+    for key in ("delimiter", "decimal", "encoding"):
+        if key in looked.why:
+            lines.append(f"{key} = {_key(str(getattr(looked.options, key)))}  # {looked.why[key]}")
     if repeated:
         lines += [
-            "# ATTENTION: somebody has several rows here. A bound per row is no bound per person: make it one row per person",
-            "# and delete the next two lines, or move the column from identifier to other if it does not name people.",
-            "[input]",
+            "# ATTENTION: two rows have the same identifier. Where they are one person, a bound per row is no bound per person:",
+            "# make it one row per person and delete the next line, or move a column that does not name people to other.",
             "one_row_per_person = false",
-            "",
         ]
-    lines += ["[columns]                       # every column has exactly one role"]
-    lines.append(f"identifier = {_list(roles.identifier)}  # names a person: compared, then dropped")
-    lines.append(f"quasi      = {_list(roles.quasi)}  # what a reader may know: published as recoded below")
-    lines.append(f"sensitive  = {_list((roles.sensitive,))}  # what is protected")
-    lines.append("other      = []  # dropped: neither published nor used")
-    lines += [
-        f"# {_comment(name)}: {column.distinct:,} different values, {column.missing:,} missing"
-        for name, column in by_name.items()
+    return ["[input]", *lines, ""] if lines else []
+
+
+def _columns(roles: Roles, by_name: dict[str, Profile]) -> list[str]:
+    weights = " (survey weights)" if roles.other else ""
+    counts = ", ".join(f"{_comment(name)} {column.distinct:,}" for name, column in by_name.items())
+    gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
+    return [
+        "[columns]                       # every column has exactly one role",
+        f"identifier = {_list(roles.identifier)}  # names a person: compared, then dropped",
+        f"quasi      = {_list(roles.quasi)}  # what a reader may know: published as recoded below",
+        f"sensitive  = {_list((roles.sensitive,))}  # what is protected",
+        f"other      = {_list(roles.other)}  # dropped: neither published nor used{weights}",
+        f"# Different values: {counts}.",
+        *([f"# Missing values: {gaps}."] if gaps else []),
+        "",
     ]
-    return [*lines, ""]
 
 
 def _types(types: dict[str, str]) -> list[str]:
@@ -185,45 +209,43 @@ def _missing(roles: Roles, missing: dict[str, str]) -> list[str]:
     return [*lines, ""]
 
 
-def _requirement(table: Table) -> list[str]:
-    counts = table.sensitive.histogram()
-    total = sum(counts.values())
+def _requirement(rule: Rule) -> list[str]:
+    theta, most = decimal_text(rule.theta), rule.most
+    share, bound = rule.shares[most], rule.bound(most)
     lines = [
         "[requirement]",
         'model   = "f-privacy"',
         'against = "engineer"            # reader | engineer: also somebody who knows this program',
-        f"theta   = {THETA}                     # a reader may become at most theta · share + offset sure of a value",
-        f'offset  = "{OFFSET}"',
-        "",
-        "[requirement.bounds]            # own bounds for single values; remove the # from a line to use it, 1 means no bound",
+        f"theta   = {theta.ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
+        f'offset  = "{decimal_text(OFFSET)}"                # the most frequent, {_comment(most)}: '
+        f"{theta} · {percent(share)} + {percent(OFFSET)} = {percent(rule.theta * share + OFFSET)}",
     ]
-    ranked = sorted((value for value in counts if counts[value]), key=lambda value: (counts[value], value))
-    for value in ranked[:SHOWN]:
-        share = Fraction(counts[value], total)
-        rule = min(Fraction(1), THETA * share + exact(OFFSET))
-        sure = f"at most {percent(rule)} sure" if rule < 1 else "certain: the rule does not protect this value"
-        lines.append(f"# {_comment(value)}: {percent(share)} of people now; a reader may become {sure}")
-        lines.append(f'# {_key(value)} = "{decimal_text(_stricter(share, rule))}"')
+    if bound == 1:
+        lines.append("# ATTENTION: everybody has the same sensitive value, so there is nothing that a release could hide.")
+    elif rule.theta < USUAL_THETA:
+        lines.append(
+            f"# {decimal_text(USUAL_THETA)} is a usual theta; it would leave the most frequent value with a bound above 1/2."
+        )
+    ranked = sorted(rule.shares, key=lambda value: (rule.shares[value], value))
+    lines += ["", "[requirement.bounds]            # own bounds for single values; remove the # from a line to use it"]
+    own = {value: f'# {_key(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
+    wide = min(max(map(len, own.values())), _WIDEST)
+    for value, line in own.items():
+        now = f"{percent(rule.shares[value])} of people now; a reader may become at most {percent(rule.bound(value))} sure"
+        lines.append(f"{line.ljust(wide)}  # {now}")
     if len(ranked) > SHOWN:
-        lines.append(f"# … and {len(ranked) - SHOWN} values that more people have.")
+        lines.append(f"# … and {len(ranked) - SHOWN} more, which more people have; `sfumato explain --all` shows them.")
     return [*lines, ""]
 
 
-def _stricter(share: Fraction, rule: Fraction) -> Fraction:
-    """Return a round bound below the rule's that is still well above the share, or 1 where there is none."""
-    return max((bound for bound in _ROUND if share * Fraction(6, 5) <= bound < rule), default=Fraction(1))
-
-
-def _method() -> list[str]:
-    return [
-        "[method]",
-        'name     = "buckets"',
-        "max_size = 50                   # a bound below 1/50 needs larger buckets",
-    ]
+def _method(rule: Rule) -> list[str]:
+    size = rule.max_size
+    return ["[method]", 'name     = "buckets"', f"max_size = {str(size).ljust(21)}# a bound below 1/{size} needs larger buckets"]
 
 
 def _key(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    quoted = json.dumps(name, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
 
 
 def _list(names: tuple[str, ...]) -> str:

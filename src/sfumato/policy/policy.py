@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
 from sfumato.methods import METHODS, Method, default_method
-from sfumato.policy.sections import Section, flag, known_keys, parameters, plain, section, text, texts
+from sfumato.policy.sections import Section, flag, known_keys, known_sections, parameters, plain, section, text, texts
+from sfumato.policy.wording import in_toml
 from sfumato.privacy import MODELS, Requirement
 from sfumato.table import ReadOptions, Schema, Table
 
@@ -24,8 +25,8 @@ LATER_MODELS = ("presence-association",)
 LATER_METHODS = (
     "near-groups", "mondrian", "burel", "heterogeneous", "ring", "small-domain", "uniform", "ambiguity", "priview", "privbayes",
 )  # fmt: skip
-LATER_LOCALITIES = ("boxes", "near")
-LATER_OPTIONS = ("floor", "inside", "weights", "accept_weaker_claim")
+LATER_LOCALITIES = ("near",)
+LATER_OPTIONS = ("accept_weaker_claim",)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Policy:
             raise PolicyError(
                 f"not valid TOML: {error}", hint="texts need quotes, lists brackets, one key = value a line"
             ) from None
-        known_keys(document, "policy", TABLES)
+        known_sections(document, TABLES)
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
             if name not in document:
                 raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
@@ -83,9 +84,12 @@ class Policy:
             text=content,
         )
 
-    def read(self, path: str | Path) -> Table:
-        """Return the table in a file, read as the policy says."""
-        return Table.read(path, self.schema, options=self.options)
+    def read_table(self, path: str | Path) -> Table:
+        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words."""
+        try:
+            return Table.read(path, self.schema, options=self.options)
+        except PolicyError as error:
+            raise PolicyError(in_toml(error.message), hint=error.hint) from None
 
 
 def _options(found: Section) -> ReadOptions:
@@ -124,7 +128,10 @@ def _method(found: Section, requirement: Requirement) -> Method:
     arguments = {key: value for key, value in found.items() if key != "name"}
     if arguments.get("locality") in LATER_LOCALITIES:
         raise PolicyError(f"[method] locality: {arguments['locality']!r} is not in this version", hint='locality = "none"')
-    return _located("[method]", cls, plain(parameters(arguments, "[method]", cls, later=LATER_OPTIONS)))
+    options = plain(parameters(arguments, "[method]", cls, later=LATER_OPTIONS))
+    if options.get("max_size") == 1 and options["max_size"] is not True:
+        raise PolicyError("[method] max_size: a bucket of 1 person hides nothing", hint="max_size = 50 is usual")
+    return _located("[method]", cls, options)
 
 
 def _named(name: str, known: dict[str, type[T]], later: tuple[str, ...], where: str) -> type[T]:
@@ -136,8 +143,8 @@ def _named(name: str, known: dict[str, type[T]], later: tuple[str, ...], where: 
 
 
 def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
-    """Make an object of the policy's figures; what its own checks refuse is reported with the place in the file."""
+    """Make an object of the policy's figures; what its own checks refuse is reported in the words and places of the file."""
     try:
         return cls(**arguments)
     except SfumatoError as error:
-        raise PolicyError(f"{where} {error.message}".strip(), hint=error.hint) from None
+        raise PolicyError(in_toml(error.message, where), hint=error.hint) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,21 +17,48 @@ import pyarrow.types as pt
 from sfumato.errors import InputError
 from sfumato.table.column import Kind
 from sfumato.table.read import read_arrow
+from sfumato.table.textfile import ReadOptions
 
-_IDENTIFYING = frozenset(
+_NUMBERING = frozenset(
     (
-        "id", "ids", "uid", "uuid", "guid", "key", "nr", "number", "no", "name", "surname", "firstname", "lastname",
-        "forename", "patient", "person", "employee", "customer", "client", "member", "user", "ssn", "nin", "passport",
-        "email", "mail", "phone", "mobile", "telephone", "tel", "mrn", "account", "iban", "address", "street", "licence",
-        "license"
+        "id", "ids", "uid", "uuid", "guid", "key", "nr", "number", "no", "nummer", "numero", "patient", "person", "employee",
+        "customer", "client", "member", "user", "mrn", "account", "licence", "license",
     )
 )  # fmt: skip
+"""What a column of numbers or codes for people is often called; it names people only if its values hardly repeat."""
+
+_PERSONAL = (
+    "surname", "firstname", "lastname", "forename", "fullname", "email", "phone", "telephone", "ssn", "passport", "iban",
+    "address", "vorname", "nachname", "familienname", "telefon", "handynummer", "adresse", "anschrift", "strasse",
+    "sozialversicherungsnummer", "prenom", "courriel", "apellido", "correo", "telefono", "direccion",
+)  # fmt: skip
+"""Beginnings of words that name a person, or lead to one, however often a value repeats."""
+
+_PERSONAL_WORDS = frozenset(("mail", "mobile", "tel", "nin", "street", "dni", "nif", "nie", "rue", "calle", "nss", "handy"))
+_NAMES = frozenset(("name", "names", "nom", "noms", "nombre", "nombres"))
+_OF_PEOPLE = frozenset(
+    (
+        "first", "last", "full", "family", "given", "middle", "maiden", "birth", "legal", "the", "patient", "patients", "person",
+        "employee", "customer", "client", "member", "user", "student", "respondent", "de", "famille", "completo", "complet", "du",
+    )
+)  # fmt: skip
+"""With these a name is a person's: a "first name", but not a "drug name"."""
+
+_WEIGHTS = (
+    "weight", "weights", "wgt", "wgts", "pweight", "fweight", "aweight", "pwgt", "perwt", "hhwt", "gewicht", "gewichtung",
+    "hochrechnungsfaktor", "ponderation", "ponderacion",
+)  # fmt: skip
+_BODILY = frozenset(("kg", "lb", "lbs", "g", "grams", "pounds", "body", "birth", "koerper", "korper", "height"))
+"""With these a weight is a body's, and not a survey's."""
+
 _SENSITIVE = (
     "diagnosis", "diagnoses", "disease", "illness", "condition", "disorder", "icd", "hiv", "infection", "symptom", "medication",
     "drug", "treatment", "therapy", "offence", "offense", "crime", "religion", "party", "orientation", "disability", "debt",
     "salary", "income", "wage", "earnings", "pay", "occupation", "job", "grade", "score", "rating",
 )  # fmt: skip
 _PLACES = frozenset(["postcode", "postal", "zip", "zipcode", "plz", "postleitzahl", "cap", "npa"])
+
+_FEW = 2
 
 FEWEST, MOST = 5, 200
 """A categorical column with a number of values in this range can be the sensitive one when no name says so."""
@@ -52,14 +80,28 @@ class Profile:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the column's name: "PatientID" is patient and id."""
+        """The words of the column's name, without accents: "PatientID" is patient and id."""
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", self.name)
-        return frozenset(word for word in re.split(r"[^0-9a-z]+", spaced.lower()) if word)
+        plain = "".join(one for one in unicodedata.normalize("NFKD", spaced.casefold()) if not unicodedata.combining(one))
+        return frozenset(word for word in re.split(r"[^0-9a-z]+", plain) if word)
 
     @property
     def place(self) -> bool:
         """True for what looks like a postcode."""
         return bool(self.words & _PLACES) or any(word.startswith("postcode") for word in self.words)
+
+    @property
+    def personal(self) -> bool:
+        """True for what is called like a person's name, number or address; a yes or no is none of these."""
+        if self.kind == "date" or self.place or (self.distinct <= _FEW and self.distinct < self.rows):
+            return False
+        named = bool(self.words & _NAMES) and self.words <= _NAMES | _OF_PEOPLE
+        return named or bool(self.words & _PERSONAL_WORDS) or any(word.startswith(_PERSONAL) for word in self.words)
+
+    @property
+    def weight(self) -> bool:
+        """True for what looks like a survey weight."""
+        return self.kind == "numeric" and bool(self.words & set(_WEIGHTS)) and not self.words & _BODILY
 
 
 @dataclass(frozen=True)
@@ -69,11 +111,12 @@ class Roles:
     identifier: tuple[str, ...]
     quasi: tuple[str, ...]
     sensitive: str
+    other: tuple[str, ...] = ()
 
 
-def profiles(path: str | Path) -> tuple[list[Profile], pa.Table]:
+def profiles(path: str | Path, options: ReadOptions | None = None) -> tuple[list[Profile], pa.Table]:
     """Return a profile of every column of the file, and the columns."""
-    table = read_arrow(path)
+    table = read_arrow(path, options)
     return [_profile(name, table[name]) for name in table.column_names], table
 
 
@@ -83,19 +126,22 @@ def guess_roles(columns: Sequence[Profile]) -> Roles:
         raise InputError("the table has only one column", hint="a table needs a quasi and a sensitive column")
     sensitive = _sensitive(columns)
     identifier = [column.name for column in columns if column.name != sensitive and _identifies(column)]
-    quasi = [column.name for column in columns if column.name != sensitive and column.name not in identifier]
+    other = [column.name for column in columns if column.name not in (sensitive, *identifier) and column.weight]
+    quasi = [column.name for column in columns if column.name not in (sensitive, *identifier, *other)]
     if not quasi:  # a table of names and values: the least distinct of them is what a reader may know
-        known = min((column for column in columns if column.name in identifier), key=lambda column: column.distinct).name
-        identifier.remove(known)
+        known = min((column for column in columns if column.name != sensitive), key=lambda column: column.distinct).name
+        identifier, other = ([name for name in names if name != known] for names in (identifier, other))
         quasi = [known]
-    return Roles(tuple(identifier), tuple(quasi), sensitive)
+    return Roles(tuple(identifier), tuple(quasi), sensitive, tuple(other))
 
 
 def _identifies(column: Profile) -> bool:
     mostly = column.distinct > 0.9 * max(1, column.rows - column.missing)
-    named = bool(column.words & _IDENTIFYING)
-    if column.place or column.kind == "date":
+    named = column.personal or bool(column.words & (_NUMBERING | _NAMES))
+    if column.place or column.kind == "date" or column.weight:
         return False
+    if column.personal:
+        return True
     if column.kind == "numeric":
         return column.whole and mostly and (named or column.distinct == column.rows)
     return mostly or (named and column.distinct > 0.5 * column.rows)
@@ -106,7 +152,7 @@ def _sensitive(columns: Sequence[Profile]) -> str:
         for column in columns:
             if word in column.words and column.distinct > 1 and not (column.kind == "categorical" and _identifies(column)):
                 return column.name
-    free = [column for column in columns if not _identifies(column) and not column.place]
+    free = [column for column in columns if not _identifies(column) and not column.place and not column.weight]
     likely = [column for column in free if column.kind == "categorical" and FEWEST <= column.distinct <= MOST]
     return (likely or [column for column in free if column.kind != "date"] or list(columns))[-1].name
 

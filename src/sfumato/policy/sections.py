@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -29,6 +30,24 @@ def section(document: Section, name: str) -> Section:
             f"[{name}]: expected a table, got {described(value)}", hint=f"start a line with [{name}] and put its keys below it"
         )
     return value
+
+
+def known_sections(document: Section, known: Iterable[str]) -> None:
+    """Refuse a table, or a key outside of all tables, that a policy does not have."""
+    known = list(known)
+    for name, value in document.items():
+        if name in known:
+            continue
+        if isinstance(value, dict):
+            near = difflib.get_close_matches(name.casefold(), known, n=1)
+            sections = ", ".join(f"[{one}]" for one in known)
+            raise PolicyError(
+                f"unknown section [{name}]", hint=f"did you mean [{near[0]}]?" if near else f"the sections are {sections}"
+            )
+        raise PolicyError(
+            f"{name}: this key stands outside of all sections",
+            hint="put it below its section, such as [columns] or [requirement]",
+        )
 
 
 def known_keys(found: Section, where: str, known: Iterable[str], *, later: Iterable[str] = ()) -> None:

@@ -6,6 +6,7 @@ timestamp in microseconds without a zone (date).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,10 @@ from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.parse import Mask, Parsed, guess, parse_dates, parse_numbers
 
+_LONGEST = 20
+_SEPARATED = re.compile(r"[+-]?9{1,3}([,.' \u00a0\u202f]9{3})*[,.' \u00a0\u202f]9+")
+"""How a number with thousands separators, or with another decimal sign, looks."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
@@ -29,7 +34,7 @@ class Reading:
 
 
 def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bool, reading: Reading) -> Column:
-    """Return a column of the table as codes; `kind` is the declared one, `show` allows messages to quote values of it."""
+    """Return a column of the table as codes; `kind` is the declared one, `show` allows messages to show how values look."""
     try:
         values, codes = split(data)
     except pa.ArrowNotImplementedError:
@@ -203,8 +208,16 @@ def _refuse_mixed(name: str, values: pa.Array, codes: npt.NDArray[Any], *, show:
 def _refuse(name: str, values: pa.Array, codes: npt.NDArray[Any], bad: Mask, kind: Kind, *, declared: bool, show: bool) -> None:
     rows = rows_with(codes, bad)
     noun = {"numeric": "numbers", "date": "dates"}[kind]
-    some = texts(values).filter(pa.array(bad)).to_pylist()[:3]
-    example = f", such as {', '.join(map(repr, some))}" if show else ""
+    looks = list(dict.fromkeys(pattern(text) for text in texts(values).filter(pa.array(bad)).to_pylist() if text is not None))
+    example = f", which look like {', '.join(map(repr, looks[:3]))}" if show and looks else ""
     start = f"declared {kind}, but " if declared else f"most values are {noun}, but "
     hint = f'correct them, list them as missing ([input] null = ["…"]), or declare [types] {name} = "categorical"'
+    if kind == "numeric" and any(_SEPARATED.fullmatch(look) for look in looks):
+        hint = f"thousands separators are not understood: write 1234567.5 (or set [input] decimal); otherwise {hint}"
     raise InputError(f"column {name!r}: {start}{rows:,} of {len(codes):,} values are not {noun}{example}", hint=hint)
+
+
+def pattern(text: str) -> str:
+    """Return how a value looks without what it says: letters as X and x, digits as 9, "Mr. 7" as "Xx. 9"."""
+    shape = "".join("9" if one.isdigit() else "X" if one.isupper() else "x" if one.isalpha() else one for one in text)
+    return shape if len(shape) <= _LONGEST else shape[:_LONGEST] + "…"

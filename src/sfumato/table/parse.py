@@ -24,6 +24,7 @@ _ISO = r"^(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})$"
 _YEAR_FIRST = r"^(?P<y>[0-9]{4})[/.]?(?P<m>[0-9]{2})[/.]?(?P<d>[0-9]{2})$"
 _DAY_FIRST = r"^(?P<d>[0-9]{1,2})[.-](?P<m>[0-9]{1,2})[.-](?P<y>[0-9]{4})$"
 _SLASH_DAY_FIRST = r"^(?P<d>[0-9]{1,2})/(?P<m>[0-9]{1,2})/(?P<y>[0-9]{4})$"
+_DOTTED = r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$"
 _SLASH_MONTH_FIRST = r"^(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{4})$"
 
 
@@ -85,7 +86,7 @@ def guess(text: pa.Array, decimal: str = ".") -> Guess:
     """Return the kind of a column of text: numeric or date if every value is one, else categorical.
 
     Digits with a leading zero, or more of them than a 64-bit integer holds, are names and not numbers (postcodes, account
-    numbers). Only ISO dates are guessed; other dates must be declared.
+    numbers). Guessed dates are ISO dates, and 31.12.2024 when all values are such days; other dates must be declared.
     """
     if len(text) == 0:
         return Guess("categorical", text)
@@ -99,7 +100,11 @@ def guess(text: pa.Array, decimal: str = ".") -> Guess:
         return Guess("numeric", parsed.values)
     if numeric.mean() >= 0.5 and not named:
         return Guess("categorical", text, "numeric", ~numeric)
-    dated = _matches(pc.utf8_trim_whitespace(text), _ISO) | _matches(pc.utf8_trim_whitespace(text), _TIME)
+    trimmed = pc.utf8_trim_whitespace(text)
+    if _matches(trimmed, _DOTTED).all():
+        days = parse_dates(text)
+        return Guess("categorical", text) if days.bad.any() else Guess("date", days.values)
+    dated = _matches(trimmed, _ISO) | _matches(trimmed, _TIME)
     if dated.mean() < 0.5:
         return Guess("categorical", text)
     found = parse_dates(text)

@@ -59,7 +59,9 @@ def _ending(path: Path) -> str:
 
 def _checked(path: Path) -> str:
     if path.is_dir():
-        raise InputError(f"{path.name}: this is a directory, expected a file", hint="give the path of a CSV or Parquet file")
+        raise InputError(
+            f"{path.name or path}: this is a directory, expected a file", hint="give the path of a CSV or Parquet file"
+        )
     if not path.exists():
         near = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, near) if near else None

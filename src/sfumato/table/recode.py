@@ -27,9 +27,9 @@ DateUnit = Literal["day", "week", "month", "quarter", "year"]
 class Bands:
     """Numeric bands of one width, top-coding and bottom-coding, in any combination.
 
-    A band is published as its lower edge and stays numeric, so that ranges still work: with `width=5` the value 30 means
-    "30 to under 35", and `age BETWEEN 30 AND 40` means the bands 30, 35 and 40. Everything from `top` on is published as `top`;
-    everything that would be published below `bottom` is published as `bottom`.
+    A band is published as its lower edge and stays numeric: with `width=5` the value 30 means "30 to under 35". Everything from
+    `top` on is published as `top`; everything that would be published below `bottom` is published as `bottom`. Edges are
+    published as whole numbers only where all original numbers are whole too, so that a reader knows that 30 means "30 to 34".
     """
 
     width: Number | None = None
@@ -243,7 +243,7 @@ def lower_edges(numbers: Any, width: Fraction, origin: Fraction, *, shift: Fract
     edges = np.array([float(origin + int(band) * width) for band in bands])
     shown = np.array([float(origin + int(band) * width + shift) for band in bands])
     low = shown[between(edges, numbers)]
-    return low.astype(np.int64) if (low == np.floor(low)).all() else low
+    return low.astype(np.int64) if all((some == np.floor(some)).all() for some in (low, numbers)) else low
 
 
 def _native(number: Fraction) -> int | float:

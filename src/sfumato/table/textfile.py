@@ -18,6 +18,21 @@ from sfumato.errors import InputError, PolicyError
 DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 18
 _SHOWN = {"\t": "tab"}
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before the mark of UTF-16, which it starts with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class EncodingError(InputError):
+    """The bytes of a file are not text in the encoding it was read in; `suggestion` is one to try."""
+
+    def __init__(self, message: str, *, suggestion: str, others: Sequence[str] = ()) -> None:
+        also = f" (or {', '.join(map(_quoted, others))})" if others else ""
+        super().__init__(message, hint=f"set [input] encoding = {_quoted(suggestion)}{also}")
+        self.suggestion = suggestion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +55,11 @@ class ReadOptions:
             raise PolicyError(f"null: expected a list of texts, got {self.null!r}", hint='null = ["", "NA"]')
         object.__setattr__(self, "null", tuple(self.null))
         try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError):
+            found = codecs.lookup(self.encoding)
+        except (LookupError, TypeError, ValueError):
             raise PolicyError(f"encoding: unknown {self.encoding!r}", hint='"utf-8", "latin-1" or "cp1252"') from None
+        if not getattr(found, "_is_text_encoding", True):  # "hex" and "zip" are codecs too, from bytes to bytes
+            raise PolicyError(f"encoding: {self.encoding!r} is no encoding of text", hint='"utf-8", "latin-1" or "cp1252"')
 
 
 class TextFile:
@@ -97,7 +114,7 @@ class TextFile:
                     strings_can_be_null=True,
                 ),
             )
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise self._encoding_problem() from None
         except pa.ArrowInvalid as problem:
             if "UTF8" in str(problem) or "UTF-8" in str(problem):
@@ -119,16 +136,23 @@ class TextFile:
         encoding = self.options.encoding
         if raw.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8":
             encoding = "utf-8-sig"
+        marked = next((name for mark, name in _MARKS if raw.startswith(mark)), None)
+        if marked is not None and not codecs.lookup(encoding).name.startswith(marked):
+            raise EncodingError(
+                f"{self.path.name}: the file is {marked.upper()} text, as its first bytes say, and was read as {encoding}",
+                suggestion=marked,
+            )
         try:
             return codecs.getincrementaldecoder(encoding)().decode(raw)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise self._encoding_problem() from None
 
     def _check_header(self) -> None:
         if len(self.names) < 2:
+            others = ", ".join(_quoted(one) for one in DELIMITERS if one != self.delimiter)
             raise InputError(
                 f"{self.path.name}: only one column was found with the delimiter {self._delimiter()}",
-                hint='set [input] delimiter = ";" (or "\\t", "|"); a table needs a quasi and a sensitive column',
+                hint=f"a table needs a quasi and a sensitive column; another [input] delimiter may find them: {others}",
             )
         unnamed = [str(i + 1) for i, name in enumerate(self.names) if not name.strip()]
         if unnamed:
@@ -140,11 +164,16 @@ class TextFile:
     def _delimiter(self) -> str:
         return _SHOWN.get(self.delimiter, repr(self.delimiter))
 
-    def _encoding_problem(self) -> InputError:
-        return InputError(
-            f"{self.path.name}: the file is not valid {self.options.encoding}",
-            hint='set [input] encoding = "latin-1" (or "cp1252", "utf-16")',
+    def _encoding_problem(self) -> EncodingError:
+        tried = codecs.lookup(self.options.encoding).name
+        others = [name for name in ("utf-8", "cp1252", "latin-1", "utf-16") if codecs.lookup(name).name != tried]
+        return EncodingError(
+            f"{self.path.name}: the file is not valid {self.options.encoding}", suggestion=others[0], others=others[1:]
         )
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\t", "\\t") + '"'
 
 
 def guess_delimiter(head: str, options: ReadOptions) -> str:

@@ -1,0 +1,72 @@
+"""How a file probably has to be read: what was not said is tried, and what worked is written into the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from sfumato.errors import InputError
+from sfumato.policy.profile import Profile, profiles
+from sfumato.table.read import is_text
+from sfumato.table.textfile import EncodingError, ReadOptions
+
+_NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
+_NO_THOUSANDS = r",([0-9]{1,2}|[0-9]{4,})$"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A file as it was read for the draft: its columns, the options that worked, and why they were chosen."""
+
+    profiles: Sequence[Profile]
+    columns: pa.Table
+    options: ReadOptions
+    why: dict[str, str]
+
+
+def look(path: str | Path, *, delimiter: str | None, decimal: str | None, encoding: str | None) -> Looked:
+    """Return the columns of a file, read as told; an encoding or a decimal sign that was not told is guessed."""
+    given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    options = ReadOptions(**{key: value for key, value in given.items() if value is not None})
+    if any(given.values()) and not is_text(path):
+        raise InputError(
+            f"{Path(path).name}: this is no text file, so it has no delimiter, decimal sign or encoding",
+            hint="leave --delimiter, --decimal and --encoding out",
+        )
+    why = {key: "as asked for" for key, value in given.items() if value is not None}
+    try:
+        found, columns = profiles(path, options)
+    except EncodingError as error:
+        if encoding is not None:
+            raise
+        options = replace(options, encoding=error.suggestion)
+        try:
+            found, columns = profiles(path, options)
+        except EncodingError:
+            raise error from None
+        why["encoding"] = "a guess: the file is not UTF-8; look whether letters with accents are right"
+    if decimal is None and is_text(path) and _decimal_comma(columns):
+        options = replace(options, decimal=",")
+        found, columns = profiles(path, options)
+        why["decimal"] = "a guess: some columns hold numbers such as 1,5"
+    return Looked(found, columns, options, why)
+
+
+def _decimal_comma(columns: pa.Table) -> bool:
+    """Return whether numbers have a decimal comma: some column shows it (1,5 and not only 1,500), and none has a point."""
+    commas = False
+    for column in columns.columns:
+        kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
+        if pt.is_floating(kind):
+            return False
+        if not pt.is_string(kind):
+            continue
+        texts = pc.utf8_trim_whitespace(pc.unique(column.cast(kind)).drop_null())
+        if len(texts) and pc.all(pc.match_substring_regex(texts, _NUMBER)).as_py():
+            commas |= pc.any(pc.match_substring_regex(texts, _NO_THOUSANDS)).as_py()
+    return commas

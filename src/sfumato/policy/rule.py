@@ -1,0 +1,64 @@
+"""The bounds that a draft proposes: a rule that protects every value, and own bounds to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.exact import exact
+from sfumato.groups.settings.feasible import exists, nearest_size
+from sfumato.methods import Buckets
+from sfumato.privacy import FPrivacy
+from sfumato.privacy.requirement import round_up
+
+USUAL_THETA, OFFSET = Fraction(8), exact("0.02")
+"""The papers' rule: 8·share + 0.02."""
+
+HALF = Fraction(1, 2)
+_ROUND = tuple(exact(bound) for bound in ("0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5"))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """bound(x) = theta·share + offset for a table's shares, and the largest bucket it needs."""
+
+    theta: Fraction
+    shares: Mapping[str, Fraction]
+    max_size: int
+
+    @property
+    def most(self) -> str:
+        """The most frequent value."""
+        return max(self.shares, key=lambda value: (self.shares[value], value))
+
+    def bound(self, value: str) -> Fraction:
+        """Return what the rule allows for a value."""
+        return min(Fraction(1), self.theta * self.shares[value] + OFFSET)
+
+    def suggestion(self, value: str) -> Fraction:
+        """Return a round bound below the rule's that is well above the share; the rule's own, rounded, where there is none."""
+        share, rule = self.shares[value], self.bound(value)
+        stricter = [bound for bound in _ROUND if share * Fraction(6, 5) <= bound < rule]
+        rounded = round_up(rule, 3)
+        return max(stricter) if stricter else rounded if rounded < 1 else rule
+
+
+def choose_rule(counts: Mapping[str, int]) -> Rule:
+    """Return a rule under which every value has a bound below 1, and the most frequent one at most 1/2 where that leaves room.
+
+    A value that most people have cannot be bounded by 1/2; its bound then lies a third of the way from its share to 1. If the
+    usual largest bucket is too small for the rule, the smallest one that is not.
+    """
+    present = {value: count for value, count in counts.items() if count}
+    total = sum(present.values())
+    shares = {value: Fraction(count, total) for value, count in present.items()}
+    top = max(shares.values())
+    target = max(HALF, top + (1 - top) / 3)
+    # Two decimals, rounded down: never below 0.98, and 0.98·share + 0.02 is at least the share.
+    theta = min(USUAL_THETA, Fraction(int((target - OFFSET) / top * 100), 100))
+    bounds = FPrivacy(theta=theta, offset=OFFSET).bounds(present)
+    size = Buckets().max_size
+    if not exists(bounds, "optimal", size):
+        size = nearest_size(bounds, "optimal", size) or size
+    return Rule(theta, shares, size)
