@@ -63,10 +63,11 @@ def test_the_auditor_shares_nothing_with_the_makers():
 
 
 def test_release_query_and_auditor_have_a_file_for_every_form():
-    from sfumato.release import BucketsRelease
+    from sfumato.release import BucketsRelease, RangesRelease
 
-    for room in ("release", "query", "auditor"):
-        assert (ROOT / room / f"{BucketsRelease.form}.py").is_file()
+    for form in (BucketsRelease.form, RangesRelease.form):
+        for room in ("release", "query", "auditor"):
+            assert (ROOT / room / f"{form}.py").is_file()
 
 
 def test_importing_the_package_loads_no_heavy_library():

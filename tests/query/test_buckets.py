@@ -228,6 +228,26 @@ def test_a_release_that_is_not_blind_gets_the_papers_estimator() -> None:
         boxes.count("sex = 'f' AND ill = 'Flu'", estimator="likelihood")
 
 
+def test_guarded_decoys_are_not_blind() -> None:
+    guarded = small(method={"name": "buckets", "locality": "none", "guard_decoys": True})
+    assert guarded.count("sex = 'f' AND ill = 'Flu'").estimator == "paper"
+    plain = small(method={"name": "buckets", "locality": "none", "guard_decoys": False})
+    assert plain.count("sex = 'f' AND ill = 'Flu'").estimator == "likelihood"
+
+
+def test_a_grouped_answer_reads_as_a_small_table() -> None:
+    text = str(small().count("SELECT sex, COUNT(*) GROUP BY sex"))
+    assert text == repr(small().count("GROUP BY sex"))
+    assert text.splitlines() == [
+        "sex  count  std. error  95 % interval",
+        "f      4.0         0.0     4.0 to 4.0",
+        "m      3.0         0.0     3.0 to 3.0",
+        "in all: 7.0 (7.0 to 7.0 with 95 % confidence)",
+    ]
+    table = people(pa.table({"q": np.arange(30), "x": np.arange(30) % 3}), ["x"])
+    assert "… and 10 more" in str(release_of(table, np.arange(30) // 3).count("GROUP BY q"))
+
+
 def test_a_release_of_very_many_values_gets_the_papers_estimator() -> None:
     table = people(pa.table({"q": np.arange(1400) % 2, "x": np.arange(1400) % 700}), ["x"])
     release = release_of(table, np.arange(1400) // 2)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sfumato.auditor.buckets import audit_buckets
+from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.release.base import Release, release_from
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.files import Stored
+from sfumato.release.ranges import RangesRelease
 from sfumato.table.table import Table
 
 
@@ -15,6 +17,8 @@ def audit_release(release: Release, table: Table | None = None, *, problems: tup
     """Return the audit of a release in memory; with the original table also whether nothing was lost or invented."""
     if isinstance(release, BucketsRelease):
         return audit_buckets(release.manifest, release.tables(), table, problems)
+    if isinstance(release, RangesRelease):
+        return audit_ranges(release.manifest, release.tables(), table, problems)
     raise FormatError(f"there is no audit for the form {release.form!r}")
 
 

@@ -76,11 +76,11 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
     names, parts_of, _ = published_names(manifest)
     quasi, sensitive = tuple(names), tuple(parts_of)
     row_bucket, bucket, buckets = _renumbered(_numbers(qit, "bucket"), _numbers(st, "bucket"))
-    text = [_texts(st[name]) for name in sensitive]
+    text = [texts(st[name]) for name in sensitive]
     if len(text) == 1:
         value, parts = text[0][0], tuple((word,) for word in text[0][1])
     else:
-        value, first = _distinct([codes for codes, _ in text])
+        value, first = distinct([codes for codes, _ in text])
         parts = tuple(tuple(words[codes[row]] for codes, words in text) for row in first)
     decoys = manifest.parameters.get("decoys", 0)
     if isinstance(decoys, bool) or not isinstance(decoys, int) or not 0 <= decoys <= len(bucket):
@@ -100,7 +100,7 @@ def read_published(manifest: Manifest, qit: pa.Table, st: pa.Table) -> Published
     )
 
 
-def _distinct(codes: list[Integers]) -> tuple[Integers, Integers]:
+def distinct(codes: list[Integers]) -> tuple[Integers, Integers]:
     """Return each row's combination of codes by number, and a row that has each combination."""
     key = codes[0]
     for more in codes[1:]:
@@ -125,7 +125,8 @@ def _numbers(table: pa.Table, name: str) -> Integers:
     return np.asarray(table[name].to_numpy(), dtype=np.int64)
 
 
-def _texts(column: pa.ChunkedArray) -> tuple[Integers, list[str]]:
+def texts(column: pa.ChunkedArray) -> tuple[Integers, list[str]]:
+    """Return a code per row, and the text of each code."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     words = [MISSING if value is None else as_text(value) for value in encoded.dictionary.to_pylist()]
     return np.asarray(encoded.indices, dtype=np.int64), words

@@ -35,5 +35,6 @@ class LDiversity(Requirement):
         return dict.fromkeys(shares, Fraction(1, self.l))
 
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
-        """Return the largest ℓ that the most frequent value allows."""
-        return {"l": int(1 / max(shares.values()))}
+        """Return the largest ℓ that the most frequent value allows; where that is 1, F'-privacy bounds the others."""
+        most = int(1 / max(shares.values()))
+        return {"l": most} if most > 1 else {"model": "f-privacy"}

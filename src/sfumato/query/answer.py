@@ -8,9 +8,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
 Estimator = Literal["paper", "likelihood", "em"]
+
+SHOWN = 20
+"""Cells of a grouped answer that its text shows."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Estimate:
         return f"{text}; {self.note}" if self.note else text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupedAnswer:
     """One estimate per cell of a GROUP BY; the cells add up to the estimate of the same question without GROUP BY."""
 
@@ -52,6 +56,28 @@ class GroupedAnswer:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def __str__(self) -> str:
+        """Return the cells as a small table in text, the first of them when there are many, then the notes."""
+        confidence = self.total.confidence
+        rows = [(*self.columns, "count", "std. error", f"{100 * confidence:g} % interval")]
+        for key, estimate in self.cells[:SHOWN]:
+            named = [MISSING if key[name] is None else as_text(key[name]) for name in self.columns]
+            low, high = estimate.low, estimate.high
+            interval = "none" if low is None or high is None else f"{low:,.1f} to {high:,.1f}"
+            rows.append((*named, f"{estimate.value:,.1f}", f"{estimate.std_error:,.1f}", interval))
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        keys = len(self.columns)
+        lines = [
+            "  ".join(text.ljust(w) if j < keys else text.rjust(w) for j, (text, w) in enumerate(zip(row, wide, strict=True)))
+            for row in rows
+        ]
+        if len(self.cells) > SHOWN:
+            lines.append(f"… and {len(self.cells) - SHOWN:,} more")
+        lines.append(f"in all: {self.total}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    __repr__ = __str__
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then count, std_error, low, high."""

@@ -32,7 +32,7 @@ import numpy as np
 from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Estimate, Estimator
-from sfumato.query.compile import Piece
+from sfumato.query.compile import Partly, Piece
 from sfumato.query.index import BucketIndex, Integers, index_of
 from sfumato.query.likelihood import MAX_VALUES, association_of
 from sfumato.release.buckets import BucketsRelease
@@ -54,11 +54,22 @@ class Guess:
     least: float
     most: float
 
+    @property
+    def inside(self) -> float:
+        """The value, within what is certain."""
+        return min(max(self.value, self.least), self.most)
+
 
 def is_blind(release: BucketsRelease) -> bool:
-    """Return whether the manifest says that people were put into buckets regardless of their quasi values."""
+    """Return whether the manifest says that people were put into buckets regardless of their quasi values.
+
+    Guarding decoys looks at them: decoys that an association gives away are exchanged.
+    """
     method = release.manifest.method
-    return method.get("name") == "anatomy" or (method.get("name") == "buckets" and method.get("locality", "none") == "none")
+    if method.get("guard_decoys"):
+        return False
+    locality = release.manifest.parameters.get("locality", method.get("locality", "none"))
+    return method.get("name") in ("anatomy", "buckets") and locality == "none"
 
 
 def choose_estimator(release: BucketsRelease, estimator: Estimator | None) -> Estimator:
@@ -99,9 +110,37 @@ def guess(release: BucketsRelease, pieces: Sequence[Piece], estimator: Estimator
     )
 
 
+def guess_partly(release: BucketsRelease, partly: Partly, estimator: Estimator) -> tuple[Guess, Guess, Guess]:
+    """Return the guess for a condition that published values meet only partly, and those for its two extremes.
+
+    The value is the mean over the mixtures. Where the people of such a value really are, nobody knows: the standard error takes
+    all counts between the extremes as equally likely, on top of the estimator's own.
+    """
+    sure, possible = guess(release, partly.sure, estimator), guess(release, partly.possible, estimator)
+    value = error = 0.0
+    for weight, pieces in partly.worlds:
+        found = guess(release, pieces, estimator)
+        value += weight * found.inside
+        error += weight * found.std_error
+    spread = max(0.0, possible.inside - sure.inside)
+    return Guess(value, math.hypot(error, spread / math.sqrt(12)), sure.least, possible.most), sure, possible
+
+
+def dress_partly(
+    found: tuple[Guess, Guess, Guess], estimator: Estimator, confidence: float, notes: Sequence[str] = ()
+) -> Estimate:
+    """Return the answer to a question that is met partly: from the low end of its least to the high end of its most."""
+    middle, *ends = found
+    low, high = (dress(end, estimator, confidence) for end in ends)
+    if low.low is None or high.high is None:
+        return dress(middle, estimator, confidence, notes)
+    value = middle.inside
+    return Estimate(value, middle.std_error, min(low.low, value), max(high.high, value), confidence, estimator, "; ".join(notes))
+
+
 def dress(found: Guess, estimator: Estimator, confidence: float, notes: Sequence[str] = ()) -> Estimate:
     """Return the answer: with an interval where an honest one is known, inside what the release makes certain."""
-    value = min(max(found.value, found.least), found.most)
+    value = found.inside
     low: float | None
     high: float | None
     if found.least == found.most:

@@ -2,93 +2,26 @@
 
 Negations are pushed down to single columns first. SQL's third truth value then disappears: a condition without negations is true
 exactly when its parts say so, and a single column's condition is a set of codes, with the code of missing values where SQL says
-so.
+so. On a recoded column it is first a set of fragments of codes. Since nothing is negated any more, taking every code that is
+surely inside gives too few people and every code that is possibly inside too many, whatever the condition.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from sfumato.errors import QueryError, did_you_mean
-from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, Value
-from sfumato.table.column import Column, as_text
-from sfumato.table.sensitive import Domain
-
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """The values a column knows, ascending; the code of a missing value comes last."""
-
-    name: str
-    type: pa.DataType
-    values: tuple[Any, ...]
-    has_missing: bool
-
-    @cached_property
-    def code(self) -> dict[Any, int]:
-        """Return value → code."""
-        return {value: code for code, value in enumerate(self.values)}
-
-    @property
-    def size(self) -> int:
-        """Number of codes."""
-        return len(self.values) + int(self.has_missing)
-
-    def decode(self, code: int) -> Any:
-        """Return the value of a code, None for the missing one."""
-        return self.values[code] if code < len(self.values) else None
-
-
-@dataclass(frozen=True, eq=False)
-class Vocabulary:
-    """The columns a query may speak of: quasi columns, and the parts of the sensitive attribute.
-
-    `part_codes[j][v]` is the code of sensitive value v in the j-th sensitive column.
-    """
-
-    quasi: tuple[Words, ...]
-    parts: tuple[Words, ...]
-    part_codes: tuple[npt.NDArray[np.int64], ...]
-
-    @classmethod
-    def of(cls, quasi: Sequence[Column], domain: Domain) -> Vocabulary:
-        """Return the vocabulary of these columns."""
-        words = tuple(Words(c.name, c.values.type, tuple(c.values.to_pylist()), c.has_missing) for c in quasi)
-        parts, codes = [], []
-        for name, column in zip(domain.names, domain.table.columns, strict=True):
-            listed = column.to_pylist()
-            known = tuple(sorted({value for value in listed if value is not None}))
-            part = Words(name, column.type, known, any(value is None for value in listed))
-            parts.append(part)
-            codes.append(np.array([part.code.get(value, len(known)) for value in listed], dtype=np.int64))
-        return cls(words, tuple(parts), tuple(codes))
-
-    @cached_property
-    def place(self) -> dict[str, tuple[bool, int]]:
-        """Return column name → (is it sensitive, number among its kind)."""
-        found = {words.name: (False, j) for j, words in enumerate(self.quasi)}
-        found.update({words.name: (True, j) for j, words in enumerate(self.parts)})
-        return found
-
-    def find(self, name: str) -> tuple[bool, int, Words]:
-        """Return where a column is; an unknown one is an error that names the nearest."""
-        if name not in self.place:
-            raise QueryError(f"there is no column {name!r}", hint=did_you_mean(name, self.place))
-        sensitive, j = self.place[name]
-        return sensitive, j, (self.parts if sensitive else self.quasi)[j]
+from sfumato.query.fragments import Fragments, Mask, worlds
+from sfumato.query.literals import fit, like
+from sfumato.query.meaning import meaning_for
+from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
+from sfumato.query.vocabulary import Vocabulary, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,23 +40,111 @@ class Piece:
     rows: Rows
 
 
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Partly:
+    """A condition that published values meet only partly: the people surely inside, those possibly inside, and mixtures.
+
+    Each world takes every published value as inside or outside; their weights add up to 1, and on average a value is inside by
+    the share of its range that is.
+    """
+
+    sure: Pieces
+    possible: Pieces
+    worlds: tuple[tuple[float, Pieces], ...]
+    note: str
+
+    def cut(self, each: Callable[[Pieces], Pieces]) -> Partly:
+        """Return the same with all pieces cut down."""
+        mixtures = tuple((weight, each(pieces)) for weight, pieces in self.worlds)
+        return Partly(each(self.sure), each(self.possible), mixtures, self.note)
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A condition as pieces with disjoint sets of sensitive values, and notes about values that do not occur."""
+    """A condition as pieces with disjoint sets of sensitive values, and notes about values that do not occur.
 
-    pieces: tuple[Piece, ...]
+    Where published values meet it only partly, `partly` says how, and `pieces` are the people possibly inside.
+    """
+
+    pieces: Pieces
     notes: tuple[str, ...]
+    partly: Partly | None = None
 
 
-# A node is True, False, ("lut", sensitive?, column, accepted codes), ("and", nodes) or ("or", nodes).
+# A node is True, False, ("lut", sensitive?, column, accepted codes or fragments), ("and", nodes) or ("or", nodes).
 Node = Any
+Place = tuple[bool, int]
 
 
 def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
     """Return the condition in codes: for each set of sensitive values that it treats alike, the rows it wants."""
     notes: list[str] = []
-    node = _translate(condition, vocabulary, notes, negated=False, depth=0)
-    sensitive = _sensitive_atoms(node)
+    split = _split(condition, vocabulary, notes) if vocabulary.recoded else {}
+    node = _translate(condition, vocabulary, split, notes, negated=False, depth=0)
+    if split:
+        return _recoded(node, vocabulary, split, tuple(dict.fromkeys(notes)))
+    return Compiled(_pieces(node, vocabulary), tuple(dict.fromkeys(notes)))
+
+
+def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Fragments]:
+    """Return the fragments of every recoded column that the condition speaks of."""
+    asked: dict[str, dict[Atom, None]] = {}
+    for atom in atoms_of(condition):
+        if atom.column in vocabulary.recoded:
+            asked.setdefault(atom.column, {})[atom] = None
+    return {vocabulary.place[name]: meaning_for(vocabulary, name).split(list(atoms), notes) for name, atoms in asked.items()}
+
+
+def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments], notes: tuple[str, ...]) -> Compiled:
+    """Return the condition from its fragments: as it is where no published value is cut through, else also partly."""
+    tables: dict[Place, list[Mask]] = {}
+    for place, accepted in _tables(node):
+        if place in split and len(split[place].partly(accepted)):
+            tables.setdefault(place, []).append(accepted)
+    possible = _pieces(_view(node, {place: fragments.possible for place, fragments in split.items()}), vocabulary)
+    if not tables:
+        return Compiled(possible, notes)
+    sure = _pieces(_view(node, {place: fragments.sure for place, fragments in split.items()}), vocabulary)
+    mixtures = []
+    for weight, picks in worlds([(split[place], masks) for place, masks in tables.items()]):
+        chosen = dict(zip(tables, picks, strict=True))
+        views = {place: _picking(chosen[place]) if place in chosen else fragments.possible for place, fragments in split.items()}
+        mixtures.append((weight, _pieces(_view(node, views), vocabulary)))
+    told = []
+    for place, masks in tables.items():
+        name = (vocabulary.parts if place[0] else vocabulary.quasi)[place[1]].name
+        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks]
+    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(dict.fromkeys(told))))
+
+
+def _picking(fragments: npt.NDArray[np.int64]) -> Callable[[Mask], Mask]:
+    return lambda accepted: accepted[fragments]
+
+
+def _tables(node: Node) -> list[tuple[Place, Mask]]:
+    if isinstance(node, bool):
+        return []
+    if node[0] == "lut":
+        return [((node[1], node[2]), node[3])]
+    return [table for part in node[1] for table in _tables(part)]
+
+
+def _view(node: Node, views: Mapping[Place, Callable[[Mask], Mask]]) -> Node:
+    """Return the node with fragments turned into codes."""
+    if isinstance(node, bool):
+        return node
+    if node[0] == "lut":
+        view = views.get((node[1], node[2]))
+        return node if view is None else (*node[:3], view(node[3]))
+    return (node[0], [_view(part, views) for part in node[1]])
+
+
+def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
+    """Return for each set of sensitive values that a node treats alike the rows it wants."""
+    sensitive = [(place[1], accepted) for place, accepted in _tables(node) if place[0]]
     values = len(vocabulary.part_codes[0]) if vocabulary.part_codes else 0
     truth = np.array([accepted[vocabulary.part_codes[column]] for column, accepted in sensitive], dtype=bool)
     truth = truth.reshape(len(sensitive), values)
@@ -135,8 +156,7 @@ def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
-    pieces = tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
-    return Compiled(pieces, tuple(dict.fromkeys(notes)))
+    return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
 
 
 def _patterns(truth: Mask) -> tuple[Mask, npt.NDArray[np.int64]]:
@@ -178,16 +198,25 @@ def _evaluate(node: Node, codes: Sequence[npt.NDArray[Any]], count: int) -> Mask
     return joined
 
 
-def _translate(condition: Condition, vocabulary: Vocabulary, notes: list[str], *, negated: bool, depth: int) -> Node:
+def _translate(
+    condition: Condition,
+    vocabulary: Vocabulary,
+    split: Mapping[Place, Fragments],
+    notes: list[str],
+    *,
+    negated: bool,
+    depth: int,
+) -> Node:
     if depth > MAX_DEPTH:
         raise QueryError(f"the condition is nested more than {MAX_DEPTH} deep")
     if isinstance(condition, Not):
-        return _translate(condition.part, vocabulary, notes, negated=not negated, depth=depth + 1)
+        return _translate(condition.part, vocabulary, split, notes, negated=not negated, depth=depth + 1)
     if isinstance(condition, (And, Or)):
-        parts = [_translate(part, vocabulary, notes, negated=negated, depth=depth + 1) for part in condition.parts]
+        parts = [_translate(part, vocabulary, split, notes, negated=negated, depth=depth + 1) for part in condition.parts]
         return _join("and" if isinstance(condition, And) != negated else "or", parts)
     sensitive, column, words = vocabulary.find(condition.column)
-    accepted = _accepted(condition, words, notes)
+    fragments = split.get((sensitive, column))
+    accepted = _accepted(condition, words, notes) if fragments is None else fragments.accepted[condition]
     if negated:
         accepted = ~accepted
         if words.has_missing and not isinstance(condition, Missing):
@@ -196,35 +225,27 @@ def _translate(condition: Condition, vocabulary: Vocabulary, notes: list[str], *
 
 
 def _join(kind: str, parts: Iterable[Node]) -> Node:
-    """Return the conjunction or disjunction, constants removed and conditions on one quasi column merged into one table."""
+    """Return the conjunction or disjunction, constants removed and conditions on one column merged into one table."""
     neutral = kind == "and"
     kept: list[Node] = []
-    tables: dict[int, Mask] = {}
+    tables: dict[Place, Mask] = {}
     for part in parts:
         if part is (not neutral):
             return not neutral
         if part is neutral:
             continue
         for node in part[1] if part[0] == kind else [part]:
-            if node[0] == "lut" and not node[1]:
-                column, accepted = node[2], node[3]
-                if column in tables:
-                    accepted = tables[column] & accepted if neutral else tables[column] | accepted
-                tables[column] = accepted
+            if node[0] == "lut":
+                place, accepted = (node[1], node[2]), node[3]
+                if place in tables:
+                    accepted = tables[place] & accepted if neutral else tables[place] | accepted
+                tables[place] = accepted
             else:
                 kept.append(node)
-    nodes = [("lut", False, column, accepted) for column, accepted in tables.items()] + kept
+    nodes = [("lut", *place, accepted) for place, accepted in tables.items()] + kept
     if not nodes:
         return neutral
     return nodes[0] if len(nodes) == 1 else (kind, nodes)
-
-
-def _sensitive_atoms(node: Node) -> list[tuple[int, Mask]]:
-    if isinstance(node, bool):
-        return []
-    if node[0] == "lut":
-        return [(node[2], node[3])] if node[1] else []
-    return [atom for part in node[1] for atom in _sensitive_atoms(part)]
 
 
 def _settle(node: Node, truths: Any) -> Node:
@@ -259,16 +280,16 @@ def _accepted(atom: Atom, words: Words, notes: list[str]) -> Mask:
     elif isinstance(atom, In):
         plain = type(words.values[0]) if words.values else None
         for value in atom.values:
-            code = words.code.get(value if type(value) is plain else _fit(value, words))
+            code = words.code.get(value if type(value) is plain else fit(value, words, atom))
             if code is not None:
                 accepted[code] = True
-            elif pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
+            elif words.is_text:
                 near = did_you_mean(str(value), words.values)
                 notes.append(f"{words.name} has no value {value!r}" + (f"; {near}" if near.startswith("did") else ""))
     elif isinstance(atom, Like):
         if not all(isinstance(value, str) for value in words.values):
             raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")
-        pattern = re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in _collapsed(atom.pattern)), re.DOTALL)
+        pattern = like(atom.pattern)
         for code, value in enumerate(words.values):
             accepted[code] = pattern.fullmatch(value) is not None
     else:
@@ -276,59 +297,10 @@ def _accepted(atom: Atom, words: Words, notes: list[str]) -> Mask:
     return accepted
 
 
-def _collapsed(pattern: str) -> str:
-    """Return the pattern with runs of % as one, which mean the same and keep matching fast."""
-    return re.sub("%+", "%", pattern)
-
-
 def _ends(atom: Between, words: Words) -> tuple[int, int]:
     first, last = 0, len(words.values)
     if atom.low is not None:
-        first = (bisect_right if atom.strict_low else bisect_left)(words.values, _fit(atom.low, words))
+        first = (bisect_right if atom.strict_low else bisect_left)(words.values, fit(atom.low, words, atom))
     if atom.high is not None:
-        last = (bisect_left if atom.strict_high else bisect_right)(words.values, _fit(atom.high, words))
+        last = (bisect_left if atom.strict_high else bisect_right)(words.values, fit(atom.high, words, atom))
     return first, max(first, last)
-
-
-def _fit(value: Value, words: Words) -> Any:
-    """Return a constant as the column holds it; one of another type is an error."""
-    kind = words.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_boolean(kind) and isinstance(value, bool):
-        return value
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        if isinstance(value, bool):
-            return next((known for known in words.values if known.lower() == str(value).lower()), str(value))
-        if isinstance(value, str):
-            return value
-        raise _mismatch(value, words, "text", f"{words.name} = '{as_text(value)}'")
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _moment(value, words, timestamp=pa.types.is_timestamp(kind))
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return value
-    raise _mismatch(value, words, "numbers", f"{words.name} = {_example(words)}")
-
-
-def _moment(value: Value, words: Words, *, timestamp: bool) -> Any:
-    try:
-        moment = value if isinstance(value, date) else datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None:
-        raise _mismatch(value, words, "dates", f"{words.name} = '{_example(words)}' (ISO, year first)")
-    if timestamp:
-        full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
-        zone = words.values[0].tzinfo if words.values else None
-        return full if (full.tzinfo is None) == (zone is None) else full.replace(tzinfo=zone)
-    return moment.date() if isinstance(moment, datetime) else moment
-
-
-def _example(words: Words) -> str:
-    return as_text(words.values[0]) if words.values else "…"
-
-
-def _mismatch(value: Value, words: Words, holds: str, example: str) -> QueryError:
-    return QueryError(
-        f"column {words.name!r} holds {holds}; it cannot be compared with {value!r}", hint=f"for instance {example}"
-    )

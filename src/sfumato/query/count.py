@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import QueryError
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
-from sfumato.query.buckets import Guess, choose_estimator, dress, guess
-from sfumato.query.compile import Compiled, Mask, Piece, compile_condition, restrict
+from sfumato.query.buckets import Guess, choose_estimator, dress, dress_partly, guess, guess_partly
+from sfumato.query.compile import Compiled, Partly, Piece, Pieces, compile_condition, restrict
+from sfumato.query.fragments import Mask
 from sfumato.query.index import BucketIndex, index_of
 from sfumato.query.predicate import Query
+from sfumato.query.ranges import count_ranges
 from sfumato.query.sql import parse_sql
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.ranges import RangesRelease
 
 MAX_CELLS = 10_000
 """Cells of a GROUP BY that are answered at once."""
@@ -26,19 +30,25 @@ MAX_CELLS = 10_000
 def count(release: Release, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
     """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
 
-    `estimator=None` takes the default of the form: for blind buckets `likelihood`, see `sfumato.query.buckets`.
+    `estimator=None` takes the default of the form: for blind buckets `likelihood`, see `sfumato.query.buckets`. Conditions on
+    recoded columns are understood in original terms, see `sfumato.query.meaning`. One that cuts through a published value is
+    answered by the share of that value's range that is inside; the interval then reaches from all of its people outside to all
+    of them inside, and a note says so.
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
+    if isinstance(release, RangesRelease):
+        return count_ranges(release, asked, estimator=estimator, confidence=confidence)
     if not isinstance(release, BucketsRelease):
         raise QueryError(f"no estimator is known for the form {release.form!r}")
     chosen = choose_estimator(release, estimator)
     index = index_of(release)
-    compiled = compile_condition(asked.condition, index.vocabulary)
-    total = guess(release, compiled.pieces, chosen)
+    vocabulary = index.vocabulary if asked.terms == "original" else index.vocabulary.published
+    compiled = compile_condition(asked.condition, vocabulary)
+    total = _find(release, compiled.pieces, compiled.partly, chosen)
     if not asked.group_by:
-        return dress(total, chosen, confidence, compiled.notes)
+        return total.dressed(chosen, confidence, compiled.notes)
     return _grouped(release, index, asked.group_by, compiled, total, chosen, confidence)
 
 
@@ -61,12 +71,36 @@ def count_many(
         return list(pool.map(lambda query: count(release, query, estimator=estimator, confidence=confidence), listed))
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A guess, and where published values meet the condition only partly those for its two extremes, and why."""
+
+    guess: Guess
+    ends: tuple[Guess, Guess] | None = None
+    note: str = ""
+
+    def dressed(self, estimator: Estimator, confidence: float, notes: Sequence[str] = ()) -> Estimate:
+        """Return the answer."""
+        if self.ends is None:
+            return dress(self.guess, estimator, confidence, notes)
+        return dress_partly((self.guess, *self.ends), estimator, confidence, [self.note, *notes])
+
+
+def _find(release: BucketsRelease, pieces: Sequence[Piece], partly: Partly | None, estimator: Estimator) -> _Found:
+    if partly is None:
+        return _Found(guess(release, pieces, estimator))
+    middle, sure, possible = guess_partly(release, partly, estimator)
+    if sure.least == sure.most == possible.least == possible.most:
+        return _Found(sure)  # nobody has a value that is cut through
+    return _Found(middle, (sure, possible), partly.note)
+
+
 def _grouped(
     release: BucketsRelease,
     index: BucketIndex,
     group_by: tuple[str, ...],
     compiled: Compiled,
-    total: Guess,
+    total: _Found,
     estimator: Estimator,
     confidence: float,
 ) -> GroupedAnswer:
@@ -76,15 +110,18 @@ def _grouped(
     keys, found = [], []
     for cell in _cells(index, places, compiled.pieces):
         pieces = _cut(index, places, cell, compiled.pieces)
-        part = guess(release, pieces, estimator) if pieces else None
-        if part is not None and part.most > 0:
+        if not pieces:
+            continue
+        part = _find(release, pieces, _cut_partly(index, places, cell, compiled.partly), estimator)
+        if part.guess.most > 0:
             keys.append({name: words.decode(code) for name, (_, _, words), code in zip(group_by, places, cell, strict=True)})
             found.append(part)
     if estimator != "paper":
-        found = reconcile(found, total)
-    cells = tuple((key, dress(part, estimator, confidence)) for key, part in zip(keys, found, strict=True))
+        moved = reconcile([part.guess for part in found], total.guess)
+        found = [replace(part, guess=guess) for part, guess in zip(found, moved, strict=True)]
+    cells = tuple((key, part.dressed(estimator, confidence)) for key, part in zip(keys, found, strict=True))
     types = tuple(words.type for _, _, words in places)
-    return GroupedAnswer(group_by, cells, types, dress(total, estimator, confidence, compiled.notes), release.native)
+    return GroupedAnswer(group_by, cells, types, total.dressed(estimator, confidence, compiled.notes), release.native)
 
 
 def _cells(index: BucketIndex, places: Sequence[tuple[bool, int, Any]], pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
@@ -113,9 +150,7 @@ def _distinct(columns: list[Any], length: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, row)) for row in np.unique(np.stack([c.astype(np.int64) for c in columns], axis=1), axis=0)]
 
 
-def _cut(
-    index: BucketIndex, places: Sequence[tuple[bool, int, Any]], cell: tuple[int, ...], pieces: Sequence[Piece]
-) -> list[Piece]:
+def _cut(index: BucketIndex, places: Sequence[tuple[bool, int, Any]], cell: tuple[int, ...], pieces: Sequence[Piece]) -> Pieces:
     """Return the pieces cut down to one cell."""
     result = []
     for piece in pieces:
@@ -130,13 +165,19 @@ def _cut(
                 rows = restrict(rows, column, accepted)
         if values.any():
             result.append(Piece(values, rows))
-    return result
+    return tuple(result)
+
+
+def _cut_partly(
+    index: BucketIndex, places: Sequence[tuple[bool, int, Any]], cell: tuple[int, ...], partly: Partly | None
+) -> Partly | None:
+    return None if partly is None else partly.cut(lambda pieces: _cut(index, places, cell, pieces))
 
 
 def reconcile(parts: list[Guess], total: Guess) -> list[Guess]:
     """Return the parts moved so that they add up to the total: each in proportion to its variance, within what is certain."""
-    goal = min(max(total.value, total.least), total.most)
-    values = np.array([min(max(part.value, part.least), part.most) for part in parts])
+    goal = total.inside
+    values = np.array([part.inside for part in parts])
     least, most = np.array([part.least for part in parts]), np.array([part.most for part in parts])
     weight = np.array([part.std_error**2 for part in parts]) + 1e-12
     for _ in range(100):

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.query import _kernels
-from sfumato.query.compile import Mask, Rows, Vocabulary, rest_mask
+from sfumato.query.compile import Rows, rest_mask
+from sfumato.query.fragments import Mask
+from sfumato.query.vocabulary import Vocabulary, declared_in
 from sfumato.release.buckets import BucketsRelease
 
 Integers = npt.NDArray[np.int64]
@@ -142,7 +144,7 @@ def _build(release: BucketsRelease) -> BucketIndex:
         tuple(column.codes[order] for column in release.quasi), tuple(column.size for column in release.quasi), len(order)
     )
     return BucketIndex(
-        Vocabulary.of(release.quasi, release.domain),
+        Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema)),
         table,
         np.ascontiguousarray(release.bucket[order], dtype=np.int32),
         release.sizes,

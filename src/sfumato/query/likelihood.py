@@ -15,7 +15,10 @@ first, where hits are many, and the model above then estimates only what this mi
 variances add.
 
 **Where it may be used.** Only where people were assigned blindly. An interval tells about queries at large, not about one
-query asked because of its answer.
+query asked because of its answer: r is common to all sensitive values, so that a link far stronger than the others (a cancer that
+only women have) is drawn toward them. For the 54 more frequent diagnoses of the demo, each asked with the one of 16 conditions it
+is really most linked with, 95 % intervals hold the truth in 47 % of cases, and the value is too low. Letting the asked values
+have a strength of their own was tried: it reaches 49–63 % there, and makes the error of other queries 5–18 % larger.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from sfumato.query import _kernels
-from sfumato.query.compile import Mask, Piece, Rows
+from sfumato.query.compile import Piece, Rows
+from sfumato.query.fragments import Mask
 from sfumato.query.index import BucketIndex, Floats
 
 MAX_VALUES = 600

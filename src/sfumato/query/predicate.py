@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, get_args
 
 from sfumato.errors import QueryError
 
@@ -75,29 +75,49 @@ class Not:
 Atom = In | Between | Like | Missing
 Condition = In | Between | Like | Missing | And | Or | Not
 
+Terms = Literal["original", "published"]
+"""What the values in a condition speak of, where a column was recoded."""
+
 ANYBODY = And(())
 """The condition that everybody meets."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """How many people meet a condition, in all or for each combination of the `group_by` columns."""
+    """How many people meet a condition, in all or for each combination of the `group_by` columns.
+
+    `terms="original"`: in a recoded column a value means what it meant before, `age = 37` people of 37 (see
+    `sfumato.query.meaning`). `terms="published"`: the published value itself, `age = 35` the band that is published as 35.
+    """
 
     condition: Condition = ANYBODY
     group_by: tuple[str, ...] = ()
+    terms: Terms = "original"
+
+    def __post_init__(self) -> None:
+        if self.terms not in get_args(Terms):
+            raise QueryError(f"terms: expected 'original' or 'published', got {self.terms!r}")
 
     @classmethod
-    def where(cls, conditions: Mapping[str, Any] | None = None, /, *, group_by: Iterable[str] = (), **columns: Any) -> Query:
+    def where(
+        cls,
+        conditions: Mapping[str, Any] | None = None,
+        /,
+        *,
+        group_by: Iterable[str] = (),
+        terms: Terms = "original",
+        **columns: Any,
+    ) -> Query:
         """Return the question for people who meet all of the given conditions, one per column.
 
         A tuple of two is an inclusive range (None leaves a side open), a set or list names values, a single value means
         equality, None means missing: ``Query.where(age=(30, 40), diagnosis={"Flu", "Asthma"}, group_by=["sex"])``. Columns
-        whose names are not Python words go into the mapping.
+        whose names are not Python words, or are one of the options here, go into the mapping.
         """
         if isinstance(group_by, str):
             group_by = [group_by]
         parts = [_condition(column, wanted) for column, wanted in {**(conditions or {}), **columns}.items()]
-        return cls(parts[0] if len(parts) == 1 else And(tuple(parts)), tuple(group_by))
+        return cls(parts[0] if len(parts) == 1 else And(tuple(parts)), tuple(group_by), terms)
 
 
 def _condition(column: str, wanted: Any) -> Condition:
@@ -128,9 +148,9 @@ def _value(column: str, value: Any) -> Value:
     )
 
 
-def columns_of(condition: Condition) -> tuple[str, ...]:
-    """Return the columns a condition speaks of, each once, in order of appearance."""
-    found: dict[str, None] = {}
+def atoms_of(condition: Condition) -> list[Atom]:
+    """Return the conditions on single columns that a condition is made of, in order of appearance."""
+    found: list[Atom] = []
     stack: list[Condition] = [condition]
     while stack:
         node = stack.pop()
@@ -139,5 +159,5 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
         elif isinstance(node, Not):
             stack.append(node.part)
         else:
-            found[node.column] = None
-    return tuple(found)
+            found.append(node)
+    return found

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from sfumato.errors import QueryError
 from sfumato.query import _kernels
-from sfumato.query.compile import Vocabulary, compile_condition
+from sfumato.query.compile import Pieces, compile_condition
 from sfumato.query.index import RowIndex
 from sfumato.query.predicate import And, Between, Condition, In, Missing, Or, Query
 from sfumato.query.sql import parse_sql
+from sfumato.query.vocabulary import Vocabulary
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.column import Column
 from sfumato.table.sensitive import Domain, Sensitive
@@ -39,7 +40,10 @@ class TableLike(Protocol):
 
 @dataclass(frozen=True)
 class Workload:
-    """Count questions to compare releases by. `dropped` is how many were left out because nobody meets them."""
+    """Count questions to compare releases by. `dropped` is how many were left out because nobody meets them.
+
+    Drawn questions speak of the table's values as they are published; the owner's, as everywhere, of the original ones.
+    """
 
     name: str
     queries: tuple[Query, ...]
@@ -76,7 +80,7 @@ def anatomy_workload(
             parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
         domain = table.sensitive.domain
         chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
-        made.append(Query(And((*parts, _value_set(domain, chosen)))))
+        made.append(Query(And((*parts, _value_set(domain, chosen))), terms="published"))
     return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
 
 
@@ -96,7 +100,7 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
             parts.append(_code_range(column, *_draw_range(random, column.size, share)))
         domain = table.sensitive.domain
         first, last = _draw_range(random, len(domain), share)
-        made.append(Query(And((*parts, _value_set(domain, np.arange(first, last))))))
+        made.append(Query(And((*parts, _value_set(domain, np.arange(first, last)))), terms="published"))
     answers = true_answers(table, made)
     kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
     return Workload(f"ranges, Θ {theta:g}, λ {lambda_}", kept, len(made) - len(kept))
@@ -119,8 +123,8 @@ def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
 
 
 def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integers:
-    """Return the exact counts on the publisher's own table."""
-    vocabulary = Vocabulary.of(table.quasi, table.sensitive.domain)
+    """Return the exact counts on the publisher's own table, which holds the columns as they are published."""
+    vocabulary = vocabulary_of(table)
     codes = table.sensitive.codes
     index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), len(codes))
     answers = []
@@ -128,11 +132,24 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
         if query.group_by:
             raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
         total = 0
-        for piece in compile_condition(query.condition, vocabulary).pieces:
+        for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)
             total += _kernels.count_wanted(codes, piece.values.view(np.uint8), rows, found)
         answers.append(total)
     return np.array(answers, dtype=np.int64)
+
+
+def vocabulary_of(table: TableLike) -> Vocabulary:
+    """Return the words of a table; a table that knows its schema also knows what recoded values stand for."""
+    return Vocabulary.of(table.quasi, table.sensitive.domain, getattr(table, "schema", None))
+
+
+def exact_pieces(query: Query, vocabulary: Vocabulary) -> Pieces:
+    """Return a question's pieces; one that cuts through recoded values has no exact answer, also for the publisher."""
+    compiled = compile_condition(query.condition, vocabulary if query.terms == "original" else vocabulary.published)
+    if compiled.partly is not None:
+        raise QueryError(f"the recoded table has no exact answer: {compiled.partly.note}", hint="ask about whole values")
+    return compiled.pieces
 
 
 def _check(*, queries: int, share: float, columns: int | None, most: int) -> None:

@@ -3,5 +3,6 @@
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.ranges import RangesRelease
 
-__all__ = ["BucketsRelease", "Claim", "Manifest", "Release"]
+__all__ = ["BucketsRelease", "Claim", "Manifest", "RangesRelease", "Release"]

@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
-from sfumato.query.compile import Vocabulary, compile_condition
 from sfumato.query.count import count_many
 from sfumato.query.index import RowIndex
-from sfumato.query.workload import TableLike, Workload, true_answers
+from sfumato.query.workload import TableLike, Workload, exact_pieces, true_answers, vocabulary_of
 from sfumato.release.base import Release
 
 Floats = npt.NDArray[np.float64]
@@ -118,12 +117,12 @@ def query_error(
 
 def independence(table: TableLike, workload: Workload) -> Floats:
     """Return the answers of somebody who knows the quasi table and the shares of sensitive values, but no link."""
-    vocabulary = Vocabulary.of(table.quasi, table.sensitive.domain)
+    vocabulary = vocabulary_of(table)
     rows = len(table.sensitive.codes)
     index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), rows)
     answers = []
     for query in workload:
-        pieces = compile_condition(query.condition, vocabulary).pieces
+        pieces = exact_pieces(query, vocabulary)
         answers.append(sum(index.find(piece.rows)[1] * table.sensitive.counts[piece.values].sum() / rows for piece in pieces))
     return np.array(answers, dtype=float)
 

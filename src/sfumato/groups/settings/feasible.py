@@ -116,10 +116,12 @@ def check_bounds(bounds: Bounds, strategy: Strategy, *, max_size: int, once: boo
     if large:
         need = max(bounds.needs)
         nearest = nearest_size(bounds, strategy, max(need - 1, max_size), once=once)
-        hint = f"raise these bounds to at least {percent(Fraction(1, max_size))}"
+        hints = [] if nearest is None else [f"max_size = {nearest} would work"]
+        if max_size > 1:
+            hints.append(f"raise these bounds to at least {percent(Fraction(1, max_size))}")
         raise Infeasible(
             f"{_some(large)}: a bucket must have {need} people to hold the value at its bound, max_size is {max_size}",
-            hint=hint if nearest is None else f"max_size = {nearest} would work; or {hint}",
+            hint="; or ".join(hints) or None,
             values=large,
             has=large,
             needs={value: Fraction(1, max_size) for value in large},

@@ -29,6 +29,7 @@ _ROUNDING_SHARE = 0.25
 """How much of the time left the rounding may use."""
 
 _INFEASIBLE = 2
+_SOLVER_ERROR = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,16 +126,19 @@ class _Search:
         options: dict[str, float] = {"mip_rel_gap": 0.9 * self.gap, "time_limit": seconds}
         if self.gap > 0:
             options["node_limit"] = nodes
-        answer = milp(
-            self.problem.costs.astype(np.float64),
-            constraints=[
-                LinearConstraint(rows, bounds, np.inf),
-                LinearConstraint(sizes[None, :], self.problem.total, self.problem.total),
-            ],
-            integrality=np.ones(len(sizes)),
-            bounds=Box(low, np.where(self.cuts.usable, high, 0.0)),
-            options=options,
-        )
+        for presolve in (True, False):  # now and then the solver's simplification fails on small problems
+            answer = milp(
+                self.problem.costs.astype(np.float64),
+                constraints=[
+                    LinearConstraint(rows, bounds, np.inf),
+                    LinearConstraint(sizes[None, :], self.problem.total, self.problem.total),
+                ],
+                integrality=np.ones(len(sizes)),
+                bounds=Box(low, np.where(self.cuts.usable, high, 0.0)),
+                options={**options, "presolve": presolve},
+            )
+            if answer.status != _SOLVER_ERROR:
+                break
         # The solver reports a full clock and a spent budget of nodes alike; only the first makes the result unrepeatable.
         if answer.status != 0 and time.monotonic() - start >= 0.95 * seconds:
             self.by_clock = True

@@ -1,0 +1,80 @@
+"""Compiled loops of the audit of ranges: which groups fit a person, and what they show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _ones(x: Any) -> Any:  # pragma: no cover - compiled
+    """Return how many bits of a 64-bit word are set."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True)
+def entry_of(start: Any, value: Any, group: int, code: int) -> int:  # pragma: no cover - compiled
+    """Return the entry of a group's histogram with this value, −1 if it shows none."""
+    low, high = start[group], start[group + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if value[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < start[group + 1] and value[low] == code else -1
+
+
+@njit(cache=True)
+def walk_fits(
+    words: Any,
+    bits: Any,
+    offset: int,
+    truth: Any,
+    weight: Any,
+    sizes: Any,
+    start: Any,
+    value: Any,
+    count: Any,
+    enough: bool,
+    people: Any,
+    groups: Any,
+    own: Any,
+    only: Any,
+    inside: Any,
+) -> None:  # pragma: no cover - compiled
+    """Add up, for every person, what the groups that fit her show.
+
+    `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group
+    offset + k. Filled in: per person the people and the number of fitting groups, how often they show her value, and the last
+    of them; per group the weight of the people who fit it. With `enough` a person is done once her value was seen.
+    """
+    for p in range(len(truth)):
+        if enough and own[p] > 0:
+            continue
+        for w in range(bits.shape[1]):
+            fits = bits[words[p, 0], w]
+            for j in range(1, words.shape[1]):
+                if fits == 0:
+                    break
+                fits &= bits[words[p, j], w]
+            while fits != 0:
+                last = fits & (~fits + np.uint64(1))
+                g = offset + 64 * w + _ones(last - np.uint64(1))
+                fits ^= last
+                people[p] += sizes[g]
+                groups[p] += 1
+                only[p] = g
+                inside[g] += weight[p]
+                entry = entry_of(start, value, g, truth[p])
+                if entry >= 0:
+                    own[p] += count[entry]
+                    if enough:
+                        break
+            if enough and own[p] > 0:
+                break

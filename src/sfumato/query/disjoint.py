@@ -1,0 +1,79 @@
+"""Any condition on quasi columns as disjoint conjunctions of single-column conditions, whose shares then simply add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import QueryError
+from sfumato.query.compile import Rows
+from sfumato.query.fragments import Mask
+
+Conjunction = dict[int, Mask]
+"""Per column the accepted codes; a column that is not there may have any."""
+
+MAX_CONJUNCTIONS = 200
+"""Conditions that fall apart into more conjunctions than this are refused."""
+
+
+def disjoint(rows: Rows) -> list[Conjunction]:
+    """Return disjoint conjunctions that are together the condition; none where nobody can meet it."""
+    found = [dict(rows.tables)]
+    for node in rows.rest:
+        found = _both(found, _of(node))
+    return [one for one in found if all(accepted.any() for accepted in one.values())]
+
+
+def _of(node: Any) -> list[Conjunction]:
+    if node[0] == "lut":
+        return [{node[2]: node[3]}]
+    parts = [_of(part) for part in node[1]]
+    found: list[Conjunction] = parts[0]
+    for part in parts[1:]:
+        if node[0] == "and":
+            found = _both(found, part)
+        else:
+            found = _limited([*found, *(rest for one in part for rest in _without(one, found))])
+    return found
+
+
+def _both(left: list[Conjunction], right: list[Conjunction]) -> list[Conjunction]:
+    joined = [_meet(one, other) for one in left for other in right]
+    return _limited([one for one in joined if all(accepted.any() for accepted in one.values())])
+
+
+def _meet(one: Conjunction, other: Conjunction) -> Conjunction:
+    return {
+        column: one[column] & other[column] if column in one and column in other else one.get(column, other.get(column))  # type: ignore[misc]
+        for column in {**one, **other}
+    }
+
+
+def _without(one: Conjunction, others: list[Conjunction]) -> list[Conjunction]:
+    """Return what is left of a conjunction outside all the others, in disjoint parts."""
+    left = [one]
+    for other in others:
+        left = _limited([rest for part in left for rest in _minus(part, other)])
+    return left
+
+
+def _minus(one: Conjunction, other: Conjunction) -> list[Conjunction]:
+    """Return the parts of `one` outside `other`: outside in the first column; inside there and outside in the second; …"""
+    parts = []
+    inside = dict(one)
+    for column, accepted in other.items():
+        outside = ~accepted if column not in inside else inside[column] & ~accepted
+        if outside.any():
+            parts.append({**inside, column: outside})
+        inside[column] = accepted if column not in inside else inside[column] & accepted
+        if not inside[column].any():
+            break
+    return parts
+
+
+def _limited(found: list[Conjunction]) -> list[Conjunction]:
+    if len(found) > MAX_CONJUNCTIONS:
+        raise QueryError(
+            f"the condition falls apart into more than {MAX_CONJUNCTIONS} conjunctions, which is too many for ranges",
+            hint="ask simpler questions and add up the answers",
+        )
+    return found

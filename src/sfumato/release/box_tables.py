@@ -1,0 +1,145 @@
+"""Ranges and value sets as published columns, and back; what is not exactly such is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import FormatError
+from sfumato.release.boxes import Box, Integers, Ranges, Sets, Small
+from sfumato.release.coding import code_column
+from sfumato.table.column import Kind
+
+MINIMUM, MAXIMUM, MISSING = "_min", "_max", "_missing"
+
+LIST = pa.list_(pa.field("element", pa.string()))
+"""How a set is published: the element's name is the one that Parquet gives it."""
+
+
+def published_columns(box: Box) -> list[str]:
+    """Return the names of the columns that show a box column."""
+    if isinstance(box, Sets):
+        return [box.name]
+    return [box.name + MINIMUM, box.name + MAXIMUM, *([box.name + MISSING] if box.has_missing else [])]
+
+
+def possible_columns(name: str, kind: Kind) -> list[str]:
+    """Return the names of the columns that may show a quasi column."""
+    return [name] if kind == "categorical" else [name + MINIMUM, name + MAXIMUM, name + MISSING]
+
+
+def box_arrays(box: Box, group: npt.NDArray[Any]) -> dict[str, pa.Array]:
+    """Return the columns that show each person's group."""
+    if isinstance(box, Sets):
+        words = pa.concat_arrays([box.values, pa.nulls(1, box.values.type)]).take(pa.array(box.codes))
+        lists = pa.ListArray.from_arrays(pa.array(box.start.astype(np.int32)), words, type=LIST)
+        return {box.name: lists.take(pa.array(group))}
+    low, high = (box.values.take(pa.array(ends[group], mask=ends[group] < 0)) for ends in (box.low, box.high))
+    names = published_columns(box)
+    arrays = {names[0]: low, names[1]: high}
+    return arrays | ({names[2]: pa.array(box.missing[group])} if box.has_missing else {})
+
+
+def lists_as_text(table: pa.Table) -> pa.Table:
+    """Return the table with every list as JSON text, for files that know no lists."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_list(column.type):
+            texts = [json.dumps(entry, ensure_ascii=False) for entry in table[column.name].to_pylist()]
+            table = table.set_column(place, column.name, pa.array(texts, pa.string()))
+    return table
+
+
+def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Box:
+    """Return a box column from the records; `first` is one row of each group, and all others must show the same."""
+    if kind == "categorical":
+        return _read_sets(name, records[name], group, first)
+    return _read_ranges(records, name, kind, group, first)
+
+
+def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Ranges:
+    ends = [records[name + suffix] for suffix in (MINIMUM, MAXIMUM)]
+    if ends[0].type != ends[1].type or not _fits_kind(ends[0].type, kind):
+        raise FormatError(f"table 'records': {name}{MINIMUM} and {name}{MAXIMUM} should both hold {kind} values")
+    both = code_column(name, kind, pa.chunked_array([chunk for column in ends for chunk in column.chunks], ends[0].type))
+    codes = np.where(both.codes == len(both.values), -1, both.codes.astype(np.int64)).astype(np.int32)
+    low, high = codes[: len(group)], codes[len(group) :]
+    missing = np.zeros(len(group), bool)
+    if name + MISSING in records.column_names:
+        column = records[name + MISSING]
+        if not pa.types.is_boolean(column.type) or column.null_count:
+            raise FormatError(f"table 'records': column {name + MISSING!r} should hold true and false only")
+        missing = np.asarray(column.to_numpy(), dtype=bool)
+        if not missing.any():
+            raise FormatError(f"table 'records': column {name + MISSING!r} is there although it says nothing")
+    _require_same(name, [low, high, missing], group, first)
+    found = Ranges(name, kind, both.values, low[first], high[first], missing[first])
+    if ((found.low < 0) != (found.high < 0)).any() or (found.low > found.high).any():
+        raise FormatError(f"table 'records': some groups have a range of {name!r} with one end, or upside down")
+    if ((found.low < 0) & ~found.missing).any():
+        raise FormatError(f"table 'records': some groups show neither values of {name!r} nor that they are missing")
+    return found
+
+
+def _fits_kind(found: pa.DataType, kind: Kind) -> bool:
+    if kind == "date":
+        return bool(pa.types.is_date(found) or pa.types.is_timestamp(found))
+    return bool(pa.types.is_integer(found) or pa.types.is_floating(found))
+
+
+def _read_sets(name: str, column: pa.ChunkedArray, group: Small, first: Integers) -> Sets:
+    offsets, words = _flat(name, column)
+    coded = code_column(name, "categorical", pa.chunked_array([words]))
+    codes = coded.codes.astype(np.int32)
+    length = np.diff(offsets)
+    home = first[group]
+    _require_same(name, [length.astype(np.int64)], group, first)
+    within = np.arange(len(codes)) - np.repeat(offsets[:-1], length)
+    if (codes != codes[np.repeat(offsets[:-1][home], length) + within]).any():
+        raise _differ(name)
+    own = length[first]
+    start = np.concatenate(([0], np.cumsum(own))).astype(np.int64)
+    entry = np.repeat(offsets[:-1][first] - start[:-1], own) + np.arange(int(start[-1]))
+    found = Sets(name, coded.values, start, codes[entry])
+    if (own == 0).any() or (np.diff(found.codes)[np.diff(found.owner) == 0] <= 0).any():
+        raise FormatError(f"table 'records': the sets of {name!r} should be sorted, without repetitions and never empty")
+    return found
+
+
+def _flat(name: str, column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
+    """Return where each row's list starts, and all elements in a row: of lists, or of JSON texts of them."""
+    wrong = FormatError(f"table 'records': column {name!r} should hold lists of texts")
+    if column.null_count:
+        raise wrong
+    if pa.types.is_string(column.type):
+        encoded = column.combine_chunks().dictionary_encode()
+        try:
+            parsed = [json.loads(text) for text in encoded.dictionary.to_pylist()]
+            if not all(isinstance(entry, list) for entry in parsed):
+                raise wrong
+            lists = pa.array(parsed, LIST).take(encoded.indices)
+        except (ValueError, RecursionError, pa.ArrowException):
+            raise wrong from None
+    elif pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
+        lists = column.combine_chunks()
+    else:
+        raise wrong
+    length = np.asarray(pc.list_value_length(lists), dtype=np.int64)
+    return np.concatenate(([0], np.cumsum(length))).astype(np.int64), lists.flatten()
+
+
+def _require_same(name: str, arrays: list[npt.NDArray[Any]], group: Small, first: Integers) -> None:
+    for array in arrays:
+        if (array != array[first][group]).any():
+            raise _differ(name)
+
+
+def _differ(name: str) -> FormatError:
+    return FormatError(
+        f"table 'records': people of one group show different values of {name!r}; a group is shown alike for everybody in it",
+        hint="the release was made or changed by something else; get it again",
+    )

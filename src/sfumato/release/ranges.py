@@ -1,0 +1,177 @@
+"""Form *ranges*: per person the ranges and value sets of her group, and a sensitive value, shuffled inside the group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import FormatError
+from sfumato.release.base import Release
+from sfumato.release.box_tables import box_arrays, lists_as_text, possible_columns, published_columns, read_box
+from sfumato.release.boxes import Box, Integers, Small, fitting
+from sfumato.release.buckets import published_names
+from sfumato.release.coding import code_domain
+from sfumato.release.files import TableFormat, write_release
+from sfumato.release.manifest import Manifest
+from sfumato.table.frames import Native
+from sfumato.table.sensitive import Domain
+
+GROUP = "group"
+RECORDS = "records"
+
+_DENSE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class RangesRelease(Release):
+    """`records`: one row per person with her group's ranges and sets, a sensitive value, and the group.
+
+    This is generalization as the literature knows it, every group shown by the smallest box that holds its people. Rows are in
+    random order and carry nothing of a person but her group, so that nothing links a sensitive value to one of the group.
+    Groups are numbered 0 … in memory and 1 … in the table.
+    """
+
+    form = "ranges"
+
+    boxes: tuple[Box, ...]
+    group: Small
+    domain: Domain
+    value: Small
+    made_from: Native = "pyarrow"
+
+    def __post_init__(self) -> None:
+        self.group.setflags(write=False)
+        self.value.setflags(write=False)
+
+    def __repr__(self) -> str:
+        names = ", ".join(box.name for box in self.boxes)
+        return f"RangesRelease({self.rows:,} people in {len(self.sizes):,} groups; {names} → {', '.join(self.domain.names)})"
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in."""
+        return self.made_from
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.group).astype(np.int64)
+
+    @cached_property
+    def shown(self) -> tuple[Integers, Small, Integers]:
+        """The histograms of the groups: where each group's entries start, their values (ascending) and their counts."""
+        key, count = np.unique(self.group.astype(np.int64) * len(self.domain) + self.value, return_counts=True)
+        start = np.searchsorted(key // len(self.domain), np.arange(len(self.sizes) + 1)).astype(np.int64)
+        return start, (key % len(self.domain)).astype(np.int32), count.astype(np.int64)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `records`: per quasi column its range or set, the sensitive columns, and the group."""
+        columns: dict[str, pa.Array] = {}
+        for box in self.boxes:
+            columns |= box_arrays(box, self.group)
+        index = pa.array(self.value)
+        for name, values in zip(self.domain.names, self.domain.table.columns, strict=True):
+            columns[name] = values.combine_chunks().take(index)
+        columns[GROUP] = pa.array(self.group + 1, pa.int32())
+        return {RECORDS: pa.table(columns)}
+
+    def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
+        """Write the release to a new directory, whole or not at all; CSV has no lists, so sets become JSON text there."""
+        tables = self.tables()
+        if format == "csv":
+            tables = {name: lists_as_text(table) for name, table in tables.items()}
+        return write_release(Path(directory), self.manifest, tables, format)
+
+    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+        """Return [people × sensitive values]: the share of each value among all published rows whose ranges fit a person.
+
+        Every group whose box holds her values counts, whichever she is in: a mixture of whole groups, which keeps every bound
+        that the groups keep. A person whom no group fits gets NaN.
+        """
+        places = positions(self.boxes, people)
+        distinct, which = np.unique(places, axis=0, return_inverse=True)
+        start, value, count = self.shown
+        table = np.zeros((len(self.sizes), len(self.domain)))
+        table[np.repeat(np.arange(len(self.sizes)), np.diff(start)), value] = count
+        found = np.empty((len(distinct), len(self.domain)))
+        step = max(1, _DENSE // len(self.sizes))
+        for begin in range(0, len(distinct), step):
+            fits = np.array([fitting(self.boxes, row) for row in distinct[begin : begin + step]], dtype=np.float64)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found[begin : begin + step] = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
+        result: npt.NDArray[np.float64] = found[which.reshape(-1)]
+        return result
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> RangesRelease:
+        """Return the release whose `records` these are; a table that cannot be such is refused."""
+        quasi, sensitive, kinds = published_names(manifest)
+        if set(tables) != {RECORDS}:
+            raise FormatError(f"a ranges release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
+        records = tables[RECORDS]
+        group = _groups(records)
+        first = np.empty(int(group.max(initial=-1)) + 1, np.int64)
+        first[group[::-1]] = np.arange(len(group))[::-1]
+        _require_columns(records, [(name, possible_columns(name, kinds[name])) for name in quasi], sensitive)
+        boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
+        expected = [column for box in boxes for column in published_columns(box)]
+        if sorted(records.column_names) != sorted([*expected, *sensitive, GROUP]):
+            raise FormatError("table 'records' has columns that the manifest does not explain")
+        domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
+        return cls(manifest, boxes, group, domain, value.astype(np.int32))
+
+
+def positions(boxes: tuple[Box, ...], people: Any) -> Integers:
+    """Return [people × columns]: where each person's values lie as the boxes see them."""
+    if isinstance(people, list):
+        people = pa.Table.from_pylist(people)
+    if not isinstance(people, pa.Table):
+        import narwhals as nw
+
+        people = nw.from_native(people, eager_only=True).to_arrow()
+    lacking = [box.name for box in boxes if box.name not in people.column_names]
+    if lacking:
+        raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
+    return np.stack([box.positions(_plain(people[box.name])) for box in boxes], axis=1)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _groups(records: pa.Table) -> Small:
+    """Return the group of each row from 0 on; numbers that are not 1 … without gaps are refused."""
+    if GROUP not in records.column_names:
+        raise FormatError("table 'records' has no column 'group'")
+    column = records[GROUP]
+    if column.null_count or not pa.types.is_integer(column.type):
+        raise FormatError("table 'records': column 'group' should hold whole numbers only")
+    try:
+        number = np.asarray(pc.cast(column, pa.int64()).to_numpy(), dtype=np.int64)
+    except pa.ArrowInvalid:
+        raise FormatError("table 'records': column 'group' holds numbers beyond any table") from None
+    if not len(number) or number.min() < 1 or number.max() > len(number) or (np.bincount(number)[1:] == 0).any():
+        raise FormatError("table 'records': groups should be numbered 1, 2, … without gaps")
+    return (number - 1).astype(np.int32)
+
+
+def _require_columns(records: pa.Table, quasi: list[tuple[str, list[str]]], sensitive: list[str]) -> None:
+    """Raise `FormatError` unless these are exactly the columns that a release of this form has: one more could tell anything."""
+    needed = [name for _, names in quasi for name in names[:2]] + [*sensitive, GROUP]
+    allowed = {name for _, names in quasi for name in names} | {*sensitive, GROUP}
+    found = records.column_names
+    if len(set(found)) < len(found) or not set(needed) <= set(found) <= allowed:
+        raise FormatError(f"table 'records' should have the columns {', '.join(needed)}; it has {', '.join(found)}")
+    for name in sensitive:
+        kind = records[name].type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise FormatError(f"table 'records': column {name!r} holds {kind}, which no release has")
