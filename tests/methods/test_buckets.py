@@ -123,7 +123,11 @@ def test_dropped_people_lose_the_engineers_claim():
         ({"decoys": -1}, "decoys=….*whole number from 0 on"),
         ({"gap": -1}, "gap=….*from 0 on"),
         ({"time_limit": "long"}, "time_limit=….*from 0 on"),
-        ({"locality": "boxes"}, "locality=….*expected one of 'none'"),
+        ({"locality": "near"}, "locality=….*expected one of 'boxes', 'none'"),
+        ({"floor": 0}, "floor=….*whole number from 1 on"),
+        ({"inside": "holes"}, "inside=….*expected one of"),
+        ({"weights": 3}, "weights=….*expected column = weight pairs"),
+        ({"locality": "boxes", "decoys": 1}, "decoys need blind buckets"),
         ({"guard_decoys": True}, "only with decoys"),
     ],
 )

@@ -16,6 +16,8 @@ from sfumato.testing import CHECKS, ConformanceError, check_method, example_tabl
         Buckets(strategy="top-down"),
         Buckets(strategy="two-size"),
         Buckets(strategy="one-size"),
+        Buckets(locality="boxes", floor=5),
+        Buckets(locality="boxes", floor=30, inside="setting", strategy="two-size"),
         Anatomy(),
         Anatomy(l=3),
     ],
@@ -35,6 +37,11 @@ def test_methods_with_decoys_pass_where_decoys_are_possible():
     tables = {name: table for name, table in example_tables().items() if name != "compound"}
     assert check_method(Buckets(decoys=1), LDiversity(2), tables)
     assert check_method(Buckets(decoys=1, guard_decoys=True), LDiversity(2, against="reader"), tables)
+
+
+def test_boxes_pass_against_a_reader_too_with_any_weights():
+    weights = "association"
+    assert check_method(Buckets(locality="boxes", floor=10, weights=weights), LDiversity(2, against="reader"))
 
 
 def test_suppression_passes_where_nobody_needs_to_go():
@@ -61,7 +68,7 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
         def permutation(self, count):
             return np.arange(count)
 
-    with pytest.raises(ConformanceError, match=r"coins_decide|seeds_decide"):
+    with pytest.raises(ConformanceError, match=r"input_order_decides|seeds_decide"):
         check_method(Orderly())
     with pytest.raises(ConformanceError, match=r"beliefs_stay_within_bounds|audit_confirms"):
         check_method(Careless())

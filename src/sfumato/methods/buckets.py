@@ -1,7 +1,8 @@
-"""`Buckets`: buckets of many sizes that keep any per-value bounds."""
+"""`Buckets`: groups shown as buckets, near people together or blindly, that keep any per-value bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,44 +10,64 @@ import numpy as np
 
 from sfumato.errors import PolicyError
 from sfumato.groups.blind import assign_blindly
+from sfumato.groups.boxes import near_people, settings_inside
 from sfumato.groups.decoys import assign_with_decoys
-from sfumato.groups.grouping import canonical_order, histograms, require_bounds
+from sfumato.groups.grouping import Grouping, Histograms, canonical_order, histograms, require_bounds
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.forms import require_free_names, show_as_buckets
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.table import Table
 
 
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A grouping, what each group shows, how it was reached, and figures for the receipt."""
+
+    grouping: Grouping
+    shown: Histograms
+    locality: Literal["none", "safe", "tight"]
+    complete: bool
+    private: dict[str, Any]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Buckets(Method):
-    """Put people into buckets of up to `max_size`, blindly, so that no value exceeds its bound in any bucket ([F' §3–5]).
+    """Put people into buckets so that no value exceeds its bound in any of them ([F' §3–5]; boxes are ours).
 
     Parameters
     ----------
+    locality
+        ``"none"``: who shares a bucket is drawn at random, in a setting of small buckets. ``"boxes"``: near people share a
+        bucket, by cuts of quasi space: safe ones against an engineer, tight ones against a reader.
     strategy
-        How the setting (how many buckets of which sizes) is found, on counts only: the provable ``"optimal"`` loss, the papers'
+        How a setting (how many buckets of which sizes) is found, on counts only: the provable ``"optimal"`` loss, the papers'
         ``"top-down"`` recursion, their ``"two-size"`` optimum, or ``"one-size"``.
     max_size
-        M': the largest bucket.
+        M': the largest bucket of a setting.
     gap, time_limit
         ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds;
         a stop by the clock marks the release as not reproducible.
     decoys
         σ: sensitive values per bucket that belong to nobody. Measured in the receipt, never claimed; needs every value at most
-        once in a bucket.
+        once in a bucket, and no boxes.
     guard_decoys
         Exchange decoys that an association learned from the release would give away. It looks at quasi values, so the claim
         then holds against a reader only.
-    locality
-        ``"none"``: who shares a bucket does not depend on quasi values.
+    floor, inside, weights
+        For boxes: no box holds fewer than `floor` people; a box is one bucket (``inside="whole"``) or holds a setting of its own
+        (``inside="setting"``); columns with larger weights are cut first (``"association"``, for tight cuts only, weighs
+        them by what they tell about the sensitive values).
 
     Notes
     -----
-    Every setting is validated by a flow before it is used, and every bucket is checked in integers before it is published.
+    Every setting is validated by a flow before it is used, and every bucket is checked in integers before it is published. Where
+    the table leaves no room for a first safe cut, which its published histogram alone decides, buckets are blind, and the release
+    says so.
     """
 
     strategy: Literal["optimal", "top-down", "two-size", "one-size"] = "optimal"
@@ -55,27 +76,44 @@ class Buckets(Method):
     time_limit: float = 30.0
     decoys: int = 0
     guard_decoys: bool = False
-    locality: Literal["none"] = "none"
+    locality: Literal["boxes", "none"] = "none"
+    floor: int = 100
+    inside: Literal["whole", "setting"] = "whole"
+    weights: Mapping[str, float] | Literal["association"] | None = None
 
     name: ClassVar[str] = "buckets"
 
     def __post_init__(self) -> None:
         require_choice("Buckets", "strategy", self.strategy, ("optimal", "top-down", "two-size", "one-size"))
-        require_choice("Buckets", "locality", self.locality, ("none",))
+        require_choice("Buckets", "locality", self.locality, ("boxes", "none"))
+        require_choice("Buckets", "inside", self.inside, ("whole", "setting"))
         require_whole("Buckets", "max_size", self.max_size, 1)
         require_whole("Buckets", "decoys", self.decoys, 0)
+        require_whole("Buckets", "floor", self.floor, 1)
         if not isinstance(self.guard_decoys, bool) or (self.guard_decoys and not self.decoys):
             raise PolicyError(
                 f"Buckets(guard_decoys=…): expected true or false, and true only with decoys, got {self.guard_decoys!r}"
             )
+        if self.decoys and self.locality == "boxes":
+            raise PolicyError("Buckets(decoys=…): decoys need blind buckets", hint='set locality = "none", or decoys = 0')
+        if self.weights not in (None, "association") and not isinstance(self.weights, Mapping):
+            raise PolicyError(f"Buckets(weights=…): expected column = weight pairs or 'association', got {self.weights!r}")
         for name in ("gap", "time_limit"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
                 raise PolicyError(f"Buckets({name}=…): expected a number from 0 on, got {value!r}")
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader and engineer: blind assignment leaves every placement in a bucket equally likely."""
-        return ("reader",) if self.guard_decoys else ("reader", "engineer")
+        """Return reader and engineer: blind assignment and safe cuts leave every placement in a bucket equally likely."""
+        looks = self.guard_decoys or (self.locality == "boxes" and self.weights == "association")
+        return ("reader",) if looks else ("reader", "engineer")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method's name and parameters as plain JSON values."""
+        document = super().to_dict()
+        if isinstance(self.weights, Mapping):
+            document["weights"] = dict(self.weights)
+        return document
 
     def run(
         self,
@@ -91,43 +129,71 @@ class Buckets(Method):
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        tell("finding the bucket sizes", 0.0)
-        chosen = plan(
-            bounds,
-            strategy=self.strategy,
-            max_size=self.max_size,
-            gap=self.gap,
-            time_limit=self.time_limit,
-            once=self.decoys > 0,
-        )
-        tell("assigning people to buckets", 0.4)
-        codes = table.sensitive.codes
-        numbers = np.array(chosen.setting.numbers, dtype=np.int64)
-        order = canonical_order(bounds)
-        private = _figures(chosen)
-        if self.decoys:
-            result = assign_with_decoys(table.quasi, codes, chosen, bounds, self.decoys, coins, guarded=self.guard_decoys)
-            grouping, shown = result.grouping, result.shown
-            private["decoys"] = result.measured
-        else:
-            grouping = assign_blindly(codes, chosen.allocation, numbers, order, coins)
-            shown = histograms(grouping.group, codes, len(bounds.values))
+        made = self._boxes(table, requirement, bounds, coins, tell) if self.locality == "boxes" else None
+        if made is None:
+            made = self._blind(table, bounds, coins, tell)
         tell("checking every bucket", 0.8)
-        real = histograms(grouping.group, codes, len(bounds.values)) if self.decoys else shown
-        require_bounds(real, grouping.sizes, bounds.limits)
+        codes = table.sensitive.codes
+        real = histograms(made.grouping.group, codes, len(bounds.values)) if self.decoys else made.shown
+        require_bounds(real, made.grouping.sizes, bounds.limits)
         release = show_as_buckets(
             table,
-            grouping,
-            shown,
+            made.grouping,
+            made.shown,
             bounds=None if self.decoys else bounds,
             requirement=requirement,
             method=self,
             random=coins,
-            complete=chosen.complete,
+            complete=made.complete,
             decoys=self.decoys,
+            locality=made.locality,
         )
         tell("done", 1.0)
-        return Outcome(release, private)
+        return Outcome(release, made.private)
+
+    def _boxes(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made | None:
+        """Return near people together, or None where the table leaves no room for a first cut."""
+        tight = requirement.against == "reader"
+        tell("cutting quasi space into boxes", 0.0)
+        codes = table.sensitive.codes
+        found = near_people(table.quasi, codes, bounds, tight=tight, floor=self.floor, weights=self.weights, random=coins)
+        if found.grouping.groups == 1:
+            return None
+        complete = True
+        if self.inside == "setting":
+            tell("finding bucket sizes in every box", 0.3)
+            found = settings_inside(found.grouping, codes, bounds, self._plan, self.max_size, coins)
+            complete = bool(found.figures["search_complete"])
+        shown = histograms(found.grouping.group, codes, len(bounds.values))
+        sizes = found.grouping.sizes
+        private = {"loss": int(((sizes - 1) ** 2).sum()), "smallest": int(sizes.min()), "largest": int(sizes.max())}
+        return _Made(found.grouping, shown, "tight" if tight else "safe", complete, {**private, **found.figures})
+
+    def _blind(self, table: Table, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made:
+        """Return people put together regardless of their quasi values."""
+        tell("finding the bucket sizes", 0.0)
+        chosen = self._plan(bounds, self.max_size)
+        tell("assigning people to buckets", 0.4)
+        codes = table.sensitive.codes
+        private = _figures(chosen)
+        if self.decoys:
+            result = assign_with_decoys(table.quasi, codes, chosen, bounds, self.decoys, coins, guarded=self.guard_decoys)
+            private["decoys"] = result.measured
+            return _Made(result.grouping, result.shown, "none", chosen.complete, private)
+        numbers = np.array(chosen.setting.numbers, dtype=np.int64)
+        grouping = assign_blindly(codes, chosen.allocation, numbers, canonical_order(bounds), coins)
+        shown = histograms(grouping.group, codes, len(bounds.values))
+        return _Made(grouping, shown, "none", chosen.complete, private)
+
+    def _plan(self, bounds: Bounds, max_size: int) -> Plan:
+        return plan(
+            bounds,
+            strategy=self.strategy,
+            max_size=max_size,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            once=self.decoys > 0,
+        )
 
 
 def _figures(chosen: Plan) -> dict[str, Any]:

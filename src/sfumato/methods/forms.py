@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ def show_as_buckets(
     complete: bool = True,
     decoys: int = 0,
     suppression: bool = False,
+    locality: Literal["none", "safe", "tight"] = "none",
 ) -> BucketsRelease:
     """Return the buckets release of a grouping: rows in random order, nothing of what was left out.
 
@@ -53,6 +54,7 @@ def show_as_buckets(
             "buckets": grouping.groups,
             "decoys": decoys,
             "suppression": suppression,
+            "locality": locality,
             "one_row_per_person": table.schema.one_row_per_person,
         },
         seeded=random.reproducible,

@@ -1,0 +1,174 @@
+"""Cuts of quasi space: recursive guillotine cuts over coded columns, for every method that cuts.
+
+A *safe* cut is decided by quasi values and by the histogram of the box as a whole: it is made only if both sides would keep the
+bounds however the box's values fell on its people, count(v) ≤ ⌊bound(v)·(smaller side)⌋ for every v. A *tight* cut is made if
+the two sides, as they are, keep the bounds; it looks at where values fell, and a refused one tells something to a reader who
+reruns the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.groups._cut_kernels import SAFE, TIGHT, cut_level
+from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Quasi space as cuts see it: every column as ordered codes, and where on a line from 0 to 1 each code lies.
+
+    Numbers and dates lie where they are. Categories have no place of their own: they are put in order by where their people
+    lie in the other columns, so that neighbours in the order are similar people. Only quasi values are looked at.
+    """
+
+    codes: npt.NDArray[np.int32]  # [columns × rows]
+    first: Integers  # first code of each column in `position`, one entry more than columns
+    missing: Integers  # 1 where the last code of a column means missing
+    position: Floats
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Space:
+        """Return the space of these columns."""
+        codes = np.stack([column.codes.astype(np.int32) for column in columns])
+        missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
+        first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
+        position = np.zeros(int(first[-1]))
+        ranks = _ranks(codes, [column.size for column in columns])
+        for j, column in enumerate(columns):
+            place = position[first[j] : first[j + 1]]
+            if column.kind == "categorical":
+                order = _category_order(j, codes, ranks, column.size)
+                codes[j] = order[codes[j]]
+                place[:] = np.arange(column.size) / max(column.size - 1, 1)
+            else:
+                place[: len(column.values)] = _on_a_line(column)
+        return cls(codes, first, missing, position)
+
+
+def need_table(bounds: Bounds) -> tuple[Integers, Integers]:
+    """Return ⌈count / bound⌉ for every value and every count up to its own, exactly, and where each value's entries start."""
+    start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.counts]))).astype(np.int64)
+    need = np.zeros(int(start[-1]), np.int64)
+    for k, (count, limit) in enumerate(zip(bounds.counts, bounds.limits, strict=True)):
+        need[start[k] : start[k + 1]] = _ceilings(count, limit)
+    return need, start
+
+
+def _ceilings(count: int, limit: Fraction) -> Integers:
+    over, under = limit.denominator, limit.numerator
+    if over * (count + 1) < 1 << 62:
+        return -(-(np.arange(count + 1, dtype=np.int64) * over) // under)
+    return np.array([-(-(k * over) // under) for k in range(count + 1)], dtype=np.int64)
+
+
+def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | None) -> Floats:
+    """Return a weight per column, 1 unless given; an unknown column or a weight that is not positive is an error."""
+    given = dict(weights or {})
+    names = [column.name for column in columns]
+    for name, weight in given.items():
+        if name not in names:
+            raise PolicyError(f"weights: {name!r} is not a quasi column", hint=did_you_mean(name, names))
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < float("inf"):
+            raise PolicyError(f"weights: {name!r} needs a positive number, got {weight!r}")
+    return np.array([float(given.get(name, 1.0)) for name in names])
+
+
+def cut_boxes(
+    space: Space,
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    *,
+    tight: bool,
+    floor: int,
+    weights: Floats,
+    random: Randomness,
+) -> Grouping:
+    """Return the boxes as a grouping, numbered at random. Boxes are disjoint in quasi space and hold at least `floor` people.
+
+    All processors cut boxes of one level at once; each box is cut by itself, so their number changes nothing.
+    """
+    need, start = need_table(bounds)
+    rows = np.arange(space.codes.shape[1], dtype=np.int32)
+    codes = sensitive.astype(np.int32)
+    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
+    final: list[tuple[Integers, Integers]] = []
+    while len(low):
+        where = cut_level(
+            space.codes,
+            codes,
+            rows,
+            low,
+            high,
+            space.first,
+            space.missing,
+            space.position,
+            weights,
+            need,
+            start,
+            max(floor, 1),
+            TIGHT if tight else SAFE,
+        )
+        done = where < 0
+        final.append((low[done], high[done]))
+        low, high = (
+            np.stack([low[~done], where[~done]], axis=1).ravel(),
+            np.stack([where[~done], high[~done]], axis=1).ravel(),
+        )
+    ends = np.concatenate([pair[1] for pair in final])
+    begins = np.concatenate([pair[0] for pair in final])
+    label = random.permutation(len(begins)).astype(np.int32)
+    order = np.argsort(begins)
+    group = np.empty(len(rows), np.int32)
+    group[rows] = np.repeat(label[order], (ends - begins)[order])
+    return Grouping(group, len(begins))
+
+
+def _on_a_line(column: Column) -> Floats:
+    """Return where the values of a numeric or date column lie between the smallest (0) and the largest (1)."""
+    values = column.values
+    if column.kind == "date":
+        import pyarrow as pa
+
+        values = values.cast(pa.timestamp("us")).cast(pa.int64())
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    width = numbers[-1] - numbers[0] if len(numbers) else 0.0
+    return (numbers - numbers[0]) / width if width > 0 else np.zeros(len(numbers))
+
+
+def _ranks(codes: npt.NDArray[np.int32], sizes: Sequence[int]) -> Floats:
+    """Return for every column the mid-rank of each row's code, between 0 and 1."""
+    ranks = np.empty(codes.shape)
+    for j, size in enumerate(sizes):
+        times = np.bincount(codes[j], minlength=size)
+        ranks[j] = ((np.cumsum(times) - times / 2) / codes.shape[1])[codes[j]]
+    return ranks
+
+
+def _category_order(j: int, codes: npt.NDArray[np.int32], ranks: Floats, size: int) -> npt.NDArray[np.int32]:
+    """Return the place of each category of column j on the line along which the other columns' means differ most."""
+    others = [k for k in range(len(codes)) if k != j]
+    times = np.bincount(codes[j], minlength=size)
+    if size < 3 or not others:
+        return np.arange(size, dtype=np.int32)
+    means = np.stack([np.bincount(codes[j], weights=ranks[k], minlength=size) / np.maximum(times, 1) for k in others], axis=1)
+    means -= (means * times[:, None]).sum(axis=0) / times.sum()
+    _, _, axes = np.linalg.svd(means * np.sqrt(times)[:, None], full_matrices=False)
+    along = means @ axes[0]
+    along *= 1.0 if along[np.argmax(np.abs(along))] > 0 else -1.0
+    place = np.empty(size, np.int32)
+    place[np.argsort(along, kind="stable")] = np.arange(size)
+    return place

@@ -1,0 +1,268 @@
+"""Cuts of quasi space: what they may look at, and what they leave."""
+
+from collections import defaultdict
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import PolicyError
+from sfumato.groups._cut_kernels import by_falling_score, even_cut, smallest_group, split_rows, spread, tight_cut
+from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
+from sfumato.groups.grouping import histograms, require_bounds
+from sfumato.privacy import FPrivacy, LDiversity
+from sfumato.randomness import SeededRandomness
+from sfumato.table import Schema, Table
+
+
+def boxes(table, requirement, *, tight=False, floor=1, weights=None, seed=1):
+    bounds = requirement.bounds(table.sensitive.histogram())
+    space = Space.of(table.quasi)
+    return cut_boxes(
+        space,
+        table.sensitive.codes,
+        bounds,
+        tight=tight,
+        floor=floor,
+        weights=column_weights(table.quasi, weights),
+        random=SeededRandomness(seed),
+    )
+
+
+def sets(grouping):
+    """The boxes as sets of rows, whatever their numbers."""
+    return frozenset(frozenset(np.flatnonzero(grouping.group == box).tolist()) for box in range(grouping.groups))
+
+
+def make(values, **quasi):
+    return Table.from_frame(pa.table({**quasi, "value": values}), Schema(quasi=list(quasi), sensitive=["value"]))
+
+
+def random_table(seed, rows=200, values=5):
+    coins = np.random.default_rng(seed)
+    age = coins.integers(0, 30, rows)
+    return make(
+        [f"v{k}" for k in np.minimum(coins.integers(0, values, rows) + (age > 20), values - 1)],
+        age=pa.array(age, mask=coins.random(rows) < 0.1),
+        town=pa.array([f"t{k}" for k in coins.integers(0, 6, rows)], mask=coins.random(rows) < 0.05),
+        score=coins.normal(size=rows).round(1),
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([1, 7, 30]), st.sampled_from([2, 3]))
+def test_every_box_keeps_the_bounds_and_the_floor_and_boxes_do_not_overlap(seed, tight, floor, l):  # noqa: E741
+    table = random_table(seed)
+    requirement = FPrivacy(offset=f"3/{2 * l}")
+    bounds = requirement.bounds(table.sensitive.histogram())
+    found = boxes(table, requirement, tight=tight, floor=floor)
+    assert found.sizes.sum() == table.rows
+    assert found.sizes.min() >= min(floor, table.rows)
+    require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds.limits)
+    keys = table.quasi_ids()
+    assert all(len(set(found.group[keys == key])) == 1 for key in np.unique(keys))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_safe_boxes_do_not_depend_on_who_has_which_value_inside_a_box(seed, again):
+    table = random_table(seed)
+    requirement = FPrivacy(offset="2/3")
+    first = boxes(table, requirement)
+    coins = np.random.default_rng(again)
+    codes = table.sensitive.codes.copy()
+    for box in range(first.groups):
+        rows = np.flatnonzero(first.group == box)
+        codes[rows] = codes[coins.permutation(rows)]
+    labels = np.array(table.sensitive.labels)
+    columns = {column.name: column.arrow() for column in table.quasi}
+    other = Table.from_frame(pa.table({**columns, "value": labels[codes]}), table.schema)
+    assert (boxes(other, requirement).group == first.group).all()
+
+
+def posterior_of_boxes(ages, values, requirement, *, tight):
+    """For every possible release of these people: which placements of the values can produce it."""
+    worlds = sorted(set(permutations(values)))
+    by_release = defaultdict(list)
+    for world in worlds:
+        table = make(list(world), age=ages)
+        found = boxes(table, requirement, tight=tight)
+        shown = frozenset((tuple(rows), tuple(sorted(world[k] for k in rows))) for rows in map(sorted, sets(found)))
+        by_release[shown].append(world)
+    return by_release
+
+
+def worst_belief(by_release):
+    worst = Fraction(0)
+    for possible in by_release.values():
+        for person in range(len(possible[0])):
+            for value in set(possible[0]):
+                worst = max(worst, Fraction(sum(world[person] == value for world in possible), len(possible)))
+    return worst
+
+
+def equally_likely_inside_boxes(by_release):
+    """Whether each release can come from every placement of its boxes' values on their people."""
+    for shown, possible in by_release.items():
+        expected = 1
+        for rows, values in shown:
+            expected *= len(set(permutations(values)))
+            assert len(rows) == len(values)
+        if len(possible) != expected:
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("ages", "values", "bound"),
+    [([1, 2, 3, 4, 5, 6, 7, 8], "aabbccdd", "1/2"), ([1, 1, 1, 2, 2, 2], "aabbcd", "2/3"), ([1, 2, 3, 4, 5, 6], "abcdef", "1/3")],
+)
+def test_rerunning_safe_cuts_tells_the_engineer_nothing(ages, values, bound):
+    by_release = posterior_of_boxes(ages, values, FPrivacy(offset=bound), tight=False)
+    assert any(len(shown) > 1 for shown in by_release)
+    assert equally_likely_inside_boxes(by_release)
+    assert worst_belief(by_release) <= Fraction(bound)
+
+
+def test_rerunning_tight_cuts_can_tell_the_engineer_more():
+    """A refused cut speaks: the cut between the two young and the four old is refused only if both young people have x."""
+    by_release = posterior_of_boxes([1, 1, 2, 2, 2, 2], "xxyzuv", FPrivacy(offset="1/2"), tight=True)
+    assert not equally_likely_inside_boxes(by_release)
+    assert worst_belief(by_release) == 1
+    safe = posterior_of_boxes([1, 1, 2, 2, 2, 2], "xxyzuv", FPrivacy(offset="1/2"), tight=False)
+    assert equally_likely_inside_boxes(safe)
+    assert worst_belief(safe) == Fraction(1, 3)
+
+
+def test_boxes_are_the_same_for_any_order_of_the_input_and_any_number_of_threads():
+    import numba
+
+    table = random_table(5)
+    turned = table.take(np.arange(table.rows)[::-1])
+    requirement = FPrivacy(offset="2/3")
+    whole = sets(boxes(table, requirement))
+    assert len(whole) > 3
+    assert {frozenset(table.rows - 1 - row for row in box) for box in whole} == sets(boxes(turned, requirement))
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        assert sets(boxes(table, requirement)) == whole
+    finally:
+        numba.set_num_threads(threads)
+
+
+def test_missing_values_take_the_side_that_is_more_even():
+    ages = [1] * 6 + [9] * 2 + [None] * 4
+    table = make(["a", "b"] * 6, age=ages)
+    found = sets(boxes(table, FPrivacy(offset=1), floor=6))
+    assert frozenset(range(6)) in found
+
+
+def test_the_widest_column_is_cut_first_and_weights_change_that():
+    values = ["a", "b"] * 8
+    table = make(values, x=[0] * 8 + [10] * 8, y=([0] * 4 + [1] * 4) * 2)
+    by_x = sets(boxes(table, FPrivacy(offset=1), floor=8))
+    assert by_x == {frozenset(range(8)), frozenset(range(8, 16))}
+    by_y = sets(boxes(table, FPrivacy(offset=1), floor=8, weights={"y": 5}))
+    assert by_y == {frozenset([*range(4), *range(8, 12)]), frozenset([*range(4, 8), *range(12, 16)])}
+    with pytest.raises(PolicyError, match=r"(?s)'z' is not a quasi column"):
+        column_weights(table.quasi, {"z": 1})
+    with pytest.raises(PolicyError, match="needs a positive number"):
+        column_weights(table.quasi, {"y": 0})
+
+
+def test_categories_are_ordered_by_where_their_people_lie():
+    # Codes follow the alphabet; the ages say b < c < a.
+    town = ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    table = make(["x", "y"] * 6, town=town, age=[90] * 4 + [10] * 4 + [50] * 4)
+    place = Space.of(table.quasi).codes[0]
+    assert (place[0] - place[8]) * (place[8] - place[4]) > 0
+
+
+def test_constant_columns_and_people_all_alike_make_one_box():
+    assert boxes(make(["a", "b"] * 5, sex=["f"] * 10), FPrivacy(offset=1)).groups == 1
+    assert boxes(make(["a", "b"] * 5, sex=["f"] * 10, age=list(range(10))), FPrivacy(offset=1)).groups > 1
+
+
+def test_a_floor_larger_than_the_table_makes_one_box():
+    assert boxes(random_table(1), LDiversity(2), floor=1000).groups == 1
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.fractions(Fraction(1, 9), 1))
+def test_the_need_of_a_count_is_exact(counts, limit):
+    from sfumato.privacy.bounds import Bounds
+
+    bounds = Bounds(tuple(f"v{k}" for k in range(len(counts))), tuple(counts), (limit,) * len(counts))
+    need, start = need_table(bounds)
+    for k, count in enumerate(counts):
+        assert need[start[k] : start[k + 1]].tolist() == [
+            -(-(c * limit.denominator) // limit.numerator) for c in range(count + 1)
+        ]
+
+
+def test_needs_of_huge_denominators_do_not_overflow():
+    from sfumato.privacy.bounds import Bounds
+
+    limit = Fraction(10**30 + 1, 2 * 10**30)
+    need, _ = need_table(Bounds(("a", "b"), (3, 4), (limit, limit)))
+    assert need.tolist() == [0, 2, 4, 6, 0, 2, 4, 6, 8]
+
+
+def even_twin(histogram, missing, size):
+    values = len(histogram) - missing
+    best = (0, -1, False)
+    for code in range(values):
+        left = sum(histogram[: code + 1])
+        for joins in (False, True) if missing else (False,):
+            here = left + (histogram[values] if joins else 0)
+            if min(here, size - here) > best[0]:
+                best = (min(here, size - here), code, joins)
+    return best[1], best[2], best[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=7), st.integers(0, 1))
+def test_the_even_cut_is_the_most_even_of_all(histogram, missing):
+    size = sum(histogram)
+    found = even_cut(np.array(histogram), missing, size)
+    twin = even_twin(histogram, missing, size)
+    assert found[2] == twin[2]
+    if twin[2]:
+        assert found == twin
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 1))
+def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
+    coins = np.random.default_rng(seed)
+    pairs = coins.integers(0, 4, (5, 3))
+    whole = pairs.sum(axis=0)
+    size = int(whole.sum())
+    limit = Fraction(3, 5)
+    from sfumato.privacy.bounds import Bounds
+
+    need, start = need_table(Bounds(("a", "b", "c"), tuple(map(int, whole)), (limit,) * 3))
+    best = 0
+    for code in range(5 - missing):
+        for joins in range(1 + missing):
+            left = pairs[: code + 1].sum(axis=0) + (pairs[4] if joins else 0)
+            here = int(left.sum())
+            fits = all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))  # noqa: E741
+            if fits and min(here, size - here) >= 2:
+                best = max(best, min(here, size - here))
+    assert tight_cut(pairs, missing, size, 2, whole, need, start)[2] == best
+
+
+def test_small_kernels_do_what_they_say():
+    assert by_falling_score(np.array([0.5, 2.0, 0.5, 1.0])).tolist() == [1, 3, 0, 2]
+    assert spread(np.array([0, 2, 0, 1]), 0, np.array([0.0, 0.1, 0.5, 1.0])) == pytest.approx(0.9)
+    assert spread(np.array([0, 2, 5]), 1, np.array([0.0, 0.1, 0.0])) == pytest.approx(1e-9)
+    need, start = np.array([0, 2, 4, 0, 3]), np.array([0, 3, 5])
+    assert smallest_group(np.array([2, 1]), need, start) == 4
+    rows = np.array([4, 0, 3, 1, 2], dtype=np.int32)
+    assert split_rows(rows, np.array([0, 1, 2, 0, 9]), 0, True, 9) == 3
+    assert rows.tolist() == [4, 0, 3, 1, 2]
