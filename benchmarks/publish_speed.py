@@ -26,10 +26,12 @@ SCHEMA = Schema(quasi=QUASI, sensitive=["occupation"])
 REQUIREMENT = FPrivacy(theta=8, offset="0.02")
 
 MEMORY = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 import sfumato, sfumato.receipt
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak():
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 schema = sfumato.Schema(quasi={quasi!r}, sensitive=["occupation"])
 sfumato.publication(sfumato.Table.read(sys.argv[3], schema), sfumato.LDiversity(3))
 before = peak()

@@ -143,7 +143,7 @@ class BucketsRelease(Release):
 
 def _dictionary_array(column: Column) -> pa.DictionaryArray:
     missing = column.codes == len(column.values) if column.has_missing else None
-    signed = column.codes.astype(np.int32)
+    signed = column.codes.astype(next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
     return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
 
 
