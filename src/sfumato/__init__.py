@@ -17,6 +17,7 @@ _HOMES = {
     "Buckets": "sfumato.methods",
     "FPrivacy": "sfumato.privacy",
     "LDiversity": "sfumato.privacy",
+    "Mondrian": "sfumato.methods",
     "Policy": "sfumato.policy",
     "Publication": "sfumato.api",
     "Query": "sfumato.query",
@@ -32,7 +33,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from sfumato.api import Publication, audit, publication, publish
     from sfumato.auditor import Audit
-    from sfumato.methods import Anatomy, Buckets
+    from sfumato.methods import Anatomy, Buckets, Mondrian
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
     from sfumato.query import Query
@@ -46,6 +47,7 @@ __all__ = [
     "Buckets",
     "FPrivacy",
     "LDiversity",
+    "Mondrian",
     "Policy",
     "Publication",
     "Query",

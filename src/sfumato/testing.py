@@ -42,14 +42,14 @@ def example_tables() -> dict[str, Table]:
         "name": [f"{SECRET}-{k}" for k in range(people)],
         "age": coins.integers(20, 60, people),
         "sex": np.array(["f", "m"])[coins.integers(0, 2, people)],
-        "note": [f"{SECRET} note {k}" for k in range(people)],
+        "secret-note": [f"{SECRET} note {k}" for k in range(people)],
         "value": value,
     }
     gaps = plain | {
         "age": pa.array(np.asarray(plain["age"], dtype=float), mask=coins.random(people) < 0.1),
         "sex": pa.array(np.asarray(plain["sex"]).tolist(), mask=coins.random(people) < 0.1),
     }
-    roles = Schema(identifier=["name"], quasi=["age", "sex"], sensitive=["value"], other=["note"])
+    roles = Schema(identifier=["name"], quasi=["age", "sex"], sensitive=["value"], other=["secret-note"])
     return {
         "plain": Table.from_frame(pa.table(plain), roles),
         "missing values": Table.from_frame(pa.table(gaps), roles),
@@ -118,7 +118,8 @@ def seeds_decide_everything(method: Method, requirement: Requirement, table: Tab
     _require(one.manifest.seeded and one.manifest.reproducible, "a seeded release says that it is seeded and reproducible")
     fresh, other = (method.publish(table, requirement) for _ in range(2))
     _require(not fresh.manifest.seeded, "a release made with secure randomness does not say that it is seeded")
-    _require(not _same(fresh, other), "two runs without a seed differ")
+    alike = len(set(table.quasi_ids().tolist())) == 1 and fresh.manifest.parameters.get("buckets") == 1
+    _require(alike or not _same(fresh, other), "two runs without a seed differ (unless there is one way to publish)")
 
 
 def input_order_decides_nothing(method: Method, requirement: Requirement, table: Table) -> None:
@@ -184,7 +185,7 @@ def nothing_else_is_told(method: Method, requirement: Requirement, table: Table)
     text = release.manifest.to_json()
     json.loads(text)
     _require("987654321" not in text, "the seed is not in the manifest")
-    _require(SECRET not in text and '"name": "name"' not in text and "note" not in text, "identifiers stay at home")
+    _require(SECRET not in text and '"name": "name"' not in text and "secret-note" not in text, "identifiers stay at home")
     for name, content in release.tables().items():
         _require(not content.schema.metadata, f"table {name!r} carries no metadata")
         for column in content.columns:

@@ -3,9 +3,10 @@
 from sfumato.methods.anatomy import Anatomy
 from sfumato.methods.base import Method, Outcome
 from sfumato.methods.buckets import Buckets
+from sfumato.methods.mondrian import Mondrian
 from sfumato.privacy.requirement import Requirement
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Buckets, Anatomy)}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Buckets, Anatomy, Mondrian)}
 """The methods by the name they have in a policy file."""
 
 
@@ -14,4 +15,4 @@ def default_method(requirement: Requirement) -> Method:
     return Buckets()
 
 
-__all__ = ["METHODS", "Anatomy", "Buckets", "Method", "Outcome", "default_method"]
+__all__ = ["METHODS", "Anatomy", "Buckets", "Method", "Mondrian", "Outcome", "default_method"]

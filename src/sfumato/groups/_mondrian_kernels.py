@@ -1,0 +1,307 @@
+"""Mondrian's cuts, level by level: plain loops over codes, the same result for any number of threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from sfumato.groups._cut_kernels import by_falling_score, split_rows
+
+BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
+GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
+
+
+@njit(cache=True)
+def powers_balance(counts: Any, size: int, l: int) -> bool:  # pragma: no cover - compiled  # noqa: E741
+    """Return whether size^size = l^size · Π count^count, by comparing the power of every prime: entropy is exactly ln l."""
+    rest = np.empty(len(counts) + 2, np.int64)
+    rest[: len(counts)] = np.maximum(counts, 1)
+    rest[-2], rest[-1] = size, l
+    prime = 2
+    while rest.max() > 1:
+        # Beyond its square root a number that no smaller prime divides is itself a prime.
+        if prime * prime > rest.max():
+            prime = rest.max()
+        balance = 0
+        for k in range(len(rest)):
+            weight = counts[k] if k < len(counts) else (-size if k == len(counts) else size)
+            while rest[k] % prime == 0:
+                rest[k] //= prime
+                balance += weight
+        if balance != 0:
+            return False
+        prime += 1
+    return True
+
+
+@njit(cache=True)
+def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # pragma: no cover - compiled  # noqa: E741
+    """Return whether −Σ q ln q ≥ ln l. Within 1e-9 of ln l only exact equality counts, which integers decide."""
+    total = 0.0
+    for count in counts:
+        if count > 1:
+            total += count * np.log(count)
+    excess = np.log(size) - total / size - np.log(l)
+    return bool(excess > GREY or (excess > -GREY and powers_balance(counts, size, l)))
+
+
+@njit(cache=True)
+def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:  # pragma: no cover - compiled  # noqa: E741
+    """Return whether the largest count is below c times what is left without the l−1 largest (recursive (c, l)-diversity)."""
+    falling = np.sort(counts)
+    tail = size
+    for k in range(min(l - 1, len(falling))):
+        tail -= falling[len(falling) - 1 - k]
+    return bool(falling[-1] <= most[tail])
+
+
+@njit(cache=True)
+def distance_within(counts: Any, size: int, whole: Any, people: int, ordered: bool, most: Any) -> bool:  # pragma: no cover
+    """Return whether the distance of the shares from the table's is at most t, both sides times size · people and a constant."""
+    total, run = 0, 0
+    for value in range(len(whole)):
+        gap = counts[value] * people - whole[value] * size
+        run = run + gap if ordered else gap
+        total += abs(run)
+    return bool(total <= most[size])
+
+
+@njit(cache=True)
+def satisfies(
+    counts: Any,
+    size: int,
+    need: Any,
+    start: Any,
+    rule: int,
+    l: int,  # noqa: E741
+    most: Any,
+    whole: Any,
+) -> bool:  # pragma: no cover - compiled
+    """Return whether people with these counts keep the bounds and the rule."""
+    distinct = 0
+    for value in range(len(counts)):
+        if counts[value] > 0:
+            distinct += 1
+            if need[start[value] + counts[value]] > size:
+                return False
+    if rule == DISTINCT:
+        return distinct >= l
+    if rule == ENTROPY:
+        return entropy_suffices(counts, size, l)
+    if rule == RECURSIVE:
+        return spread_enough(counts, size, l, most)
+    if rule in (EQUAL, ORDERED):
+        return distance_within(counts, size, whole, whole.sum(), rule == ORDERED, most)
+    return True
+
+
+@njit(cache=True)
+def boundaries(at: Any, lost: int, size: int, least: int) -> Any:  # pragma: no cover - compiled
+    """Return every cut that leaves `least` people on both sides, the most even first, equal ones from the lowest value on.
+
+    `at[b]` people lie at or below the b-th value, `lost` have none; 2·b + 1 puts those on the left, 2·b on the right.
+    """
+    keys = np.empty(2 * len(at), np.int64)
+    found = 0
+    for b in range(len(at)):
+        for joins in range(2 if lost > 0 else 1):
+            left = at[b] + joins * lost
+            smaller = min(left, size - left)
+            if smaller >= least:
+                keys[found] = (size - smaller) * len(keys) + 2 * b + joins
+                found += 1
+    return np.sort(keys[:found]) % len(keys)
+
+
+@njit(cache=True)
+def width(mine: Any, column: Any, absent: int, position: Any) -> float:  # pragma: no cover - compiled
+    """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
+    low, high, lost = len(position), -1, False
+    for row in mine:
+        code = column[row]
+        if code == absent:
+            lost = True
+            continue
+        low, high = min(low, code), max(high, code)
+    if high < 0:
+        return 0.0
+    wide = float(position[high] - position[low])
+    return max(wide, 1e-9) if lost else wide
+
+
+@njit(cache=True)
+def strict_cut(
+    mine: Any,
+    column: Any,
+    absent: int,
+    sensitive: Any,
+    counts: Any,
+    least: int,
+    look: bool,
+    need: Any,
+    start: Any,
+    rule: int,
+    l: int,  # noqa: E741
+    most: Any,
+    whole: Any,
+) -> int:  # pragma: no cover - compiled
+    """Cut {value ≤ x} from {value > x} at the allowable x nearest the median and return the size of the left side, 0 for none.
+
+    `look` is False where nothing depends on sensitive values, so that the most even cut is the answer.
+    """
+    size, values = len(mine), len(counts)
+    keys = np.empty(size, np.int64)
+    lost = np.zeros(values, np.int64)
+    present = 0
+    for row in mine:
+        if column[row] == absent:
+            lost[sensitive[row]] += 1
+        else:
+            keys[present] = np.int64(column[row]) * values + sensitive[row]
+            present += 1
+    keys = np.sort(keys[:present])
+    at = np.empty(present, np.int64)
+    codes = np.empty(present, np.int64)
+    distinct = 0
+    for k in range(present):
+        if k == present - 1 or keys[k + 1] // values != keys[k] // values:
+            at[distinct], codes[distinct] = k + 1, keys[k] // values
+            distinct += 1
+    gone = size - present
+    # One walk down and one walk up from the median, with the missing on either side: each moves outwards only.
+    walks, reached = np.zeros((4, values), np.int64), np.zeros(4, np.int64)
+    for cut in boundaries(at[:distinct], gone, size, least):
+        b, joins = cut // 2, cut % 2
+        left = at[b] + joins * gone
+        if look:
+            walk = 2 * joins + int(2 * left > size)
+            for k in range(reached[walk], at[b]):
+                walks[walk, keys[k] % values] += 1
+            for k in range(at[b], reached[walk]):
+                walks[walk, keys[k] % values] -= 1
+            reached[walk] = at[b]
+            side = walks[walk] + joins * lost
+            if not satisfies(side, left, need, start, rule, l, most, whole):
+                continue
+            if not satisfies(counts - side, size - left, need, start, rule, l, most, whole):
+                continue
+        return split_rows(mine, column, codes[b], joins == 1, absent)
+    return 0
+
+
+@njit(cache=True)
+def median_cut(
+    mine: Any,
+    column: Any,
+    sensitive: Any,
+    counts: Any,
+    need: Any,
+    start: Any,
+    rule: int,
+    l: int,  # noqa: E741
+    most: Any,
+    whole: Any,
+) -> int:  # pragma: no cover - compiled
+    """Cut into halves whose sizes differ by at most one and return the size of the left one, 0 where that is not allowed.
+
+    People at the median are divided in the order in which they stand, which is a shuffled one. Missing is the highest value.
+    """
+    size = len(mine)
+    half = (size + 1) // 2
+    codes = np.empty(size, np.int64)
+    for k in range(size):
+        codes[k] = column[mine[k]]
+    median = np.sort(codes)[half - 1]
+    room = half - (codes < median).sum()
+    goes = np.empty(size, np.bool_)
+    side = np.zeros(len(counts), np.int64)
+    for k in range(size):
+        goes[k] = codes[k] < median
+        if codes[k] == median and room > 0:
+            goes[k] = True
+            room -= 1
+        if goes[k]:
+            side[sensitive[mine[k]]] += 1
+    if not satisfies(side, half, need, start, rule, l, most, whole):
+        return 0
+    if not satisfies(counts - side, size - half, need, start, rule, l, most, whole):
+        return 0
+    lefts, rights = mine[goes], mine[~goes]
+    mine[:half] = lefts
+    mine[half:] = rights
+    return half
+
+
+@njit(cache=True)
+def cut_box(
+    mine: Any,
+    codes: Any,
+    sensitive: Any,
+    first: Any,
+    missing: Any,
+    position: Any,
+    k: int,
+    relaxed: bool,
+    look: bool,
+    need: Any,
+    start: Any,
+    rule: int,
+    l: int,  # noqa: E741
+    most: Any,
+    whole: Any,
+) -> int:  # pragma: no cover - compiled
+    """Cut one box across the widest column that can be cut and return the size of the left side, 0 for a final box."""
+    if len(mine) < 2 * k:
+        return 0
+    counts = np.zeros(len(whole), np.int64)
+    for row in mine:
+        counts[sensitive[row]] += 1
+    wide = np.zeros(len(missing))
+    for j in range(len(missing)):
+        absent = first[j + 1] - first[j] - 1 if missing[j] else -1
+        wide[j] = width(mine, codes[j], absent, position[first[j] : first[j + 1]])
+    for j in by_falling_score(wide):
+        if wide[j] <= 0:
+            break
+        left = 0
+        if relaxed:
+            left = median_cut(mine, codes[j], sensitive, counts, need, start, rule, l, most, whole)
+        if left == 0:
+            absent = first[j + 1] - first[j] - 1 if missing[j] else -1
+            left = strict_cut(mine, codes[j], absent, sensitive, counts, k, look, need, start, rule, l, most, whole)
+        if left > 0:
+            return left
+    return 0
+
+
+@njit(cache=True, parallel=True)
+def cut_level(
+    codes: npt.NDArray[Any],
+    sensitive: npt.NDArray[Any],
+    rows: npt.NDArray[Any],
+    low: npt.NDArray[Any],
+    high: npt.NDArray[Any],
+    first: npt.NDArray[Any],
+    missing: npt.NDArray[Any],
+    position: npt.NDArray[Any],
+    k: int,
+    relaxed: bool,
+    look: bool,
+    need: npt.NDArray[Any],
+    start: npt.NDArray[Any],
+    rule: int,
+    l: int,  # noqa: E741
+    most: npt.NDArray[Any],
+    whole: npt.NDArray[Any],
+) -> npt.NDArray[Any]:  # pragma: no cover - compiled
+    """Cut every box rows[low:high] in two where both sides satisfy the constraint and return where, −1 for a final box."""
+    where = np.full(len(low), -1, np.int64)
+    for box in prange(len(low)):
+        mine = rows[low[box] : high[box]]
+        left = cut_box(mine, codes, sensitive, first, missing, position, k, relaxed, look, need, start, rule, l, most, whole)
+        if left > 0:
+            where[box] = low[box] + left
+    return where

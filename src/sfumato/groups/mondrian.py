@@ -1,0 +1,214 @@
+"""Mondrian: recursive cuts at the median, a classical constraint kept on both sides of every cut (LeFevre et al., ICDE 2006)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import Infeasible, InputError
+from sfumato.exact import decimal_text, percent
+from sfumato.groups._mondrian_kernels import (
+    BOUNDS,
+    DISTINCT,
+    ENTROPY,
+    EQUAL,
+    ORDERED,
+    RECURSIVE,
+    cut_level,
+    entropy_suffices,
+)
+from sfumato.groups.cuts import Space, need_table
+from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Integers = npt.NDArray[np.int64]
+Kind = Literal["bounds", "distinct", "entropy", "recursive", "t-closeness"]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What every group satisfies beyond its bounds and a size of k; monotone: no cut can mend a box that breaks it.
+
+    ``distinct``: at least l values. ``entropy``: −Σ q ln q ≥ ln l. ``recursive``: r₁ < c·(r_l + … + r_m), counts falling.
+    ``t-closeness``: the earth mover's distance from the table's shares is at most t, all values being equally far apart
+    (½ Σ|q − p|) or, ``ordered``, lying in the order of their codes in steps of 1/(m−1).
+
+    All are decided in integers; entropy by logarithms where it lies further than 1e-9 from ln l, and nearer than that only exact
+    equality passes, which integers decide. So a group may be refused whose entropy exceeds ln l by less, never the reverse.
+    """
+
+    kind: Kind = "bounds"
+    l: int = 1  # noqa: E741  (the models' own letter)
+    c: Fraction = Fraction(0)
+    t: Fraction = Fraction(0)
+    distance: Literal["equal", "ordered"] = "equal"
+
+    @property
+    def rule(self) -> int:
+        """The constraint's number in the kernels."""
+        if self.kind == "t-closeness":
+            return ORDERED if self.distance == "ordered" else EQUAL
+        return {"bounds": BOUNDS, "distinct": DISTINCT, "entropy": ENTROPY, "recursive": RECURSIVE}[self.kind]
+
+    def most(self, bounds: Bounds) -> Integers:
+        """Return what a kernel compares with, exactly: the largest r₁ for every tail, or the largest distance for every size.
+
+        ⌈c·tail⌉ − 1 for recursive diversity; for t-closeness ⌊t·n·size·2⌋, or ·(m−1) when ordered, because that is how far the
+        integers Σ|count·n − total·size| may go.
+        """
+        if self.kind == "recursive":
+            up, down = self.c.numerator, self.c.denominator
+            return np.array([min(-(-up * tail // down) - 1, bounds.total) for tail in range(bounds.total + 1)], dtype=np.int64)
+        if self.kind == "t-closeness":
+            if 2 * len(bounds.counts) * bounds.total**2 >= 1 << 62:
+                raise InputError(
+                    f"t-closeness of {bounds.total} people with {len(bounds.counts)} values needs numbers beyond 64 bits",
+                    hint="use fewer values, or another constraint",
+                )
+            steps = max(len(bounds.counts) - 1, 1) if self.distance == "ordered" else 2
+            up, down = self.t.numerator * bounds.total * steps, self.t.denominator
+            return np.array([up * size // down for size in range(bounds.total + 1)], dtype=np.int64)
+        return np.zeros(1, np.int64)
+
+
+def mondrian(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    *,
+    constraint: Constraint,
+    k: int,
+    relaxed: bool,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Grouping:
+    """Return groups of at least k people that keep the bounds and the constraint, numbered at random.
+
+    A box is cut across the column in which it is widest (of those that can be cut), at the allowable boundary nearest the median;
+    equal widths go to the earlier column, equally even boundaries to the lower value. Width is the part of the table's range, for
+    categories in the order of `Space`. Strict cuts separate values. Relaxed ones halve the box, dividing the people at the median
+    at random; where the halves would break the constraint, the cut is a strict one. A box in which all columns are constant is
+    final: to divide people who look alike would tell nobody more.
+    """
+    require_room(constraint, bounds, k)
+    space = Space.of(columns)
+    codes = sensitive.astype(np.int32)
+    need, start = need_table(bounds)
+    most, whole = constraint.most(bounds), np.array(bounds.counts, dtype=np.int64)
+    rows = _shuffled(space, codes, random) if relaxed else np.arange(len(codes), dtype=np.int32)
+    look = bounds.protects or constraint.kind != "bounds"
+    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
+    final: list[tuple[Integers, Integers]] = []
+    settled = 0
+    while len(low):
+        progress("cutting quasi space", settled / len(rows))
+        where = cut_level(
+            space.codes,
+            codes,
+            rows,
+            low,
+            high,
+            space.first,
+            space.missing,
+            space.position,
+            k,
+            relaxed,
+            look,
+            need,
+            start,
+            constraint.rule,
+            constraint.l,
+            most,
+            whole,
+        )
+        done = where < 0
+        final.append((low[done], high[done]))
+        settled += int((high[done] - low[done]).sum())
+        cut = ~done
+        low, high = (
+            np.stack([low[cut], where[cut]], axis=1).ravel(),
+            np.stack([where[cut], high[cut]], axis=1).ravel(),
+        )
+    begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
+    order = np.argsort(begins)
+    label = random.permutation(len(begins)).astype(np.int32)
+    group = np.empty(len(rows), np.int32)
+    group[rows] = np.repeat(label[order], (ends - begins)[order])
+    return Grouping(group, len(begins))
+
+
+def _shuffled(space: Space, sensitive: npt.NDArray[np.int32], random: Randomness) -> npt.NDArray[np.int32]:
+    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
+    canonical = np.lexsort((sensitive, *space.codes))
+    return canonical[random.permutation(len(canonical))].astype(np.int32)
+
+
+def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:
+    """Raise `Infeasible`, with what would work, unless the table as a whole satisfies the constraint: else no group can."""
+    total, values = bounds.total, len(bounds.counts)
+    if k > total:
+        raise Infeasible(
+            f"k = {k}: no group can hold so many people, the table has {total}",
+            hint=f"k = {total} or less",
+            nearest={"k": total},
+        )
+    if constraint.kind in ("distinct", "entropy", "recursive") and values < constraint.l:
+        raise Infeasible(
+            f"{constraint.kind} l-diversity with l = {constraint.l}: the table has only {values} sensitive values",
+            hint=f"l = {values} or less",
+            nearest={"l": values},
+        )
+    if constraint.kind == "entropy":
+        _require_entropy(constraint.l, bounds)
+    if constraint.kind == "recursive":
+        _require_spread(constraint, bounds)
+
+
+def _require_entropy(l: int, bounds: Bounds) -> None:  # noqa: E741
+    counts = np.array(bounds.counts, dtype=np.int64)
+    if entropy_suffices(counts, bounds.total, l):
+        return
+    entropy = math.log(bounds.total) - sum(count * math.log(count) for count in bounds.counts) / bounds.total
+    fits = next(less for less in range(l - 1, 0, -1) if entropy_suffices(counts, bounds.total, less))
+    most, share = _most_frequent(bounds)
+    raise Infeasible(
+        f"entropy l-diversity with l = {l}: the whole table reaches only {math.exp(entropy):.4g}; the most frequent value, "
+        f"{most}, has {percent(share)} of the people",
+        hint=f"l = {fits} or less",
+        values=[most],
+        has={most: share},
+        nearest={"l": fits},
+    )
+
+
+def _require_spread(constraint: Constraint, bounds: Bounds) -> None:
+    falling = sorted(bounds.counts, reverse=True)
+    tail = sum(falling[constraint.l - 1 :])
+    if falling[0] < constraint.c * tail:
+        return
+    ratio = Fraction(falling[0], tail)
+    least = round_up(ratio) + (Fraction(1, 10_000) if round_up(ratio) == ratio else 0)
+    most, share = _most_frequent(bounds)
+    raise Infeasible(
+        f"recursive (c, l)-diversity with c = {decimal_text(constraint.c)}, l = {constraint.l}: {most} has {falling[0]} people, "
+        f"and must have fewer than c times {tail}",
+        hint=f"c = {decimal_text(least)} or more, or a smaller l",
+        values=[most],
+        has={most: share},
+        nearest={"c": least},
+    )
+
+
+def _most_frequent(bounds: Bounds) -> tuple[str, Fraction]:
+    most = max(range(len(bounds.counts)), key=bounds.counts.__getitem__)
+    return bounds.values[most], bounds.shares[most]
