@@ -178,7 +178,7 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[domains]\nage = { min = 3 }", ["[domains] age: needs both min and max"]),
         ("[missing]\ndiagnosis = 'ignore'", ["[missing] diagnosis: got 'ignore', expected one of value, drop, error"]),
         ("[method]\nname = 'buckts'", ["[method] name", "did you mean 'buckets'?"]),
-        ("[method]\nname = 'mondrian'", ["[method] name", "'mondrian' is not in this version", "buckets, anatomy"]),
+        ("[method]\nname = 'burel'", ["[method] name", "'burel' is not in this version", "buckets, anatomy"]),
         ("[method]\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
         ("[method]\nmax_size = 0", ["[method] max_size: expected a whole number"]),
         ("[method]\nmax_size = 2.5", ["[method] max_size: expected a whole number"]),
