@@ -177,3 +177,20 @@ def test_bucket_sizes_are_told_as_a_range_and_one_person_in_the_singular() -> No
     assert "people left out" in text
     _, text = told({"a": 6, "b": 5, "c": 5, "d": 5}, LDiversity(3), Anatomy(l=4, suppress=True))
     assert "1 person left out" in text
+
+
+def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets() -> None:
+    ages = list(range(40)) * 5
+    table = Table.from_frame(
+        pa.table({"age": ages, "illness": ["a", "b", "c", "d", "e"] * 40}), Schema(quasi=["age"], sensitive=["illness"])
+    )
+    found = explain(table, LDiversity(2), method=Buckets(locality="boxes", floor=20))
+    assert found.boxes is not None
+    assert found.boxes[0] > 1
+    assert found.boxes[1] >= 20
+    assert found.feasible
+    assert not any(strategy.chosen for strategy in found.strategies)
+    assert "safe cuts put near people together" in found.sentences()[0]
+    blind = explain(table, LDiversity(5), method=Buckets(locality="boxes", floor=20))
+    assert blind.boxes is None
+    assert "buckets of at most 50 people" in blind.sentences()[0]

@@ -13,7 +13,7 @@ from sfumato.auditor.result import ClaimResult
 from sfumato.exact import percent
 from sfumato.release.manifest import Claim, Manifest
 
-BLIND = "that people were put together blindly, as the manifest's method does, cannot be seen in the tables"
+BLIND = "that the program put people together as the manifest says, whoever has which value, cannot be seen in the tables"
 
 
 @dataclass(frozen=True)

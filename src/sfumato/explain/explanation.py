@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, compare_strategies
+from sfumato.groups.boxes import near_people
 from sfumato.methods import Buckets, Method, default_method
-from sfumato.privacy import Requirement
+from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
+from sfumato.randomness import SeededRandomness
 from sfumato.table import Table
 
 
@@ -54,6 +56,7 @@ class Explanation:
     against: str
     method: str
     max_size: int | None
+    boxes: tuple[int, int, int] | None
     decoys: int
     values: tuple[ValueBound, ...]
     obstacle: Obstacle | None
@@ -107,6 +110,7 @@ class Explanation:
             "against": self.against,
             "method": self.method,
             "max_size": self.max_size,
+            "boxes": self.boxes,
             "decoys": self.decoys,
             "feasible": self.feasible,
             "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
@@ -130,7 +134,7 @@ class Explanation:
 def explain(
     table: Table, requirement: Requirement, *, method: Method | None = None, progress: Progress | None = None
 ) -> Explanation:
-    """Return what the requirement means for this table. Nothing is published and no coin is tossed.
+    """Return what the requirement means for this table. Nothing is published.
 
     The loss per strategy is Σ(size − 1)² over the buckets, from counts alone; so this takes the time of the searches, not of a
     release. Anatomy stands beside them at ℓ = ⌈1/smallest bound⌉, the only way it can keep bounds that differ.
@@ -143,6 +147,7 @@ def explain(
     limits = requirement.limits(shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
     strategies: tuple[StrategyLoss, ...] = ()
+    boxes: tuple[int, int, int] | None = None
     try:
         bounds = requirement.bounds(counts)
     except Infeasible as error:
@@ -150,6 +155,10 @@ def explain(
     else:
         if bounds.protects:
             strategies, obstacle = compare_strategies(bounds, method, tell)
+            boxes = _boxes(table, requirement, bounds, method)
+            if boxes is not None:
+                strategies = tuple(replace(strategy, chosen=False) for strategy in strategies)
+                obstacle = None
         else:
             obstacle = PROTECTS_NOBODY
     try:
@@ -165,12 +174,29 @@ def explain(
         requirement=requirement.to_dict(),
         against=requirement.against,
         method=method.name,
-        max_size=method.max_size if isinstance(method, Buckets) else None,
+        max_size=method.max_size if isinstance(method, Buckets) and boxes is None else None,
+        boxes=boxes,
         decoys=method.decoys if isinstance(method, Buckets) else 0,
         values=tuple(ValueBound(value, counts[value], shares[value], limits[value]) for value in values),
         obstacle=obstacle,
         strategies=strategies,
     )
+
+
+def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> tuple[int, int, int] | None:
+    """Return how many boxes of near people there would be, the smallest and the largest; None where buckets would be blind."""
+    if not isinstance(method, Buckets) or method.locality != "boxes":
+        return None
+    cut = near_people(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        tight=requirement.against == "reader",
+        floor=method.floor,
+        weights=method.weights,
+        random=SeededRandomness(0),
+    ).grouping
+    return None if cut.groups == 1 else (cut.groups, int(cut.sizes.min()), int(cut.sizes.max()))
 
 
 def _plain(value: Any) -> Any:

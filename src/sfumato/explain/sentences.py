@@ -87,6 +87,13 @@ def not_promised(told: Explanation) -> list[str]:
 def _feasible(told: Explanation) -> list[str]:
     if told.obstacle is not None:
         return obstacle_sentences(told.obstacle)
+    if told.boxes is not None:
+        number, small, large = told.boxes
+        cuts = "tight" if told.against == "reader" else "safe"
+        return [
+            f"The bounds can be kept: {cuts} cuts put near people together, in {number:,} boxes of {small:,} to {large:,} "
+            "people. The losses below are those of blind buckets, for comparison."
+        ]
     largest = "" if told.max_size is None else f" with buckets of at most {told.max_size} people"
     return [f"The bounds can be kept: the method {told.method} can make a release{largest}."]
 
