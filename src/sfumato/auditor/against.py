@@ -34,9 +34,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     shares = {label: Fraction(int(count), table.rows) for label, count in zip(labels, counts, strict=True)}
     if set(published.quasi) != {column.name for column in table.quasi} or published.sensitive != table.sensitive.domain.names:
         return Comparison(("the release and the table do not have the same quasi and sensitive columns",), (), shares, None)
-    key = _quasi_keys(published, table)
-    order = np.argsort(key)
-    key = key[order]
+    key, order = _sorted_with_order(_quasi_keys(published, table))
     start, value, count, share = _entries(published)
     invented, lost, beliefs, people, misplaced, certain = walk_people(
         key,
@@ -63,6 +61,16 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
     return Comparison(tuple(problems), warnings, shares, beliefs / people if people else None)
+
+
+def _sorted_with_order(key: Integers) -> tuple[Integers, Integers]:
+    """Return the keys ascending, and the places they come from; packed into one word each where that fits, which sorts faster."""
+    bits = max(len(key) - 1, 1).bit_length()
+    if int(key.max(initial=0)) >= 1 << (62 - bits):
+        order = np.argsort(key)
+        return key[order], order
+    packed = np.sort((key << bits) | np.arange(len(key)))
+    return packed >> bits, packed & ((1 << bits) - 1)
 
 
 def _entries(published: Published) -> tuple[Small, Small, Integers, npt.NDArray[np.float64]]:
