@@ -269,7 +269,9 @@ def test_a_damaged_manifest_is_bad_input(place: Path, published: Done, run: Run)
     assert run("audit", "nowhere").code == 2
 
 
-def test_query_prints_an_estimate_with_its_interval(place: Path, published: Done, run: Run) -> None:
+def test_query_prints_an_estimate_with_its_interval(place: Path, run: Run) -> None:
+    (place / "p.toml").write_text(POLICY + '[method]\nlocality = "none"\n')
+    assert run("publish", "people.csv", "-p", "p.toml", "-o", "release").code == 0
     done = run("query", "release", "sex = 'f' AND illness IN ('Flu', 'Asthma')")
     assert done.code == 0
     assert "±" in done.out
@@ -303,7 +305,9 @@ def test_a_question_that_is_not_understood_is_bad_input(place: Path, published: 
 
 
 @pytest.mark.parametrize("estimator", ["paper", "likelihood", "em"])
-def test_the_estimator_can_be_chosen(place: Path, published: Done, run: Run, estimator: str) -> None:
+def test_the_estimator_can_be_chosen(place: Path, run: Run, estimator: str) -> None:
+    (place / "p.toml").write_text(POLICY + '[method]\nlocality = "none"\n')
+    assert run("publish", "people.csv", "-p", "p.toml", "-o", "release").code == 0
     told = json.loads(run("query", "release", "illness = 'Flu' AND sex = 'f'", "--json", "--estimator", estimator).out)
     assert told["estimator"] == estimator
 

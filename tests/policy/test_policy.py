@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import PolicyError
-from sfumato.methods import Anatomy, Buckets
+from sfumato.methods import Anatomy, Buckets, Mondrian
 from sfumato.policy import Policy
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
 
@@ -126,6 +126,23 @@ def test_anatomy_can_be_chosen_with_its_options() -> None:
     assert chosen == Anatomy(l=5, suppress=True)
 
 
+def test_every_option_of_boxes_arrives() -> None:
+    text = '[method]\nlocality = "boxes"\nfloor = 30\ninside = "setting"\nweights = { age = 2.5 }\n'
+    assert Policy.parse(SMALL + text).method == Buckets(locality="boxes", floor=30, inside="setting", weights={"age": 2.5})
+    learned = Policy.parse(SMALL + '[method]\nlocality = "boxes"\nweights = "association"\n').method
+    assert learned == Buckets(locality="boxes", weights="association")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("0.2", "1/5"), ('"1/3"', "1/3"), ('"20%"', "1/5"), ("0.1000000000000000055", None)]
+)
+def test_exact_options_of_mondrian_are_taken_as_written(written: str, expected: str | None) -> None:
+    text = f"[method]\nname = 'mondrian'\nconstraint = 't-closeness'\nt = {written}\n"
+    method = Policy.parse(SMALL.replace("l = 3", "l = 3\nagainst = 'reader'") + text).method
+    assert isinstance(method, Mondrian)
+    assert method.t == Fraction(expected or written)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -185,6 +202,10 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[method]\nmax_size = 1", ["[method] max_size: a bucket of 1 person hides nothing", "50"]),
         ("[method]\nstrategy = 'best'", ["[method] strategy: expected one of 'optimal'"]),
         ("[method]\nlocality = 'near'", ["[method] locality", "'near' is not in this version"]),
+        ("[method]\nfloor = 0", ["[method] floor: expected a whole number from 1 on"]),
+        ("[method]\ninside = 'hole'", ["[method] inside: expected one of 'whole', 'setting'"]),
+        ("[method]\nweights = 3", ["[method] weights: expected column = weight pairs or 'association'"]),
+        ("[method]\nweights = { agee = 2 }", ["[method] weights agee: unknown key", "did you mean 'age'?"]),
         ("[method]\naccept_weaker_claim = true", ["[method] accept_weaker_claim", "not in this version"]),
         ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [columns]"]),
     ],

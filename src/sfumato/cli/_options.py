@@ -15,6 +15,12 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for ma
 Seed: TypeAlias = Annotated[
     int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.", show_default=False)
 ]
+Workers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", help="How many processors to use; all of them otherwise. The result is the same.", show_default=False
+    ),
+]
 
 
 class Format(StrEnum):

@@ -48,6 +48,7 @@ Flu = "1"                       # no bound
 
 [method]
 name     = "buckets"
+locality = "none"               # drawn at random: answers have intervals; "boxes", near people together, exposes less
 max_size = 50
 """
 
@@ -114,11 +115,8 @@ def run(home: Path, rows: int, screen: Console) -> None:
     _show_table(screen, table)
     screen.rule("2  Published once", align="left", characters="─")
     document, found = deliver(data, policy, release, seed=None, format=Format.parquet, receipts=None)
-    setting = document["figures"]["setting"]
-    screen.print(
-        f"{document['rows']:,} people in {sum(number for _, number in setting):,} buckets of {setting[0][0]} to {setting[-1][0]} "
-        "people; who shares a bucket was drawn at random."
-    )
+    for line in document["made"]:
+        screen.print(line)
     screen.rule("3  Audited, against the original table", align="left", characters="─")
     for line in claim_lines(found, document["baseline"]):
         screen.print(line)
@@ -174,6 +172,7 @@ def _show_answers(screen: Console, release: Release, table: Table) -> None:
     screen.print(shown)
     screen.print("independence: what somebody would say who only knows how frequent each diagnosis is.")
     screen.print("A very strong link, such as a cancer that only one sex has, comes out weaker than it is from blind buckets.")
+    screen.print("`sfumato explain`, below, shows what near people together would answer and expose instead.")
 
 
 def diagnosis_in(values: tuple[str, ...]) -> str:

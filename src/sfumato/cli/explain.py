@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Data, Json, PolicyFile
+from sfumato.cli._options import Data, Json, PolicyFile, Workers
 from sfumato.cli._run import verb
 from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown
+from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
-    from sfumato.explain import Explanation
+    from rich.console import Console
+
+    from sfumato.explain import Explanation, Study
+    from sfumato.query import Workload
 
 ROWS = 10
 """How many values the table shows without --all."""
@@ -23,25 +28,55 @@ def explain(
     policy: PolicyFile,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show every sensitive value, not only the tightest bounds.")] = False,
+    workload: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own count questions, one a line, to measure errors on; random ones otherwise.", show_default=False
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not measure query error and exposure.")] = False,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Tell what a policy means for a table: can it be kept, who is unprotected, what does it cost, what is not promised.
 
-    Nothing is published. A policy that cannot be kept is told, and is no error: the exit code is 0. What is shown tells figures
-    of the original table, so keep it private.
+    Query error and exposure are measured on releases that are made in memory and thrown away. Nothing is published. A policy that
+    cannot be kept is told, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
+    private.
     """
+    from sfumato.errors import PolicyError
     from sfumato.explain import explain as make
     from sfumato.policy import Policy
 
+    if quick and workload is not None:
+        raise PolicyError("--workload is measured, and --quick leaves measuring out", hint="give one of the two")
     chosen = Policy.load(policy)
-    with progress_bar() as tell:
+    asked = None if workload is None else read_workload(workload)
+    with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(data)
-        told = make(table, chosen.requirement, method=chosen.method, progress=tell)
+        told = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
     if as_json:
         print_json(told.to_dict())
     else:
         _show(told, every=every)
+
+
+def read_workload(path: Path) -> Workload:
+    """Return the questions in a text file, one a line."""
+    from sfumato.errors import InputError, QueryError
+    from sfumato.query import sql_workload
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text", hint="a workload is a text file with one question a line") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}", hint="check the path of --workload") from None
+    try:
+        return sql_workload(text, name=path.name)
+    except QueryError as error:
+        raise QueryError(f"{path}: {error.message}", hint=error.hint) from None
 
 
 def _show(told: Explanation, *, every: bool) -> None:
@@ -50,8 +85,10 @@ def _show(told: Explanation, *, every: bool) -> None:
         text = shown(sentence)
         screen.print(f"[bold {'green' if told.feasible else 'red'}]{text}[/]" if number == 0 else text)
     screen.print()
+    if told.study is not None:
+        _show_study(screen, told.study)
     words = bullets()
-    for paragraph in told.details():
+    for paragraph in [*told.measured(), *told.details()]:
         words.add_row("•", shown(paragraph))
     screen.print(words)
     values = told.values if every else told.tightest(ROWS)
@@ -65,3 +102,27 @@ def _show(told: Explanation, *, every: bool) -> None:
     screen.print(table)
     if len(values) < len(told.values):
         screen.print(f"… and {len(told.values) - len(values)} more values; --all shows them.")
+
+
+def _show_study(screen: Console, study: Study) -> None:
+    from sfumato.exact import percent
+    from sfumato.explain.sentences import range_text
+
+    headings = ("locality", "holds against", "groups", "people in each", *study.workloads, "exposure")
+    many = len(study.workloads)
+    title = "What you decide on: the median error of answers, and exposure"
+    table = grid(*headings, title=title, right=(2, *range(4, 5 + many)))
+    alone = (percent(error, 1) for error in study.independence)
+    table.add_row("independence", "", "", "", *alone, percent(study.prior_exposure, 1))
+    for row in study.rows:
+        name = row.name + (" (this policy)" if row.chosen else "")
+        if row.groups is None or row.sizes is None or row.exposure is None:
+            table.add_row(name, row.against, "not possible", "", *[""] * many, "")
+            continue
+        errors = (percent(error, 1) for error in row.errors)
+        people = range_text(row.sizes).removesuffix(" people")
+        table.add_row(name, row.against, f"{row.groups:,}", people, *errors, percent(row.exposure, 1))
+    screen.print(table)
+    for row in study.rows:
+        if row.note:
+            screen.print(f"{row.name}: {shown(row.note)}")

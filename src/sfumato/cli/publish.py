@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed
+from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed, Workers
 from sfumato.cli._run import STATE, verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
+from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
+    from sfumato.policy import Policy
     from sfumato.privacy import Bounds
+    from sfumato.release import Release
+    from sfumato.table import Table
 
 NAMED = 5
 """How many values are named one by one in a warning."""
@@ -35,6 +40,7 @@ def publish(
             show_default=False,
         ),
     ] = None,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
@@ -44,7 +50,8 @@ def publish(
     from sfumato.receipt import check_outputs
 
     check_outputs(out, receipts)
-    document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts)
+    with limited(workers):
+        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts)
     if as_json:
         print_json(document)
         return
@@ -83,6 +90,8 @@ def deliver(
             )
         finally:
             STATE.written = str(out) if out.exists() else ""  # also when ctrl-C struck right after the last step
+    told = made_of(made.release, made.private)
+    lost = room_lost(table, chosen, made.release)
     open_values = unbounded(chosen.requirement.bounds(table.sensitive.histogram()))
     document = {
         "private": "figures about the original table; do not publish",
@@ -91,12 +100,45 @@ def deliver(
         "rows": made.release.rows,
         "dropped": table.dropped,
         "reproducible": made.release.manifest.reproducible,
+        "locality": made.release.manifest.parameters.get("locality"),
+        "made": [told, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
         "baseline": baseline_of(table),
         "warnings": [*(found.warning for found in earlier), *open_values, *(w for w in made.audit.warnings if OPEN not in w)],
     }
     return document, made.audit
+
+
+def made_of(release: Release, figures: Mapping[str, Any]) -> str:
+    """Return how people were put together: "Near people together, by safe cuts: 321 buckets of 100 to 1,900 people."."""
+    from sfumato.exact import percent
+    from sfumato.explain.sentences import range_text
+    from sfumato.explain.study import sizes_of
+
+    sizes = sizes_of(release)
+    one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
+    groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
+    locality = release.manifest.parameters.get("locality")
+    if locality == "none":
+        return f"Who shares a {one} was drawn at random: {groups}."
+    near = "Near people together" if locality is None else f"Near people together, by {locality} cuts"
+    inside = f"{counted(figures['boxes'], 'box', 'boxes')}, in them " if "boxes_with_larger_buckets" in figures else ""
+    floor = figures.get("share_in_boxes_at_the_floor", 0.0) if locality == "tight" else 0.0
+    stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
+    return f"{near}: {inside}{groups}{stopped}."
+
+
+def room_lost(table: Table, policy: Policy, release: Release) -> list[str]:
+    """Return why buckets were drawn at random although the policy puts near people together, and what would help."""
+    from sfumato.explain import no_room
+    from sfumato.explain.study import is_blind
+    from sfumato.methods import Buckets
+
+    method = policy.method
+    if not isinstance(method, Buckets) or method.locality != "boxes" or not is_blind(release):
+        return []
+    return no_room(table, policy.requirement, method).sentences
 
 
 OPEN = "without a bound"
@@ -122,6 +164,8 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
 
     screen = console()
     screen.print(f"Published [bold]{counted(document['rows'])}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    for line in document["made"]:
+        screen.print(shown(line))
     for line in claim_lines(audit, document["baseline"]):
         screen.print(line)
     screen.print(f"Private receipt, not to be published: {shown(near(document['receipt']))}")

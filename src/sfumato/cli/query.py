@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli._options import Json, ReleaseDirectory
+from sfumato.cli._options import Json, ReleaseDirectory, Workers
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, grid, print_json, shown
+from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Estimate
@@ -39,6 +40,7 @@ def query(
         Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Answer a count question from a release, with an error bar."""
@@ -51,7 +53,8 @@ def query(
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
     how = _ESTIMATORS[estimator] if estimator else None
-    answer = Release.load(release).count(sql, estimator=how, confidence=confidence)
+    with limited(workers):
+        answer = Release.load(release).count(sql, estimator=how, confidence=confidence)
     if isinstance(answer, Estimate):
         if as_json:
             print_json(estimate_dict(answer))
@@ -80,10 +83,13 @@ def interval(estimate: Estimate) -> str:
 
 def _show_one(estimate: Estimate) -> None:
     screen = console()
-    error = "" if estimate.std_error is None else f" ± {estimate.std_error:,.1f}"
-    screen.print(f"[bold]{estimate.value:,.1f}[/bold]{error}")
-    share = f"{100 * estimate.confidence:g} % interval: " if estimate.low is not None else ""
-    screen.print(f"{share}{interval(estimate)} (estimator: {estimate.estimator})")
+    if estimate.low is None:
+        # Not as "±": that would be read as an error bar, and an error bar is what is not known here.
+        screen.print(f"[bold]{estimate.value:,.1f}[/bold]")
+        screen.print(f"no interval (standard error {estimate.std_error:,.1f}, estimator: {estimate.estimator})")
+    else:
+        screen.print(f"[bold]{estimate.value:,.1f}[/bold] ± {estimate.std_error:,.1f}")
+        screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
     _notes([estimate])
 
 
@@ -94,12 +100,11 @@ def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
     names = list(cells[0][0])
     first = cells[0][1]
     wide = len(names)
-    headings = (*names, "count", "± std. error", f"{100 * first.confidence:g} % interval")
+    headings = (*names, "count", "std. error", f"{100 * first.confidence:g} % interval")
     table = grid(*headings, right=(wide, wide + 1, wide + 2))
     for key, estimate in cells:
         group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
-        error = "" if estimate.std_error is None else f"{estimate.std_error:,.1f}"
-        table.add_row(*group, f"{estimate.value:,.1f}", error, interval(estimate))
+        table.add_row(*group, f"{estimate.value:,.1f}", f"{estimate.std_error:,.1f}", interval(estimate))
     console().print(table)
     _notes([estimate for _, estimate in cells])
 

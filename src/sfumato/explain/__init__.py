@@ -1,6 +1,19 @@
 """What a policy means for a table, before anything is published."""
 
 from sfumato.explain.cost import Obstacle, StrategyLoss
-from sfumato.explain.explanation import Explanation, ValueBound, explain
+from sfumato.explain.explanation import Boxes, Explanation, ValueBound, explain
+from sfumato.explain.room import NoRoom, no_room
+from sfumato.explain.study import Measured, Study
 
-__all__ = ["Explanation", "Obstacle", "StrategyLoss", "ValueBound", "explain"]
+__all__ = [
+    "Boxes",
+    "Explanation",
+    "Measured",
+    "NoRoom",
+    "Obstacle",
+    "StrategyLoss",
+    "Study",
+    "ValueBound",
+    "explain",
+    "no_room",
+]

@@ -59,16 +59,19 @@ class StrategyLoss:
 
 
 def compare_strategies(
-    bounds: Bounds, method: Method, progress: Progress = silent
+    bounds: Bounds, method: Method, progress: Progress = silent, *, blind: bool
 ) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
-    """Return the loss of every strategy, Anatomy last, and why the policy's own one cannot be used, if so."""
-    own = method if isinstance(method, Buckets) else Buckets()
+    """Return the loss of every strategy, Anatomy last, and why the policy's own one cannot be used, if so.
+
+    Without `blind`, near people share a bucket: then the policy's strategy is none of these, and none is an obstacle.
+    """
+    own = method if isinstance(method, Buckets) else Buckets(locality="none")
     found: list[StrategyLoss] = []
     obstacle: Obstacle | None = None
     names: tuple[Strategy, ...] = get_args(Strategy)
     for done, name in enumerate(names):
         progress(f"searching: {name}", done / len(names))
-        chosen = own is method and own.strategy == name
+        chosen = blind and own is method and own.strategy == name
         try:
             best = plan(bounds, strategy=name, max_size=own.max_size, gap=own.gap, time_limit=own.time_limit, once=own.decoys > 0)
         except Infeasible as error:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
-from sfumato.errors import Infeasible, NotProvable
+from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, compare_strategies
-from sfumato.groups.boxes import near_people
+from sfumato.explain.room import NoRoom, boxes_of, no_room
+from sfumato.explain.study import Study, study
 from sfumato.methods import Buckets, Method, default_method
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
-from sfumato.randomness import SeededRandomness
+from sfumato.query import Workload
 from sfumato.table import Table
 
 
@@ -44,6 +45,16 @@ class ValueBound:
 
 
 @dataclass(frozen=True)
+class Boxes:
+    """The boxes into which near people are put: how many, how large, and whether a box is one bucket or holds several."""
+
+    cuts: Literal["safe", "tight"]
+    number: int
+    sizes: tuple[int, int]
+    whole: bool
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release."""
 
@@ -56,11 +67,14 @@ class Explanation:
     against: str
     method: str
     max_size: int | None
-    boxes: tuple[int, int, int] | None
     decoys: int
     values: tuple[ValueBound, ...]
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...]
+    form: str = "buckets"
+    boxes: Boxes | None = None
+    room: NoRoom | None = None
+    study: Study | None = None
 
     @property
     def feasible(self) -> bool:
@@ -93,9 +107,18 @@ class Explanation:
 
         return details(self)
 
+    def measured(self) -> list[str]:
+        """Return what the measured figures are, and what they are not."""
+        from sfumato.explain.measured import about
+
+        return [] if self.study is None else about(self.study)
+
     def sentences(self) -> list[str]:
         """Return the whole explanation, the verdict first."""
-        return [*self.verdict(), *self.details()]
+        from sfumato.explain.measured import figures
+
+        found = [] if self.study is None else figures(self.study)
+        return [*self.verdict(), *found, *self.measured(), *self.details()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, every bound exact."""
@@ -110,7 +133,6 @@ class Explanation:
             "against": self.against,
             "method": self.method,
             "max_size": self.max_size,
-            "boxes": self.boxes,
             "decoys": self.decoys,
             "feasible": self.feasible,
             "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
@@ -128,17 +150,30 @@ class Explanation:
                 for value in self.values
             ],
             "strategies": [vars(strategy) for strategy in self.strategies],
+            "boxes": None if self.boxes is None else vars(self.boxes),
+            "no_room": None if self.room is None else vars(self.room),
+            "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
 
 
 def explain(
-    table: Table, requirement: Requirement, *, method: Method | None = None, progress: Progress | None = None
+    table: Table,
+    requirement: Requirement,
+    *,
+    method: Method | None = None,
+    workload: Workload | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Explanation:
     """Return what the requirement means for this table. Nothing is published.
 
-    The loss per strategy is Σ(size − 1)² over the buckets, from counts alone; so this takes the time of the searches, not of a
-    release. Anatomy stands beside them at ℓ = ⌈1/smallest bound⌉, the only way it can keep bounds that differ.
+    The loss per strategy is Σ(size − 1)² over blind buckets, from counts alone. Anatomy stands beside them at ℓ = ⌈1/smallest
+    bound⌉, the only way it can keep bounds that differ. Query error and exposure are measured on releases made in memory, with
+    the owner's `workload` or random questions; `quick` leaves that out.
     """
+    if quick and workload is not None:
+        raise PolicyError("explain: a workload is measured, and quick leaves measuring out", hint="give one of the two")
     method = method or default_method(requirement)
     tell = progress or silent
     counts = {value: count for value, count in table.sensitive.histogram().items() if count}
@@ -146,25 +181,11 @@ def explain(
     shares = {value: Fraction(count, total) for value, count in counts.items()}
     limits = requirement.limits(shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
-    strategies: tuple[StrategyLoss, ...] = ()
-    boxes: tuple[int, int, int] | None = None
-    try:
-        bounds = requirement.bounds(counts)
-    except Infeasible as error:
-        obstacle: Obstacle | None = Obstacle.of(error)
-    else:
-        if bounds.protects:
-            strategies, obstacle = compare_strategies(bounds, method, tell)
-            boxes = _boxes(table, requirement, bounds, method)
-            if boxes is not None:
-                strategies = tuple(replace(strategy, chosen=False) for strategy in strategies)
-                obstacle = None
-        else:
-            obstacle = PROTECTS_NOBODY
-    try:
-        method.require_provable(table, requirement)
-    except NotProvable as error:
-        obstacle = obstacle or Obstacle.of(error)
+    cost = _cost(table, requirement, method, counts, tell)
+    measured = None
+    if cost.strategies and not quick:
+        measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
+        cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
     return Explanation(
         rows=table.rows,
         dropped=table.dropped,
@@ -174,29 +195,63 @@ def explain(
         requirement=requirement.to_dict(),
         against=requirement.against,
         method=method.name,
-        max_size=method.max_size if isinstance(method, Buckets) and boxes is None else None,
-        boxes=boxes,
+        max_size=method.max_size if isinstance(method, Buckets) else None,
         decoys=method.decoys if isinstance(method, Buckets) else 0,
         values=tuple(ValueBound(value, counts[value], shares[value], limits[value]) for value in values),
-        obstacle=obstacle,
-        strategies=strategies,
+        obstacle=cost.obstacle,
+        strategies=cost.strategies,
+        form=getattr(method, "form", "buckets"),
+        boxes=cost.boxes,
+        room=cost.room,
+        study=measured,
     )
 
 
-def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> tuple[int, int, int] | None:
-    """Return how many boxes of near people there would be, the smallest and the largest; None where buckets would be blind."""
+@dataclass(frozen=True)
+class _Cost:
+    """Whether a release can be made, and of what."""
+
+    obstacle: Obstacle | None
+    strategies: tuple[StrategyLoss, ...] = ()
+    boxes: Boxes | None = None
+    room: NoRoom | None = None
+
+
+def _cost(table: Table, requirement: Requirement, method: Method, counts: Mapping[str, int], tell: Progress) -> _Cost:
+    try:
+        bounds = requirement.bounds(counts)
+    except Infeasible as error:
+        return _Cost(Obstacle.of(error))
+    if not bounds.protects:
+        return _Cost(PROTECTS_NOBODY)
+    try:
+        method.require_provable(table, requirement)
+    except NotProvable as error:
+        strategies, obstacle = compare_strategies(bounds, method, tell, blind=True)
+        return _Cost(obstacle or Obstacle.of(error), strategies)
+    boxes = _boxes(table, requirement, bounds, method)
+    strategies, obstacle = compare_strategies(bounds, method, tell, blind=boxes is None)
+    room = None
+    if boxes is None and isinstance(method, Buckets) and method.locality == "boxes":
+        room = no_room(table, requirement, method)
+    return _Cost(obstacle, strategies, boxes, room)
+
+
+def _found_out(measured: Study) -> Obstacle | None:
+    """Return why the policy's own release could not be made when it was tried; a sample of the table proves nothing."""
+    own = next((row for row in measured.rows if row.chosen and row.groups is None), None)
+    return None if own is None or measured.sampled else Obstacle(own.note, None)
+
+
+def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> Boxes | None:
+    """Return the boxes of a method that puts near people together, None where it does not or where there is no room."""
     if not isinstance(method, Buckets) or method.locality != "boxes":
         return None
-    cut = near_people(
-        table.quasi,
-        table.sensitive.codes,
-        bounds,
-        tight=requirement.against == "reader",
-        floor=method.floor,
-        weights=method.weights,
-        random=SeededRandomness(0),
-    ).grouping
-    return None if cut.groups == 1 else (cut.groups, int(cut.sizes.min()), int(cut.sizes.max()))
+    tight = requirement.against == "reader"
+    sizes = boxes_of(table, bounds, method, tight=tight).sizes
+    if len(sizes) == 1:
+        return None
+    return Boxes("tight" if tight else "safe", len(sizes), (int(sizes.min()), int(sizes.max())), method.inside == "whole")
 
 
 def _plain(value: Any) -> Any:

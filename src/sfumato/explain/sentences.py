@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sfumato.exact import percent
 from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
-from sfumato.explain.explanation import Explanation, ValueBound
+from sfumato.explain.explanation import Boxes, Explanation, ValueBound
 from sfumato.release.manifest import KNOWS
 
 _TIGHTEST = 3
@@ -69,8 +69,11 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
 
 def not_promised(told: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
+    shown = (
+        "The quasi values are published as recoded" if told.form == "buckets" else f"The {told.form} of its group are published"
+    )
     lines = [
-        "Not promised: that a person's presence in the table stays hidden. The quasi values are published as recoded.",
+        f"Not promised: that a person's presence in the table stays hidden. {shown}.",
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
         "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
@@ -87,15 +90,24 @@ def not_promised(told: Explanation) -> list[str]:
 def _feasible(told: Explanation) -> list[str]:
     if told.obstacle is not None:
         return obstacle_sentences(told.obstacle)
+    can = f"The bounds can be kept: the method {told.method} can make a release"
     if told.boxes is not None:
-        number, small, large = told.boxes
-        cuts = "tight" if told.against == "reader" else "safe"
-        return [
-            f"The bounds can be kept: {cuts} cuts put near people together, in {number:,} boxes of {small:,} to {large:,} "
-            "people. The losses below are those of blind buckets, for comparison."
-        ]
+        return [f"{can}, {boxes_text(told.boxes, told.max_size)}."]
     largest = "" if told.max_size is None else f" with buckets of at most {told.max_size} people"
-    return [f"The bounds can be kept: the method {told.method} can make a release{largest}."]
+    if told.room is not None:
+        return [f"{can}{largest}, drawn at random.", *told.room.sentences]
+    return [f"{can}{largest}."]
+
+
+def boxes_text(boxes: Boxes, max_size: int | None) -> str:
+    """Return "near people together by safe cuts: 321 buckets of 100 to 1,900 people"."""
+    near = f"near people together by {boxes.cuts} cuts"
+    if boxes.whole:
+        return f"{near}: {boxes.number:,} buckets of {range_text(boxes.sizes)}"
+    return (
+        f"{near}: {boxes.number:,} boxes of {range_text(boxes.sizes)}, and in every box buckets of at most {max_size} people, "
+        "drawn at random (larger ones where the bounds need them)"
+    )
 
 
 def _unprotected(told: Explanation) -> list[str]:
@@ -104,13 +116,20 @@ def _unprotected(told: Explanation) -> list[str]:
     if not told.unbounded:
         return ["Unprotected: nobody. Every value has a bound below 1."] if told.feasible else []
     share = sum((value.share for value in told.unbounded), start=Fraction(0))
+    large = told.form != "buckets" or (told.boxes is not None and told.boxes.whole)
+    alone = "" if large else ", in buckets of one person"
     return [
         f"Unprotected: {percent(share)} of people have values without a bound, {_quoted(told.unbounded)}. A release may show "
-        "openly who has them, in buckets of one person; [requirement.bounds] gives a value its own bound."
+        f"openly who has them{alone}; [requirement.bounds] gives a value its own bound."
     ]
 
 
 def _unique(told: Explanation) -> str:
+    if told.form != "buckets":
+        return (
+            f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as recoded. "
+            f"The form {told.form} shows groups of people instead."
+        )
     return (
         f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as published, "
         "so whoever knows these of a person finds that person's row, and its bucket. [recode] makes them coarser."
@@ -157,7 +176,8 @@ def _losses(told: Explanation) -> list[str]:
     if not told.strategies:
         return []
     return [
-        "Loss says how much the release blurs: (size − 1)² added up over the buckets, 0 when everything is open.",
+        "Loss says how much buckets drawn at random blur: (size − 1)² added up over them, 0 when everything is open. It is not "
+        "query error: large buckets of near people lose more and may answer better.",
         *(_loss(strategy) for strategy in told.strategies),
     ]
 
@@ -170,9 +190,13 @@ def _loss(strategy: StrategyLoss) -> str:
     if strategy.gap is not None:
         proof = f", proven to be within {percent(strategy.gap)} of the best" if strategy.gap else ", proven to be the best"
     note = f" with {strategy.note}" if strategy.note else ""
-    small, large = strategy.sizes
-    buckets = people_text(small) if small == large else f"{small} to {large} people"
-    return f"Loss with {name}{note}: {strategy.loss:,}{proof} (buckets of {buckets})."
+    return f"Loss with {name}{note}: {strategy.loss:,}{proof} (buckets of {range_text(strategy.sizes)})."
+
+
+def range_text(sizes: tuple[int, int]) -> str:
+    """Return "2 to 50 people", "1 person"."""
+    small, large = sizes
+    return people_text(small) if small == large else f"{small:,} to {large:,} people"
 
 
 def _quoted(values: Sequence[ValueBound]) -> str:

@@ -240,7 +240,13 @@ def _requirement(rule: Rule) -> list[str]:
 
 def _method(rule: Rule) -> list[str]:
     size = rule.max_size
-    return ["[method]", 'name     = "buckets"', f"max_size = {str(size).ljust(21)}# a bound below 1/{size} needs larger buckets"]
+    return [
+        "[method]",
+        'name     = "buckets"',
+        '# locality = "boxes" puts near people together, at least floor = 100 in a bucket; "none" draws them at random;',
+        "# `sfumato explain` measures what either would answer and expose.",
+        f"max_size = {str(size).ljust(21)}# of buckets drawn at random; a bound below 1/{size} needs larger ones",
+    ]
 
 
 def _key(name: str) -> str:

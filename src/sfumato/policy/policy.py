@@ -23,10 +23,12 @@ ROLES = ("identifier", "quasi", "sensitive", "other")
 
 LATER_MODELS = ("presence-association",)
 LATER_METHODS = (
-    "near-groups", "mondrian", "burel", "heterogeneous", "ring", "small-domain", "uniform", "ambiguity", "priview", "privbayes",
+    "near-groups", "burel", "heterogeneous", "ring", "small-domain", "uniform", "ambiguity", "priview", "privbayes",
 )  # fmt: skip
 LATER_LOCALITIES = ("near",)
 LATER_OPTIONS = ("accept_weaker_claim",)
+EXACT_OPTIONS = ("c", "t")
+"""Options on which a privacy decision rests: their decimals are taken as written."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,13 @@ class Policy:
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
             if name not in document:
                 raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
+        schema = _schema(document)
         requirement = _requirement(section(document, "requirement"))
         return cls(
             options=_options(section(document, "input")),
-            schema=_schema(document),
+            schema=schema,
             requirement=requirement,
-            method=_method(section(document, "method"), requirement),
+            method=_method(section(document, "method"), requirement, schema),
             text=content,
         )
 
@@ -120,17 +123,20 @@ def _requirement(found: Section) -> Requirement:
     return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
 
 
-def _method(found: Section, requirement: Requirement) -> Method:
+def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     name = text(found, "name", "[method]")
     if name is None:
         name = default_method(requirement).name  # options without a name are options of the default
     cls = _named(name, METHODS, LATER_METHODS, "[method] name")
     arguments = {key: value for key, value in found.items() if key != "name"}
     if arguments.get("locality") in LATER_LOCALITIES:
-        raise PolicyError(f"[method] locality: {arguments['locality']!r} is not in this version", hint='locality = "none"')
-    options = plain(parameters(arguments, "[method]", cls, later=LATER_OPTIONS))
+        raise PolicyError(f"[method] locality: {arguments['locality']!r} is not in this version", hint='locality = "boxes"')
+    given = parameters(arguments, "[method]", cls, later=LATER_OPTIONS)
+    options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:
         raise PolicyError("[method] max_size: a bucket of 1 person hides nothing", hint="max_size = 50 is usual")
+    if isinstance(options.get("weights"), dict):
+        known_keys(options["weights"], "[method] weights", schema.quasi)
     return _located("[method]", cls, options)
 
 

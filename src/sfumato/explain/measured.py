@@ -1,0 +1,74 @@
+"""The measured figures in words: what they are, what they are not, and each way to put people together in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sfumato.exact import percent
+from sfumato.explain.cost import people_text
+from sfumato.explain.sentences import range_text
+from sfumato.explain.study import Measured, Study
+
+WAYS: Mapping[str, str] = {
+    "none": "drawn at random (none)",
+    "safe": "near people, safe cuts",
+    "tight": "near people, tight cuts",
+}
+"""What each locality is called for people."""
+
+
+def _way(row: Measured) -> str:
+    """Return the name of a way to put people together, and whether it is the policy's own."""
+    return WAYS.get(row.name, row.name) + (" (this policy)" if row.chosen else "")
+
+
+def about(found: Study) -> list[str]:
+    """Return how the figures were measured, what they mean and what must not be done with them."""
+    kinds = " and ".join(f"{number} {name}" for number, name in zip(found.questions, found.workloads, strict=True))
+    unmet = f" ({found.unmet} left out because nobody meets them)" if found.unmet else ""
+    lines = [
+        "Locality: none draws people into buckets at random; safe and tight cuts put near people together. Safe cuts look only "
+        "at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
+    ]
+    if kinds:
+        lines.append(
+            f"Error: half of the answers are off by at most so much of the truth. Questions: {kinds}{unmet}. A release is of use "
+            "where its error is below that of assuming independence, that is of knowing only how frequent each value is."
+        )
+    lines.append("Exposure: the mean belief of a reader in a person's true value.")
+    if found.sampled:
+        lines.append(
+            f"Measured on {people_text(found.people)} drawn from the table, to save time; with everybody answers are usually "
+            "closer."
+        )
+    lines.append(
+        "For these figures releases were made in memory with a fixed seed, and none is written. They are results on the original "
+        "table and private. Choosing the policy by them is your decision: claims take the policy as fixed in advance."
+    )
+    return lines
+
+
+def figures(found: Study) -> list[str]:
+    """Return a sentence for each way to put people together, that of knowing only the shares first."""
+    alone = _errors(found, found.independence)
+    lines = [f"Knowing only how frequent each value is: {alone}exposure {percent(found.prior_exposure, 1)}."]
+    for row in found.rows:
+        if row.groups is None or row.sizes is None or row.exposure is None:
+            lines.append(f"{_capital(_way(row))}: not possible, because {row.note.rstrip('.')}.")
+            continue
+        article = "an" if row.against[0] in "aeiou" else "a"
+        note = f" ({row.note})" if row.note else ""
+        lines.append(
+            f"{_capital(_way(row))}: {_errors(found, row.errors)}exposure {percent(row.exposure, 1)}; holds against {article} "
+            f"{row.against}, {row.groups:,} {'group' if row.groups == 1 else 'groups'} of {range_text(row.sizes)}{note}."
+        )
+    return lines
+
+
+def _errors(found: Study, errors: tuple[float, ...]) -> str:
+    told = [f"error {percent(error, 1)} ({name})" for name, error in zip(found.workloads, errors, strict=True)]
+    return ", ".join([*told, ""])
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

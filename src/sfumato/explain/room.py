@@ -1,0 +1,141 @@
+"""Whether a table leaves room to put near people together, why not, and what would leave room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from sfumato.errors import Infeasible, PolicyError
+from sfumato.exact import decimal_text, percent
+from sfumato.groups.boxes import near_people
+from sfumato.groups.cuts import need_table
+from sfumato.groups.grouping import Grouping
+from sfumato.methods import Buckets
+from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
+from sfumato.privacy.requirement import round_up
+from sfumato.randomness import SeededRandomness
+from sfumato.table import Table
+
+_TIMES = tuple(Fraction(one) for one in ("1.25", "1.5", "2", "3", "4", "6", "8"))
+"""By how much a parameter is loosened in the search for one that leaves room."""
+
+R = TypeVar("R", bound=Requirement)
+
+
+@dataclass(frozen=True)
+class NoRoom:
+    """Why people were drawn into buckets at random although near people should share one, and what would help."""
+
+    reason: str
+    helps: tuple[str, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The reason, and then what would help."""
+        lines = [f"No room to put near people together: {self.reason}."]
+        if self.helps:
+            lines.append(f"What would leave room: {'; or '.join(self.helps)}.")
+        return lines
+
+
+def boxes_of(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> Grouping:
+    """Return the boxes that this method cuts; a single one where there is no room. Only their numbering rests on coins."""
+    cut = near_people(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        tight=tight,
+        floor=method.floor,
+        weights=method.weights,
+        random=SeededRandomness(0),
+    )
+    return cut.grouping
+
+
+def no_room(table: Table, requirement: Requirement, method: Buckets) -> NoRoom:
+    """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
+    bounds = requirement.bounds(table.sensitive.histogram())
+    tight = requirement.against == "reader"
+    helps = []
+    if not tight and boxes_of(table, bounds, method, tight=True).groups > 1:
+        helps.append('against = "reader", with tight cuts')
+    if table.rows < 2 * method.floor:
+        lower = max(table.rows // 4, 1)
+        if boxes_of(table, bounds, replace(method, floor=lower), tight=tight).groups > 1:
+            helps.append(f"floor = {lower}")
+    else:
+        looser = next((told for told, one in _looser(requirement, bounds) if _has_room(table, one, method, tight=tight)), None)
+        helps += [] if looser is None else [looser]
+    return NoRoom(_reason(table, bounds, method, tight=tight), tuple(helps))
+
+
+def variant(requirement: R, **changes: Any) -> R:
+    """Return the requirement with other parameters, under the names that they have in a policy file."""
+    parameters = requirement.to_dict()
+    parameters.pop("model")
+    return type(requirement)(**{**parameters, **changes})
+
+
+def _reason(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> str:
+    if table.rows < 2 * method.floor:
+        return f"with a floor of {method.floor} two buckets need {2 * method.floor} people, and the table has {table.rows:,}"
+    if tight:
+        return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
+    value, needed = _neediest(bounds)
+    if 2 * needed > table.rows:
+        place = bounds.values.index(value)
+        share, limit = bounds.shares[place], bounds.limits[place]
+        return (
+            f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}; a first safe cut needs bounds of at "
+            "least twice the share, so that either half could hold all people with the value"
+        )
+    least = max(needed, method.floor)
+    return f"no column can be cut so evenly that the smaller side has {least:,} of {table.rows:,} people, which a safe cut needs"
+
+
+def _neediest(bounds: Bounds) -> tuple[str, int]:
+    """Return the value that needs the largest side to hold all its people within its bound, and how large."""
+    need, start = need_table(bounds)
+    sides = [int(need[start[k] + count]) for k, count in enumerate(bounds.counts)]
+    return bounds.values[sides.index(max(sides))], max(sides)
+
+
+def _has_room(table: Table, requirement: Requirement, method: Buckets, *, tight: bool) -> bool:
+    try:
+        bounds = requirement.bounds(table.sensitive.histogram())
+    except (Infeasible, PolicyError):
+        return False
+    if not bounds.protects or (not tight and 2 * _neediest(bounds)[1] > table.rows):
+        return False
+    return boxes_of(table, bounds, method, tight=tight).groups > 1
+
+
+def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Requirement]]:
+    """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
+    if isinstance(requirement, FPrivacy):
+        value, _ = _neediest(bounds)
+        if value in requirement.overrides:
+            own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
+            if own < 1:
+                changed = {**requirement.overrides, value: own}
+                yield f"a bound of {decimal_text(own)} for '{value}'", variant(requirement, bounds=changed)
+            return
+        name = "theta" if requirement.theta else "offset"
+        for times in _TIMES:
+            number = round_up(times * getattr(requirement, name), 2)
+            if name == "theta" or number < 1:
+                yield f"{name} = {decimal_text(number)}", variant(requirement, **{name: number})
+    elif isinstance(requirement, BetaLikeness):
+        for times in _TIMES:
+            number = round_up(times * max(requirement.beta, Fraction(1, 4)), 2)
+            yield f"beta = {decimal_text(number)}", variant(requirement, beta=number)
+    elif isinstance(requirement, LDiversity):
+        for ell in range(requirement.l - 1, 1, -1):
+            yield f"l = {ell}", variant(requirement, l=ell)
+    elif isinstance(requirement, RhoPrivacy):
+        for part in (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)):
+            number = round_up(requirement.rho2 + part * (1 - requirement.rho2), 2)
+            if number < 1:
+                yield f"rho2 = {decimal_text(number)}", variant(requirement, rho2=number)
