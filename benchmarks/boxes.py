@@ -3,29 +3,38 @@
 Bundled census, Occupation; blind buckets (the papers' optimum), safe boxes (against an engineer) and tight boxes (against a
 reader), read with each release's default estimator and with the papers'. Median relative error divided by that of assuming
 independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
+
+A run also draws `error-against-exposure.svg` and `boxes.svg` beside its results; after a full run, copy both to `docs/pictures/`.
 """
 
 from __future__ import annotations
 
 import time
-from statistics import mean
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
 
 import numpy as np
 
 import sfumato
 from benchmarks._measure import best_of
-from benchmarks._picture import scatter
+from benchmarks._picture import Panel, Point, plan_of_boxes, scatter
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
 from sfumato.groups.cuts import Space, cut_boxes
+from sfumato.groups.grouping import Grouping
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.query import Estimator, Workload, anatomy_workload, range_workload
+from sfumato.query import Workload, anatomy_workload, range_workload
 from sfumato.randomness import SeededRandomness
+from sfumato.release.buckets import BucketsRelease
+from sfumato.table.column import Kind
 from sfumato.table.generators import census
-from sfumato.utility import query_error
+from sfumato.utility import WorkloadError, gcp, query_error
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
-CATEGORIES = ("gender", "marital", "race", "workclass", "country", "occupation")
+CATEGORIES = ("gender", "marital", "race", "workclass", "country")
+WORKLOADS = ("random sets", "ranges")
+CLASSES = ("1–9", "10–99", "100–999", "≥ 1000")
 PROTOTYPE = {
     ("safe", "8f+0.02"): "0.60 / 0.19",
     ("safe", "32f+0.02"): "0.26 / 0.04",
@@ -37,24 +46,55 @@ PROTOTYPE = {
 }
 """What a first prototype reached with boxes of two people or more."""
 
+METHODS: dict[str, tuple[Against, sfumato.Buckets]] = {
+    "blind": ("engineer", sfumato.Buckets(locality="none")),
+    "safe": ("engineer", sfumato.Buckets(locality="boxes", floor=2)),
+    "safe, ≥ 100": ("engineer", sfumato.Buckets(locality="boxes", floor=100)),
+    "tight": ("reader", sfumato.Buckets(locality="boxes", floor=2)),
+    "tight, ≥ 100": ("reader", sfumato.Buckets(locality="boxes", floor=100)),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one release of one table tells, exposes and costs; errors by workload, coverage by workload and answer size."""
+
+    default: Mapping[str, WorkloadError]
+    paper: Mapping[str, WorkloadError]
+    exposure: float
+    worst: tuple[float, float]
+    gcp: float
+    groups: int
+    smallest: int
+    largest: int
+    loss: float
+    seconds: float
+    fell_back: bool
+
+
+Study = dict[tuple[str, str], list[Found] | None]
+"""By grouping and bound: one finding per table, None where no release keeps the bound."""
+
 
 def run(show: Show, quick: bool) -> None:
+    """Show the study on the census as `Table` guesses it and with categories stated, draw the pictures, and time the cuts."""
     rows, runs, queries = (20_000, 1, 200) if quick else (100_000, 5, 1000)
-    points = _accuracy(show, rows, runs, queries)
-    path = scatter(
-        show.directory / "boxes.svg",
-        points,
-        title="At the same bound: near people together answer better and expose less",
-        x="exposure: mean belief in a person's true value",
-        y="median error of range queries, relative to independence",
-    )
-    show.note(f"Picture: {path.name}")
+    tables = [_table(rows, seed) for seed in range(1, runs + 1)]
+    study = _study(tables, queries, METHODS, requirements("reader"))
+    _show_study(show, f"{rows:,} people, mean{' ± spread' if runs > 1 else ''} of {runs} tables", tables, study)
+    _show_coverage(show, study)
+    stated = [_table(rows, seed, categories=CATEGORIES) for seed in range(1, min(runs, 2) + 1)]
+    smaller = _study(stated, queries, {name: METHODS[name] for name in ("blind", "safe", "tight")}, ("8f+0.02", "1/5"))
+    _show_stated(show, f"Categories stated: {rows:,} people, mean of {len(stated)} tables", smaller)
+    _draw(show, tables[0], study)
     _speed(show, [100_000] if quick else [100_000, 500_000])
 
 
-def _table(rows: int, seed: int) -> sfumato.Table:
-    schema = sfumato.Schema(quasi=QUASI, sensitive=["occupation"], types=dict.fromkeys(CATEGORIES, "categorical"))
-    return sfumato.Table.from_frame(census(rows, seed).select([*QUASI, "occupation"]), schema)
+def _table(rows: int, seed: int, categories: Sequence[str] = (), quasi: Sequence[str] = QUASI) -> sfumato.Table:
+    """Return the census; columns that are not stated to be categories are numbers, as `Table` guesses."""
+    types: dict[str, Kind] = dict.fromkeys([*categories, "occupation"], "categorical")
+    schema = sfumato.Schema(quasi=quasi, sensitive=["occupation"], types=types)
+    return sfumato.Table.from_frame(census(rows, seed).select([*quasi, "occupation"]), schema)
 
 
 def requirements(against: Against) -> dict[str, Requirement]:
@@ -63,73 +103,199 @@ def requirements(against: Against) -> dict[str, Requirement]:
     return {**linear, "1/5": sfumato.LDiversity(5, against=against), "β = 3": sfumato.BetaLikeness(3, against=against)}
 
 
-METHODS: dict[str, tuple[Against, sfumato.Buckets]] = {
-    "blind": ("engineer", sfumato.Buckets(locality="none")),
-    "safe": ("engineer", sfumato.Buckets(locality="boxes", floor=2)),
-    "safe, ≥ 100": ("engineer", sfumato.Buckets(locality="boxes")),
-    "tight": ("reader", sfumato.Buckets(locality="boxes", floor=2)),
-    "tight, ≥ 100": ("reader", sfumato.Buckets(locality="boxes")),
-}
-
-
-def _accuracy(show: Show, rows: int, runs: int, queries: int) -> dict[str, list[tuple[float, float, str]]]:
-    tables = [_table(rows, seed) for seed in range(1, runs + 1)]
-    workloads = [
-        (anatomy_workload(t, queries=queries, seed=s), range_workload(t, queries=queries, seed=s)) for s, t in enumerate(tables)
-    ]
-    lines: list[list[Cell]] = []
-    points: dict[str, list[tuple[float, float, str]]] = {"independence": [_independent(tables[0])]}
-    for name, (against, method) in METHODS.items():
-        for bound, requirement in requirements(against).items():
-            try:
-                found = [_study(table, requirement, method, two) for table, two in zip(tables, workloads, strict=True)]
-            except Infeasible:
-                lines.append([name, bound, "no buckets of ≤ 50", *[None] * 7])
-                continue
-            figures = {key: mean(one[key] for one in found) for key in found[0]}
-            lines.append(
-                [
-                    name,
-                    bound,
-                    f"{figures['random']:.2f} / {figures['range']:.2f}",
-                    f"{figures['random, paper']:.2f} / {figures['range, paper']:.2f}",
-                    PROTOTYPE.get((name, bound)),
-                    figures["exposure"],
-                    figures["groups"],
-                    figures["largest"],
-                    figures["loss"],
-                    figures["seconds"],
-                ]
-            )
-            points.setdefault(name, []).append((figures["exposure"], figures["range"], bound))
-    show.table(
-        f"{rows:,} people, mean of {runs} tables; error / error of independence, random sets / ranges",
-        ["boxes", "bound", "default estimator", "papers' estimator", "prototype", "exposure", "groups", "largest", "loss", "s"],
-        lines,
-    )
-    show.note('A row of "safe" with the figures of "blind" had no room for a first safe cut and fell back to blind buckets.')
-    return points
-
-
 def _study(
-    table: sfumato.Table, requirement: Requirement, method: sfumato.Buckets, workloads: tuple[Workload, Workload]
-) -> dict[str, float]:
+    tables: Sequence[sfumato.Table],
+    queries: int,
+    methods: Mapping[str, tuple[Against, sfumato.Buckets]],
+    bounds: Sequence[str] | Mapping[str, Requirement],
+) -> Study:
+    workloads = [
+        dict(
+            zip(
+                WORKLOADS, (anatomy_workload(t, queries=queries, seed=s), range_workload(t, queries=queries, seed=s)), strict=True
+            )
+        )
+        for s, t in enumerate(tables)
+    ]
+    found: Study = {}
+    for name, (against, method) in methods.items():
+        for bound in bounds:
+            requirement = requirements(against)[bound]
+            try:
+                each = [_release(table, requirement, method, asked) for table, asked in zip(tables, workloads, strict=True)]
+            except Infeasible:
+                found[name, bound] = None
+            else:
+                found[name, bound] = each
+    return found
+
+
+def _release(table: sfumato.Table, requirement: Requirement, method: sfumato.Buckets, asked: Mapping[str, Workload]) -> Found:
     start = time.perf_counter()
     result = sfumato.publication(table, requirement, method=method, random=1)
     seconds = time.perf_counter() - start
-    figures: dict[str, float] = {"seconds": seconds, "exposure": result.audit.exposure or 0.0}
-    asked: tuple[tuple[str, Estimator | None], ...] = (("", None), (", paper", "paper"))
-    for suffix, estimator in asked:
-        for name, workload in zip(("random", "range"), workloads, strict=True):
-            error = query_error(result.release, table, workload, estimator=estimator)
-            figures[name + suffix] = error.median / error.independence_median
-    sizes = np.bincount(result.release.tables()["qit"]["bucket"].to_numpy())[1:]
-    return {**figures, "groups": len(sizes), "largest": int(sizes.max()), "loss": float(result.private["loss"])}
+    claim, release = result.audit.claims[0], result.release
+    assert isinstance(release, BucketsRelease)
+    assert claim.worst is not None
+    assert claim.bound is not None
+    return Found(
+        default={name: query_error(release, table, workload) for name, workload in asked.items()},
+        paper={name: query_error(release, table, workload, estimator="paper") for name, workload in asked.items()},
+        exposure=result.audit.exposure or 0.0,
+        worst=(float(claim.worst), float(claim.bound)),
+        gcp=gcp(release).value,
+        groups=len(release.sizes),
+        smallest=int(release.sizes.min()),
+        largest=int(release.sizes.max()),
+        loss=float(result.private["loss"]),
+        seconds=seconds,
+        fell_back=method.locality == "boxes" and release.manifest.parameters["locality"] == "none",
+    )
 
 
-def _independent(table: sfumato.Table) -> tuple[float, float, str]:
-    shares = np.array(list(table.sensitive.histogram().values())) / table.rows
-    return float((shares**2).sum()), 1.0, ""
+def _show_study(show: Show, title: str, tables: Sequence[sfumato.Table], study: Study) -> None:
+    nothing: list[Cell] = ["independence", None, "1.00 / 1.00", "1.00 / 1.00", None, None, _independent(tables)[0]]
+    lines: list[list[Cell]] = [[*nothing, *[None] * 7]]
+    for (name, bound), found in study.items():
+        if found is None:
+            lines.append([name, bound, "no buckets of ≤ 50", *[None] * 11])
+            continue
+        worst, limit = min((one.worst for one in found), key=lambda pair: pair[1] - pair[0])
+        lines.append(
+            [
+                f"{name} → blind" if any(one.fell_back for one in found) else name,
+                bound,
+                " / ".join(_spread([_relative(one.default[w]) for one in found]) for w in WORKLOADS),
+                " / ".join(_spread([_relative(one.paper[w]) for one in found]) for w in WORKLOADS),
+                PROTOTYPE.get((name, bound)),
+                _coverages(found),
+                mean(one.exposure for one in found),
+                f"{worst:.3f} / {limit:.3f}",
+                mean(one.gcp for one in found),
+                mean(one.groups for one in found),
+                min(one.smallest for one in found),
+                max(one.largest for one in found),
+                mean(one.loss for one in found),
+                mean(one.seconds for one in found),
+            ]
+        )
+    columns = ["boxes", "bound", "default estimator", "papers' estimator", "prototype", "covered", "exposure", "worst / bound"]
+    columns += ["GCP", "groups", "smallest", "largest", "loss", "s"]
+    show.table(f"{title}; error / error of independence and 95 % intervals, random sets / ranges", columns, lines)
+    show.note("Spread: standard deviation over tables. Worst / bound: the belief nearest its bound in any table's audit.")
+    if any(one.fell_back for found in study.values() if found is not None for one in found):
+        show.note("→ blind: in some table there was no room for a first cut, and buckets are blind.")
+
+
+def _relative(error: WorkloadError) -> float:
+    return error.median / error.independence_median
+
+
+def _spread(figures: Sequence[float]) -> str:
+    return f"{mean(figures):.2f}" + (f" ± {stdev(figures):.2f}" if len(figures) > 1 else "")
+
+
+def _coverages(found: Sequence[Found]) -> str | None:
+    """Return the mean coverage per workload, None where the default estimator gives no intervals."""
+    known = [[one.default[name].coverage for one in found] for name in WORKLOADS]
+    shares = [[share for share in each if share is not None] for each in known]
+    return " / ".join(f"{mean(each):.3f}" for each in shares) if all(len(each) == len(found) for each in shares) else None
+
+
+def _show_coverage(show: Show, study: Study) -> None:
+    """Show how many 95 % intervals hold the truth, by the size of the true answer, where there are intervals."""
+    lines: list[list[Cell]] = []
+    for (name, bound), found in study.items():
+        if found is not None and _coverages(found) is not None:
+            lines.append([name, bound, *(_covered(found, w, size) for w in WORKLOADS for size in CLASSES)])
+    if lines:
+        columns = ["boxes", "bound", *(f"{workload}, {size}" for workload in WORKLOADS for size in CLASSES)]
+        show.table("95 % intervals that hold the truth, of so many queries, by true answer", columns, lines)
+
+
+def _covered(found: Sequence[Found], workload: str, size: str) -> str | None:
+    classes = [one for each in found for one in each.default[workload].classes if one.name == size and one.coverage is not None]
+    queries = sum(one.queries for one in classes)
+    hit = sum((one.coverage or 0.0) * one.queries for one in classes)
+    return f"{hit / queries:.3f} of {queries:,}" if queries else None
+
+
+def _show_stated(show: Show, title: str, study: Study) -> None:
+    lines: list[list[Cell]] = []
+    for (name, bound), found in study.items():
+        if found is None:
+            continue
+        errors = [" / ".join(f"{mean(_relative(one.default[w]) for one in found):.2f}" for w in WORKLOADS)]
+        errors.append(" / ".join(f"{mean(_relative(one.paper[w]) for one in found):.2f}" for w in WORKLOADS))
+        figures = [mean(getattr(one, figure) for one in found) for figure in ("exposure", "gcp", "groups")]
+        lines.append([name, bound, *errors, *figures])
+    columns = ["boxes", "bound", "default estimator", "papers' estimator", "exposure", "GCP", "groups"]
+    show.table(title, columns, lines)
+
+
+def _independent(tables: Sequence[sfumato.Table]) -> tuple[float, float, str]:
+    """Return the exposure and the relative error of a release that shows no more than the shares of the sensitive values."""
+    shares = [np.array(list(table.sensitive.histogram().values())) / table.rows for table in tables]
+    return mean(float((each**2).sum()) for each in shares), 1.0, ""
+
+
+def _draw(show: Show, table: sfumato.Table, study: Study) -> None:
+    points: dict[str, list[Point]] = {"independence": [_independent([table])]}
+    for name, label in (("blind", "blind buckets"), ("safe", "safe boxes"), ("tight", "tight boxes")):
+        points[label] = [
+            (mean(one.exposure for one in found), mean(_relative(one.default["ranges"]) for one in found), bound)
+            for (grouping, bound), found in study.items()
+            if grouping == name and found is not None and not any(one.fell_back for one in found)
+        ]
+    paths = [
+        scatter(
+            show.directory / "error-against-exposure.svg",
+            points,
+            title="What a release tells analysts, and what it tells about a person",
+            note="a point per bound on belief, f being a value’s share · down: better answers · left: people less exposed",
+            x="exposure: a reader's mean belief in a person's true value",
+            y="median error of range queries ÷ that of independence",
+        ),
+        plan_of_boxes(
+            show.directory / "boxes.svg",
+            *_panels(),
+            title="The same people, the same bound: safe cuts and tight cuts",
+            note="2,000 people of the census, a dot each, age and education known · no belief above 8 × share + 2 %",
+            x="age",
+            y="education, from none to doctorate",
+        ),
+    ]
+    show.note("Pictures: " + ", ".join(path.name for path in paths))
+
+
+def _panels() -> tuple[Panel, Panel]:
+    """Return safe and tight boxes of a small census with two quasi columns, and its people."""
+    table = _table(2000, 1, quasi=("age", "education"))
+    bounds = requirements("reader")["8f+0.02"].bounds(table.sensitive.histogram())
+    space, weights = Space.of(table.quasi), np.ones(2)
+
+    def cut(name: str, note: str, *, tight: bool) -> Panel:
+        coins = SeededRandomness(1)
+        boxes = cut_boxes(space, table.sensitive.codes, bounds, tight=tight, floor=2, weights=weights, random=coins)
+        return _panel(f"{name}: {boxes.groups} boxes", note, table, boxes)
+
+    return (
+        cut("Safe", "a cut is harmless however the values fall on the people", tight=False),
+        cut("Tight", "a cut is harmless as the values happen to have fallen", tight=True),
+    )
+
+
+def _panel(title: str, note: str, table: sfumato.Table, boxes: Grouping) -> Panel:
+    """Return the smallest box of every group: by age in years, and by education in the order of its codes."""
+    age, education = (column.codes.astype(np.int64) for column in table.quasi)
+    places = (np.asarray(table.quasi[0].values)[age], education)
+    ends = []
+    for place in places:
+        low, high = np.full(boxes.groups, place.max()), np.full(boxes.groups, place.min())
+        np.minimum.at(low, boxes.group, place)
+        np.maximum.at(high, boxes.group, place)
+        ends += [low.tolist(), high.tolist()]
+    return Panel(title, note, list(zip(*ends, strict=True)), np.stack(places, axis=1).tolist())
 
 
 def _speed(show: Show, sizes: list[int]) -> None:

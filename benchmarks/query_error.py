@@ -63,7 +63,7 @@ def _against_theta(show: Show, table: sfumato.Table, queries: int) -> None:
         for theta in THETAS:
             needed = sfumato.FPrivacy(theta=theta, offset=OFFSET, against="reader")
             methods: dict[str, Method] = {
-                strategy: sfumato.Buckets(strategy=strategy, max_size=MAX_SIZE)
+                strategy: sfumato.Buckets(locality="none", strategy=strategy, max_size=MAX_SIZE)
                 for strategy in ("one-size", "two-size", "top-down", "optimal")
             }
             methods["Anatomy, suppressing"] = sfumato.Anatomy(suppress=True)
@@ -94,8 +94,12 @@ def _coverage(show: Show, *, tables: int, rows: int, queries: int) -> None:
         releases = {
             "Anatomy, ℓ = 5": sfumato.Anatomy(l=5).publish(table, sfumato.LDiversity(5), random=seed),
             "Anatomy, ℓ = 10": sfumato.Anatomy(l=10).publish(table, sfumato.LDiversity(10), random=seed),
-            "optimal, 8f + 0.02": sfumato.Buckets().publish(table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=seed),
-            "optimal, 32f + 0.02": sfumato.Buckets().publish(table, sfumato.FPrivacy(theta=32, offset=OFFSET), random=seed),
+            "optimal, 8f + 0.02": sfumato.Buckets(locality="none").publish(
+                table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=seed
+            ),
+            "optimal, 32f + 0.02": sfumato.Buckets(locality="none").publish(
+                table, sfumato.FPrivacy(theta=32, offset=OFFSET), random=seed
+            ),
         }
         for name, workload in _workloads(table, queries, 2000 + 2 * seed).items():
             truth = true_answers(table, workload)

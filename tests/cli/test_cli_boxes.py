@@ -180,11 +180,11 @@ def test_the_limit_on_workers_holds_inside_and_ends_outside() -> None:
     assert (numba.get_num_threads(), pa.cpu_count()) == before
 
 
-def test_the_demo_draws_at_random_so_that_its_answers_have_intervals(place: Path, run: Run) -> None:
+def test_the_demo_puts_near_people_together_and_its_answers_have_intervals(place: Path, run: Run) -> None:
     chosen = Policy.parse(demo_verb.POLICY).method
     assert isinstance(chosen, Buckets)
-    assert chosen.locality == "none"
+    assert chosen.locality == "boxes"
     done = run("demo", "--rows", "3000")
-    assert "Who shares a bucket was drawn at random: " in words(done.out)
+    assert "Near people together, by safe cuts: " in words(done.out)
     assert "no interval" not in done.out
     assert done.out.count("±") == len(demo_verb.QUESTIONS)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -199,9 +199,8 @@ def test_the_need_of_a_count_is_exact(counts, limit):
     bounds = Bounds(tuple(f"v{k}" for k in range(len(counts))), tuple(counts), (limit,) * len(counts))
     need, start = need_table(bounds)
     for k, count in enumerate(counts):
-        assert need[start[k] : start[k + 1]].tolist() == [
-            -(-(c * limit.denominator) // limit.numerator) for c in range(count + 1)
-        ]
+        expected = [-(-(c * limit.denominator) // limit.numerator) if limit < 1 else 0 for c in range(count + 1)]
+        assert need[start[k] : start[k + 1]].tolist() == expected
 
 
 def test_needs_of_huge_denominators_do_not_overflow():
@@ -210,6 +209,37 @@ def test_needs_of_huge_denominators_do_not_overflow():
     limit = Fraction(10**30 + 1, 2 * 10**30)
     need, _ = need_table(Bounds(("a", "b"), (3, 4), (limit, limit)))
     assert need.tolist() == [0, 2, 4, 6, 0, 2, 4, 6, 8]
+
+
+def test_a_value_with_a_bound_of_one_needs_no_room_however_frequent_it_is():
+    table = make(["flu"] * 90 + ["hiv"] * 5 + ["tb"] * 5, age=list(range(100)))
+    requirement = FPrivacy(offset="1/2", bounds={"flu": 1})
+    found = boxes(table, requirement, floor=10)
+    assert found.groups > 4
+    limits = requirement.bounds(table.sensitive.histogram()).limits
+    require_bounds(histograms(found.group, table.sensitive.codes, 3), found.sizes, limits)
+
+
+def test_rerunning_safe_cuts_around_an_open_value_tells_the_engineer_nothing():
+    requirement = FPrivacy(offset="1/2", bounds={"o": 1})
+    by_release = posterior_of_boxes([1, 2, 3, 4, 5, 6, 7, 8], "ooooooab", requirement, tight=False)
+    assert all(len(shown) > 1 for shown in by_release)
+    assert equally_likely_inside_boxes(by_release)
+    for possible in by_release.values():
+        for person, value in product(range(8), "ab"):
+            assert Fraction(sum(world[person] == value for world in possible), len(possible)) <= Fraction(1, 2)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([1, 7]))
+def test_boxes_around_an_open_value_keep_the_bounds_of_the_others(seed, floor):
+    table = random_table(seed)
+    most = max(table.sensitive.histogram(), key=table.sensitive.histogram().get)
+    requirement = FPrivacy(offset="2/3", bounds={most: 1})
+    bounds = requirement.bounds(table.sensitive.histogram())
+    for tight in (False, True):
+        found = boxes(table, requirement, tight=tight, floor=floor)
+        require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds.limits)
 
 
 def even_twin(histogram, missing, size):
@@ -259,8 +289,10 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
 
 def test_small_kernels_do_what_they_say():
     assert by_falling_score(np.array([0.5, 2.0, 0.5, 1.0])).tolist() == [1, 3, 0, 2]
-    assert spread(np.array([0, 2, 0, 1]), 0, np.array([0.0, 0.1, 0.5, 1.0])) == pytest.approx(0.9)
-    assert spread(np.array([0, 2, 5]), 1, np.array([0.0, 0.1, 0.0])) == pytest.approx(1e-9)
+    everybody = np.arange(3)
+    assert spread(everybody, np.array([1, 3, 1]), -1, np.array([0.0, 0.1, 0.5, 1.0])) == pytest.approx(0.9)
+    assert spread(everybody, np.array([1, 2, 1]), 2, np.array([0.0, 0.1, 0.0])) == pytest.approx(1e-9)
+    assert spread(everybody, np.array([2, 2, 2]), 2, np.array([0.0, 0.1, 0.0])) == 0
     need, start = np.array([0, 2, 4, 0, 3]), np.array([0, 3, 5])
     assert smallest_group(np.array([2, 1]), need, start) == 4
     rows = np.array([4, 0, 3, 1, 2], dtype=np.int32)

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,8 @@ from sfumato.groups.grouping import Histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.table import Schema, Table
 from tests.makers import people, skewed
+
+BLIND = Buckets(locality="none")
 
 
 def shares_by_bucket(release):
@@ -34,7 +37,7 @@ def test_every_bucket_keeps_every_bound_and_everybody_is_published_once(counts, 
     requirement = FPrivacy(theta=2, offset="0.2")
     bounds = requirement.bounds(table.sensitive.histogram())
     try:
-        release = Buckets(strategy=strategy, max_size=len(values)).publish(table, requirement, random=seed)
+        release = Buckets(locality="none", strategy=strategy, max_size=len(values)).publish(table, requirement, random=seed)
     except Infeasible:
         assert strategy == "two-size"  # one group of all always exists; two sizes below it need not
         return
@@ -51,7 +54,7 @@ def test_a_table_of_one_value_needs_a_bound_of_one():
         publish(table, LDiversity(2))
     with pytest.raises(PolicyError, match="protects nobody"):
         publish(table, FPrivacy(offset=1))
-    release = Buckets().publish(table, FPrivacy(offset=1), random=1)
+    release = BLIND.publish(table, FPrivacy(offset=1), random=1)
     assert set(release.sizes.tolist()) == {1}
 
 
@@ -70,7 +73,7 @@ def test_what_is_no_table_requirement_or_method_is_told_so():
 
 
 def test_the_loss_is_that_of_the_published_sizes_and_the_papers_measures_follow():
-    result = publication(skewed(), FPrivacy(theta=4, offset="0.02"), random=2)
+    result = publication(skewed(), FPrivacy(theta=4, offset="0.02"), method=BLIND, random=2)
     assert result.private["loss"] == int(((result.release.sizes - 1) ** 2).sum())
     assert result.private["gap"] <= 1e-4
     assert result.audit.holds is True
@@ -79,7 +82,7 @@ def test_the_loss_is_that_of_the_published_sizes_and_the_papers_measures_follow(
 def test_the_strategies_lose_less_and_less():
     table = skewed()
     loss = [
-        publication(table, FPrivacy(theta=4, offset="0.05"), method=Buckets(strategy=strategy), random=1).private["loss"]
+        publication(table, FPrivacy(theta=4, offset="0.05"), method=replace(BLIND, strategy=strategy), random=1).private["loss"]
         for strategy in ("one-size", "two-size", "top-down", "optimal")
     ]
     assert loss == sorted(loss, reverse=True)
@@ -88,7 +91,7 @@ def test_the_strategies_lose_less_and_less():
 
 def test_people_are_not_in_the_order_of_the_input_and_bucket_numbers_follow_nothing():
     table = people([f"v{k % 5}" for k in range(2000)])
-    release = publish(table, LDiversity(5), random=11)
+    release = publish(table, LDiversity(5), method=BLIND, random=11)
     published = np.array(release.tables()["qit"]["number"].to_pylist())
     bucket = np.array(release.tables()["qit"]["bucket"].to_pylist())
     # Rank correlations of independent orders have standard deviation 1/√n: five of them is a false alarm in 10^6.
@@ -128,12 +131,34 @@ def test_dropped_people_lose_the_engineers_claim():
         ({"inside": "holes"}, "inside=….*expected one of"),
         ({"weights": 3}, "weights=….*expected column = weight pairs"),
         ({"locality": "boxes", "decoys": 1}, "decoys need blind buckets"),
+        ({"decoys": 1}, "decoys need blind buckets"),
         ({"guard_decoys": True}, "only with decoys"),
+        ({"locality": "none", "floor": 50}, "floor=….*drawn at random do not use it, got 50"),
+        ({"locality": "none", "inside": "setting"}, "inside=….*drawn at random do not use it, got 'setting'"),
+        ({"locality": "none", "weights": {"age": 2}}, "weights=….*drawn at random do not use it"),
+        ({"locality": "none", "weights": "association"}, "weights=….*drawn at random do not use it"),
     ],
 )
 def test_parameters_are_checked_when_the_method_is_made(options, message):
     with pytest.raises(PolicyError, match=message):
         Buckets(**options)
+
+
+def test_an_option_without_effect_is_refused_with_the_locality_that_would_use_it():
+    with pytest.raises(PolicyError) as caught:
+        Buckets(locality="none", floor=50)
+    assert caught.value.hint == 'leave it out, or set locality = "boxes"'
+
+
+def test_near_people_share_a_bucket_unless_a_policy_says_otherwise():
+    assert Buckets() == Buckets(locality="boxes")
+    release = publish(skewed(), FPrivacy(theta=3, offset="0.1"), random=1)
+    assert release.manifest.parameters["locality"] == "safe"
+
+
+def test_the_blind_variant_keeps_the_options_that_it_uses():
+    near = Buckets(strategy="two-size", max_size=30, floor=7, inside="setting", weights={"age": 2})
+    assert near.blind() == Buckets(locality="none", strategy="two-size", max_size=30)
 
 
 def test_a_group_over_its_bound_is_never_published():

@@ -13,9 +13,10 @@ from sfumato.testing import CHECKS, ConformanceError, check_method, example_tabl
     "method",
     [
         Buckets(),
-        Buckets(strategy="top-down"),
-        Buckets(strategy="two-size"),
-        Buckets(strategy="one-size"),
+        Buckets(locality="none"),
+        Buckets(locality="none", strategy="top-down"),
+        Buckets(locality="none", strategy="two-size"),
+        Buckets(locality="none", strategy="one-size"),
         Buckets(locality="boxes", floor=5),
         Buckets(locality="boxes", floor=30, inside="setting", strategy="two-size"),
         Anatomy(),
@@ -30,13 +31,14 @@ def test_every_method_passes_the_conformance_suite(method):
 def test_buckets_keep_uneven_bounds_too():
     requirement = FPrivacy(theta=2, offset="0.1", bounds={"v0": "0.19"})
     tables = {name: table for name, table in example_tables().items() if name != "compound"}
-    assert len(check_method(Buckets(), requirement, tables)) == len(CHECKS) * len(tables)
+    for method in (Buckets(floor=5), Buckets(locality="none")):
+        assert len(check_method(method, requirement, tables)) == len(CHECKS) * len(tables)
 
 
 def test_methods_with_decoys_pass_where_decoys_are_possible():
     tables = {name: table for name, table in example_tables().items() if name != "compound"}
-    assert check_method(Buckets(decoys=1), LDiversity(2), tables)
-    assert check_method(Buckets(decoys=1, guard_decoys=True), LDiversity(2, against="reader"), tables)
+    assert check_method(Buckets(locality="none", decoys=1), LDiversity(2), tables)
+    assert check_method(Buckets(locality="none", decoys=1, guard_decoys=True), LDiversity(2, against="reader"), tables)
 
 
 def test_boxes_pass_against_a_reader_too_with_any_weights():
@@ -69,11 +71,11 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
             return np.arange(count)
 
     with pytest.raises(ConformanceError, match=r"input_order_decides|seeds_decide"):
-        check_method(Orderly())
+        check_method(Orderly(locality="none"))
     with pytest.raises(ConformanceError, match=r"beliefs_stay_within_bounds|audit_confirms"):
-        check_method(Careless())
+        check_method(Careless(locality="none"))
     with pytest.raises(ConformanceError, match="seeds_decide_everything"):
-        check_method(Forgetful())
+        check_method(Forgetful(locality="none"))
 
 
 def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_them():

@@ -1,6 +1,7 @@
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato import LDiversity, Release, Schema, Table, audit, publish
+from sfumato.cli._workers import limited
 from sfumato.errors import FormatError, InputError, OutputError
 from sfumato.release.files import read_release
 from tests.makers import people, skewed
@@ -24,6 +26,22 @@ def edit(directory, change):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
+
+
+def test_files_are_written_by_as_many_threads_as_arrow_may_use(tmp_path, monkeypatch):
+    asked = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers):
+            asked.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr("sfumato.release.files.ThreadPoolExecutor", Pool)
+    release = publish(skewed(), LDiversity(2), random=1)
+    with limited(1):
+        release.save(tmp_path / "one")
+    release.save(tmp_path / "all")
+    assert asked == [1, pa.cpu_count()]
 
 
 def test_a_release_is_two_tables_and_a_manifest_and_nothing_else(saved):

@@ -34,7 +34,7 @@ def test_suppressed_people_leave_no_trace_in_dictionaries(tmp_path):
 def test_the_manifest_shows_bounds_only_where_the_tables_show_the_counts():
     table = people(list("aabbccdd") * 4)
     assert len(publish(table, LDiversity(2)).manifest.values) == 4
-    assert publish(table, LDiversity(2), method=Buckets(decoys=1)).manifest.values is None
+    assert publish(table, LDiversity(2), method=Buckets(locality="none", decoys=1)).manifest.values is None
     frequent = people(["x"] * 9 + list("abcd") * 2)
     suppressed = Anatomy(l=2, suppress=True).publish(frequent, LDiversity(1, against="reader"))
     assert suppressed.manifest.values is None

@@ -34,12 +34,11 @@ def walk_people(
     value: npt.NDArray[Any],
     share: npt.NDArray[Any],
     values: int,
-) -> tuple[int, int, float, float, int, npt.NDArray[Any]]:  # pragma: no cover - compiled
+) -> tuple[int, int, int, npt.NDArray[Any]]:  # pragma: no cover - compiled
     """Return what a walk over equal quasi rows finds.
 
-    In turn: rows invented; rows lost; sum of beliefs in the truth and number of people in it (of there people with a quasi row,
-    of which only here are published, each counts here/there); people whose value no fitting bucket shows; and, per entry of
-    st, how many people are certainly in its bucket with its value, because all rows that fit them are there.
+    In turn: rows invented; rows lost; people whose value no fitting bucket shows; and, per entry of st, how many people are
+    certainly in its bucket with its value, because all rows that fit them are there.
 
     `order` sorts the published people followed by those of the table by quasi values, which `key` numbers in that order. `truth`
     is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe
@@ -48,7 +47,7 @@ def walk_people(
     belief = np.zeros(values)
     certain = np.zeros(len(value), np.int64)
     mine = np.empty(published, np.int64)
-    invented, lost, total, people, misplaced = 0, 0, 0.0, 0.0, 0
+    invented, lost, misplaced = 0, 0, 0
     first = 0
     while first < len(order):
         last, here, one_bucket = first, 0, True
@@ -66,7 +65,6 @@ def walk_people(
             for row in mine[:here]:
                 for entry in range(start[row_bucket[row]], start[row_bucket[row] + 1]):
                     belief[value[entry]] += share[entry]
-        weight = min(1.0, here / max(there, 1))
         for k in range(first, last):
             if order[k] < published or here == 0:
                 continue
@@ -76,12 +74,10 @@ def walk_people(
                 found = belief[code]
             elif code >= 0:
                 found = _believed(mine[:here], row_bucket, code, start, value, share)
-            total += weight * found / here
-            people += weight
             misplaced += int(found == 0.0)
             if one_bucket and here >= there and found > 0.0:
                 for entry in range(start[row_bucket[mine[0]]], start[row_bucket[mine[0]] + 1]):
                     if value[entry] == code:
                         certain[entry] += 1
         first = last
-    return invented, lost, total, people, misplaced, certain
+    return invented, lost, misplaced, certain

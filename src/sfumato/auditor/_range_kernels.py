@@ -31,6 +31,20 @@ def entry_of(start: Any, value: Any, group: int, code: int) -> int:  # pragma: n
 
 
 @njit(cache=True)
+def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:  # pragma: no cover - compiled
+    """Keep of the groups that fit columns 0 … j−1 those that `row` allows too; return in how many words there are any."""
+    found = 0
+    for k in range(len(row) if j == 0 else many[j - 1]):
+        w = k if j == 0 else place[j - 1, k]
+        fits = row[w] if j == 0 else row[w] & left[j - 1, k]
+        if fits != 0:
+            place[j, found] = w
+            left[j, found] = fits
+            found += 1
+    return found
+
+
+@njit(cache=True)
 def walk_fits(
     words: Any,
     bits: Any,
@@ -53,19 +67,28 @@ def walk_fits(
     `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group
     offset + k. Filled in: per person the people and the number of fitting groups, how often they show her value, and the last
     of them; per group the weight of the people who fit it. With `enough` a person is done once her value was seen.
+
+    The groups that fit a person's first columns are kept for the next one, who shares them if people are sorted.
     """
+    columns = words.shape[1]
+    place = np.empty((columns, bits.shape[1]), np.int64)
+    left = np.empty((columns, bits.shape[1]), np.uint64)
+    many = np.zeros(columns, np.int64)
+    kept = -1
     for p in range(len(truth)):
         if enough and own[p] > 0:
             continue
-        for w in range(bits.shape[1]):
-            fits = bits[words[p, 0], w]
-            for j in range(1, words.shape[1]):
-                if fits == 0:
-                    break
-                fits &= bits[words[p, j], w]
+        fresh = 0
+        while kept >= 0 and fresh < columns and words[p, fresh] == words[kept, fresh]:
+            fresh += 1
+        kept = p
+        for j in range(fresh, columns):
+            many[j] = _narrow(bits[words[p, j]], j, place, left, many)
+        for k in range(many[columns - 1]):
+            fits = left[columns - 1, k]
             while fits != 0:
                 last = fits & (~fits + np.uint64(1))
-                g = offset + 64 * w + _ones(last - np.uint64(1))
+                g = offset + 64 * place[columns - 1, k] + _ones(last - np.uint64(1))
                 fits ^= last
                 people[p] += sizes[g]
                 groups[p] += 1

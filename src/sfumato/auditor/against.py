@@ -19,7 +19,7 @@ Small = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the original tells: differences, the true shares, and the mean belief in people's true values."""
+    """What the original tells: differences and the true shares; and the mean belief in people's true values."""
 
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -36,7 +36,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
         return Comparison(("the release and the table do not have the same quasi and sensitive columns",), (), shares, None)
     key, order = _sorted_with_order(_quasi_keys(published, table))
     start, value, count, share = _entries(published)
-    invented, lost, beliefs, people, misplaced, certain = walk_people(
+    invented, lost, misplaced, certain = walk_people(
         key,
         order,
         published.people,
@@ -60,7 +60,20 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
         problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
     problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
-    return Comparison(tuple(problems), warnings, shares, beliefs / people if people else None)
+    return Comparison(tuple(problems), warnings, shares, _exposure(published))
+
+
+def _exposure(published: Published) -> float | None:
+    """Return the mean over published people of the share of their true value in their own bucket.
+
+    That is the belief of a reader who knows which row is hers; one who sees several rows that fit believes less. Of the values
+    shown with decoys, as many as there are people are taken as real, each as likely as the next.
+    """
+    if not published.people:
+        return None
+    shown = np.maximum(published.shown, 1)
+    real = published.count * (published.sizes / shown)[published.bucket]
+    return float((real * published.count / shown[published.bucket]).sum()) / published.people
 
 
 def _sorted_with_order(key: Integers) -> tuple[Integers, Integers]:

@@ -96,7 +96,8 @@ def contain(published: Published, boxes: tuple[Box, ...], table: Table) -> Conta
 
 
 def _some(people: _People, rows: Integers) -> _People:
-    """Return some of the people."""
+    """Return some of the people, in the order of all."""
+    rows = np.sort(rows)
     return _People(people.words[rows], people.positions, people.codes[rows], people.truth[rows], people.weight[rows])
 
 
@@ -173,8 +174,6 @@ def _walk(
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
     wanted = [(box, int(place)) for box, places in zip(boxes, people.positions, strict=True) for place in places]
-    # The column with most values rules out most groups, so it comes first.
-    words = np.ascontiguousarray(people.words[:, np.argsort([-len(places) for places in people.positions], kind="stable")])
     for offset in range(0, groups, step):
         width = min(step, groups - offset)
         table = np.zeros((rows, -(-width // 64) * 64), np.uint8)
@@ -182,7 +181,7 @@ def _walk(
             table[row, :width] = box.holds(place)[offset : offset + width]
         bits = np.packbits(table, axis=1, bitorder="little").view(np.uint64)
         walk_fits(
-            words,
+            people.words,
             bits,
             offset,
             people.truth,

@@ -48,8 +48,9 @@ Flu = "1"                       # no bound
 
 [method]
 name     = "buckets"
-locality = "none"               # drawn at random: answers have intervals; "boxes", near people together, exposes less
-max_size = 50
+locality = "boxes"              # near people share a bucket; "none" draws them at random, which exposes more
+floor    = 100                  # at least so many people in a bucket
+weights  = { ward = 2 }         # questions are often about wards: cut them apart sooner
 """
 
 QUESTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -171,8 +172,8 @@ def _show_answers(screen: Console, release: Release, table: Table) -> None:
         shown.add_row(question, f"{truth:,}", f"{answer.value:,.0f} ± {answer.std_error:,.0f}", interval(answer), f"{blind:,.0f}")
     screen.print(shown)
     screen.print("independence: what somebody would say who only knows how frequent each diagnosis is.")
-    screen.print("A very strong link, such as a cancer that only one sex has, comes out weaker than it is from blind buckets.")
-    screen.print("`sfumato explain`, below, shows what near people together would answer and expose instead.")
+    screen.print("A very strong link inside a bucket, such as a cancer that only one sex has, comes out weaker than it is.")
+    screen.print("`sfumato explain`, below, shows what buckets drawn at random would answer and expose instead.")
 
 
 def diagnosis_in(values: tuple[str, ...]) -> str:

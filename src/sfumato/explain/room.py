@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy as np
+
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups.boxes import near_people
@@ -81,6 +83,8 @@ def variant(requirement: R, **changes: Any) -> R:
 def _reason(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> str:
     if table.rows < 2 * method.floor:
         return f"with a floor of {method.floor} two buckets need {2 * method.floor} people, and the table has {table.rows:,}"
+    if all(len(np.unique(column.codes)) == 1 for column in table.quasi):
+        return "everybody has the same quasi values as published"
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = _neediest(bounds)

@@ -186,7 +186,7 @@ def _median(answers: Floats, truth: Floats) -> float:
 def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tuple[str, Against, Method, bool]]:
     """Give name, adversary and method of every way to put people together, and whether it is the policy's own."""
     own = method if isinstance(method, Buckets) else Buckets(locality="none")
-    blind = replace(own, locality="none")
+    blind = own.blind()
     tight = replace(own, locality="boxes", decoys=0, guard_decoys=False)
     safe = replace(tight, weights=None) if own.weights == "association" else tight
     near = own.locality == "boxes"

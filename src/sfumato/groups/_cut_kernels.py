@@ -1,15 +1,55 @@
-"""Cutting boxes of people in two, level by level: plain loops over codes, the same result for any number of threads."""
+"""Cutting boxes of people in two, level by level: plain loops over codes, the same result for any number of threads.
+
+There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
+is for an *acceptance* to say: a named tuple for whose type `least_side` and `divide` are overloaded, as below for `Safe` and
+`Tight`. The engine is compiled for each acceptance by itself.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
+from numba.extending import overload
 
-SAFE, TIGHT = 0, 1
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
+
+
+class Safe(NamedTuple):
+    """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
+
+    need: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    floor: int
+
+
+class Tight(NamedTuple):
+    """The most even cut whose two sides, as they are, keep the bounds."""
+
+    need: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    floor: int
+
+
+def least_side(acceptance: Any, counts: Any, size: int) -> int:
+    """Return how many people each side of a cut needs, in a box of `size` people with these counts of values."""
+    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
+
+
+def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int) -> int:
+    """Cut the rows `mine` of a box across a column of `width` codes and return the size of the left side, 0 for no cut.
+
+    `absent` is the code that means missing, −1 where none does; the rows of the left side are put first.
+    """
+    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
+
+
+def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return the function if the type that numba found is this kind of named tuple: what an `overload` answers."""
+    return compiled if getattr(acceptance, "instance_class", None) is kind else None
 
 
 @njit(cache=True)
@@ -95,18 +135,19 @@ def tight_cut(
 
 
 @njit(cache=True)
-def spread(histogram: Any, missing: int, position: Any) -> float:  # pragma: no cover - compiled
+def spread(mine: Any, column: Any, absent: int, position: Any) -> float:  # pragma: no cover - compiled
     """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
-    values = len(histogram) - missing
-    low, high = -1, -1
-    for code in range(values):
-        if histogram[code] > 0:
-            low = code if low < 0 else low
-            high = code
-    if low < 0:
+    low, high, lost = len(position), -1, False
+    for row in mine:
+        code = column[row]
+        if code == absent:
+            lost = True
+            continue
+        low, high = min(low, code), max(high, code)
+    if high < 0:
         return 0.0
     wide = float(position[high] - position[low])
-    return max(wide, 1e-9) if missing and histogram[values] > 0 else wide
+    return max(wide, 1e-9) if lost else wide
 
 
 @njit(cache=True)
@@ -126,10 +167,98 @@ def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -
     return lefts
 
 
+def _least_safely(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+    return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
+
+
+def _least_tightly(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+    return max(acceptance.floor, -(-size // LEAST_SHARE))
+
+
+def _divide_safely(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:  # pragma: no cover - compiled
+    histogram = np.zeros(width, np.int64)
+    for row in mine:
+        histogram[column[row]] += 1
+    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+
+
+def _divide_tightly(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:  # pragma: no cover - compiled
+    pairs = np.zeros((width, len(counts)), np.int64)
+    for row in mine:
+        pairs[column[row], sensitive[row]] += 1
+    need, start = acceptance.need, acceptance.start
+    boundary, joins, smaller = tight_cut(pairs, int(absent >= 0), len(mine), least, counts, need, start)
+    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+
+
+@overload(least_side)
+def _safe_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Safe, acceptance, _least_safely)
+
+
+@overload(least_side)
+def _tight_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Tight, acceptance, _least_tightly)
+
+
+@overload(divide)
+def _safe_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Safe, acceptance, _divide_safely)
+
+
+@overload(divide)
+def _tight_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Tight, acceptance, _divide_tightly)
+
+
+@njit(cache=True)
+def cut_box(
+    mine: Any,
+    codes: Any,
+    sensitive: Any,
+    values: int,
+    first: Any,
+    missing: Any,
+    position: Any,
+    weight: Any,
+    acceptance: Any,
+) -> int:  # pragma: no cover - compiled
+    """Cut one box across the first column that can be cut and return the size of the left side, 0 for a final box."""
+    counts = np.zeros(values, np.int64)
+    for row in mine:
+        counts[sensitive[row]] += 1
+    least = least_side(acceptance, counts, len(mine))
+    if len(mine) < 2 * least:
+        return 0
+    score = np.zeros(len(missing))
+    for j in range(len(missing)):
+        absent = first[j + 1] - first[j] - 1 if missing[j] else -1
+        score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
+    for j in by_falling_score(score):
+        if score[j] <= 0:
+            break
+        width = first[j + 1] - first[j]
+        absent = width - 1 if missing[j] else -1
+        left = divide(acceptance, mine, codes[j], width, absent, sensitive, counts, least)
+        if left > 0:
+            return left
+    return 0
+
+
 @njit(cache=True, parallel=True)
 def cut_level(
     codes: npt.NDArray[Any],
     sensitive: npt.NDArray[Any],
+    values: int,
     rows: npt.NDArray[Any],
     low: npt.NDArray[Any],
     high: npt.NDArray[Any],
@@ -137,43 +266,13 @@ def cut_level(
     missing: npt.NDArray[Any],
     position: npt.NDArray[Any],
     weight: npt.NDArray[Any],
-    need: npt.NDArray[Any],
-    start: npt.NDArray[Any],
-    floor: int,
-    mode: int,
+    acceptance: Any,
 ) -> npt.NDArray[Any]:  # pragma: no cover - compiled
-    """Cut every box rows[low:high] in two where that is allowed and return where, −1 for a final box.
-
-    SAFE looks at quasi values and at the box's own histogram only; TIGHT also at the histograms of the sides.
-    """
+    """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box."""
     where = np.full(len(low), -1, np.int64)
     for box in prange(len(low)):
         mine = rows[low[box] : high[box]]
-        size = len(mine)
-        counts = np.zeros(len(start) - 1, np.int64)
-        for row in mine:
-            counts[sensitive[row]] += 1
-        least = max(floor, smallest_group(counts, need, start)) if mode == SAFE else max(floor, -(-size // LEAST_SHARE))
-        if size < 2 * least:
-            continue
-        histogram = np.zeros(first[-1], np.int64)
-        score = np.zeros(len(missing))
-        for j in range(len(missing)):
-            for row in mine:
-                histogram[first[j] + codes[j, row]] += 1
-            score[j] = weight[j] * spread(histogram[first[j] : first[j + 1]], missing[j], position[first[j] : first[j + 1]])
-        for j in by_falling_score(score):
-            if score[j] <= 0:
-                break
-            if mode == SAFE:
-                boundary, joins, smaller = even_cut(histogram[first[j] : first[j + 1]], missing[j], size)
-            else:
-                pairs = np.zeros((first[j + 1] - first[j], len(counts)), np.int64)
-                for row in mine:
-                    pairs[codes[j, row], sensitive[row]] += 1
-                boundary, joins, smaller = tight_cut(pairs, missing[j], size, least, counts, need, start)
-            if smaller >= least and smaller > 0:
-                absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-                where[box] = low[box] + split_rows(mine, codes[j], boundary, joins, absent)
-                break
+        left = cut_box(mine, codes, sensitive, values, first, missing, position, weight, acceptance)
+        if left > 0:
+            where[box] = low[box] + left
     return where

@@ -1,17 +1,35 @@
-"""Mondrian's cuts, level by level: plain loops over codes, the same result for any number of threads."""
+"""Mondrian's cuts as an acceptance of the engine: the allowable boundary nearest the median, under a classical constraint."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import njit
+from numba.extending import overload
 
-from sfumato.groups._cut_kernels import by_falling_score, split_rows
+from sfumato.groups._cut_kernels import divide, least_side, only_for, split_rows
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
+
+
+class Classical(NamedTuple):
+    """The cut nearest the median whose two sides have k people and keep the bounds and a rule, in one of Mondrian's two ways.
+
+    `look` is False where nothing depends on sensitive values.
+    """
+
+    k: int
+    relaxed: bool
+    look: bool
+    need: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    rule: int
+    l: int  # noqa: E741
+    most: npt.NDArray[np.int64]
+    whole: npt.NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -117,22 +135,6 @@ def boundaries(at: Any, lost: int, size: int, least: int) -> Any:  # pragma: no 
 
 
 @njit(cache=True)
-def width(mine: Any, column: Any, absent: int, position: Any) -> float:  # pragma: no cover - compiled
-    """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
-    low, high, lost = len(position), -1, False
-    for row in mine:
-        code = column[row]
-        if code == absent:
-            lost = True
-            continue
-        low, high = min(low, code), max(high, code)
-    if high < 0:
-        return 0.0
-    wide = float(position[high] - position[low])
-    return max(wide, 1e-9) if lost else wide
-
-
-@njit(cache=True)
 def strict_cut(
     mine: Any,
     column: Any,
@@ -235,73 +237,29 @@ def median_cut(
     return half
 
 
-@njit(cache=True)
-def cut_box(
-    mine: Any,
-    codes: Any,
-    sensitive: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    k: int,
-    relaxed: bool,
-    look: bool,
-    need: Any,
-    start: Any,
-    rule: int,
-    l: int,  # noqa: E741
-    most: Any,
-    whole: Any,
+def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+    return acceptance.k
+
+
+def _divide_classically(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:  # pragma: no cover - compiled
-    """Cut one box across the widest column that can be cut and return the size of the left side, 0 for a final box."""
-    if len(mine) < 2 * k:
-        return 0
-    counts = np.zeros(len(whole), np.int64)
-    for row in mine:
-        counts[sensitive[row]] += 1
-    wide = np.zeros(len(missing))
-    for j in range(len(missing)):
-        absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-        wide[j] = width(mine, codes[j], absent, position[first[j] : first[j + 1]])
-    for j in by_falling_score(wide):
-        if wide[j] <= 0:
-            break
-        left = 0
-        if relaxed:
-            left = median_cut(mine, codes[j], sensitive, counts, need, start, rule, l, most, whole)
-        if left == 0:
-            absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-            left = strict_cut(mine, codes[j], absent, sensitive, counts, k, look, need, start, rule, l, most, whole)
+    need, start, most, whole = acceptance.need, acceptance.start, acceptance.most, acceptance.whole
+    rule, l = acceptance.rule, acceptance.l  # noqa: E741
+    if acceptance.relaxed:
+        left = median_cut(mine, column, sensitive, counts, need, start, rule, l, most, whole)
         if left > 0:
             return left
-    return 0
+    return strict_cut(mine, column, absent, sensitive, counts, least, acceptance.look, need, start, rule, l, most, whole)
 
 
-@njit(cache=True, parallel=True)
-def cut_level(
-    codes: npt.NDArray[Any],
-    sensitive: npt.NDArray[Any],
-    rows: npt.NDArray[Any],
-    low: npt.NDArray[Any],
-    high: npt.NDArray[Any],
-    first: npt.NDArray[Any],
-    missing: npt.NDArray[Any],
-    position: npt.NDArray[Any],
-    k: int,
-    relaxed: bool,
-    look: bool,
-    need: npt.NDArray[Any],
-    start: npt.NDArray[Any],
-    rule: int,
-    l: int,  # noqa: E741
-    most: npt.NDArray[Any],
-    whole: npt.NDArray[Any],
-) -> npt.NDArray[Any]:  # pragma: no cover - compiled
-    """Cut every box rows[low:high] in two where both sides satisfy the constraint and return where, −1 for a final box."""
-    where = np.full(len(low), -1, np.int64)
-    for box in prange(len(low)):
-        mine = rows[low[box] : high[box]]
-        left = cut_box(mine, codes, sensitive, first, missing, position, k, relaxed, look, need, start, rule, l, most, whole)
-        if left > 0:
-            where[box] = low[box] + left
-    return where
+@overload(least_side)
+def _classical_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Classical, acceptance, _least_classically)
+
+
+@overload(divide)
+def _classical_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Classical, acceptance, _divide_classically)

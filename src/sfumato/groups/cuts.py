@@ -1,9 +1,9 @@
 """Cuts of quasi space: recursive guillotine cuts over coded columns, for every method that cuts.
 
 A *safe* cut is decided by quasi values and by the histogram of the box as a whole: it is made only if both sides would keep the
-bounds however the box's values fell on its people, count(v) ≤ ⌊bound(v)·(smaller side)⌋ for every v. A *tight* cut is made if
-the two sides, as they are, keep the bounds; it looks at where values fell, and a refused one tells something to a reader who
-reruns the program.
+bounds however the box's values fell on its people, count(v) ≤ ⌊bound(v)·(smaller side)⌋ for every v with a bound below 1. A
+*tight* cut is made if the two sides, as they are, keep the bounds; it looks at where values fell, and a refused one tells
+something to a reader who reruns the program.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import SAFE, TIGHT, cut_level
+from sfumato.groups._cut_kernels import Safe, Tight, cut_level
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
@@ -60,11 +61,15 @@ class Space:
 
 
 def need_table(bounds: Bounds) -> tuple[Integers, Integers]:
-    """Return ⌈count / bound⌉ for every value and every count up to its own, exactly, and where each value's entries start."""
+    """Return the smallest group for every count of every value up to its own, exactly, and where each value's entries start.
+
+    That is ⌈count / bound⌉, and 0 for a value with a bound of 1: such a value may fill any group, so it needs no room of its own.
+    """
     start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.counts]))).astype(np.int64)
     need = np.zeros(int(start[-1]), np.int64)
     for k, (count, limit) in enumerate(zip(bounds.counts, bounds.limits, strict=True)):
-        need[start[k] : start[k + 1]] = _ceilings(count, limit)
+        if limit < 1:
+            need[start[k] : start[k + 1]] = _ceilings(count, limit)
     return need, start
 
 
@@ -97,41 +102,49 @@ def cut_boxes(
     weights: Floats,
     random: Randomness,
 ) -> Grouping:
-    """Return the boxes as a grouping, numbered at random. Boxes are disjoint in quasi space and hold at least `floor` people.
-
-    All processors cut boxes of one level at once; each box is cut by itself, so their number changes nothing.
-    """
+    """Return the boxes as a grouping, numbered at random. Boxes are disjoint in quasi space and hold at least `floor` people."""
     need, start = need_table(bounds)
-    rows = np.arange(space.codes.shape[1], dtype=np.int32)
+    acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
+    rows = np.arange(len(sensitive), dtype=np.int32)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=weights, random=random)
+
+
+def cut_space(
+    space: Space,
+    sensitive: npt.NDArray[Any],
+    values: int,
+    rows: npt.NDArray[np.int32],
+    acceptance: tuple[Any, ...],
+    *,
+    weights: Floats,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Grouping:
+    """Return the boxes that are left when no cut is acceptable any more, numbered at random.
+
+    `rows` is the order in which an acceptance meets people; it is changed. The columns of a box are tried by falling weight ·
+    width, equal ones in their own order. All processors cut boxes of one level at once; each box is cut by itself, so their
+    number changes nothing.
+    """
     codes = sensitive.astype(np.int32)
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []
+    settled = 0
     while len(low):
+        progress("cutting quasi space", settled / len(rows))
         where = cut_level(
-            space.codes,
-            codes,
-            rows,
-            low,
-            high,
-            space.first,
-            space.missing,
-            space.position,
-            weights,
-            need,
-            start,
-            max(floor, 1),
-            TIGHT if tight else SAFE,
+            space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, acceptance
         )
         done = where < 0
         final.append((low[done], high[done]))
+        settled += int((high[done] - low[done]).sum())
         low, high = (
             np.stack([low[~done], where[~done]], axis=1).ravel(),
             np.stack([where[~done], high[~done]], axis=1).ravel(),
         )
-    ends = np.concatenate([pair[1] for pair in final])
-    begins = np.concatenate([pair[0] for pair in final])
-    label = random.permutation(len(begins)).astype(np.int32)
+    begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
     order = np.argsort(begins)
+    label = random.permutation(len(begins)).astype(np.int32)
     group = np.empty(len(rows), np.int32)
     group[rows] = np.repeat(label[order], (ends - begins)[order])
     return Grouping(group, len(begins))

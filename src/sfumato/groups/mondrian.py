@@ -20,10 +20,10 @@ from sfumato.groups._mondrian_kernels import (
     EQUAL,
     ORDERED,
     RECURSIVE,
-    cut_level,
+    Classical,
     entropy_suffices,
 )
-from sfumato.groups.cuts import Space, need_table
+from sfumato.groups.cuts import Space, cut_space, need_table
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
@@ -102,52 +102,24 @@ def mondrian(
     """
     require_room(constraint, bounds, k)
     space = Space.of(columns)
-    codes = sensitive.astype(np.int32)
     need, start = need_table(bounds)
-    most, whole = constraint.most(bounds), np.array(bounds.counts, dtype=np.int64)
-    rows = _shuffled(space, codes, random) if relaxed else np.arange(len(codes), dtype=np.int32)
-    look = bounds.protects or constraint.kind != "bounds"
-    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
-    final: list[tuple[Integers, Integers]] = []
-    settled = 0
-    while len(low):
-        progress("cutting quasi space", settled / len(rows))
-        where = cut_level(
-            space.codes,
-            codes,
-            rows,
-            low,
-            high,
-            space.first,
-            space.missing,
-            space.position,
-            k,
-            relaxed,
-            look,
-            need,
-            start,
-            constraint.rule,
-            constraint.l,
-            most,
-            whole,
-        )
-        done = where < 0
-        final.append((low[done], high[done]))
-        settled += int((high[done] - low[done]).sum())
-        cut = ~done
-        low, high = (
-            np.stack([low[cut], where[cut]], axis=1).ravel(),
-            np.stack([where[cut], high[cut]], axis=1).ravel(),
-        )
-    begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
-    order = np.argsort(begins)
-    label = random.permutation(len(begins)).astype(np.int32)
-    group = np.empty(len(rows), np.int32)
-    group[rows] = np.repeat(label[order], (ends - begins)[order])
-    return Grouping(group, len(begins))
+    acceptance = Classical(
+        k=k,
+        relaxed=relaxed,
+        look=bounds.protects or constraint.kind != "bounds",
+        need=need,
+        start=start,
+        rule=constraint.rule,
+        l=constraint.l,
+        most=constraint.most(bounds),
+        whole=np.array(bounds.counts, dtype=np.int64),
+    )
+    rows = _shuffled(space, sensitive, random) if relaxed else np.arange(len(sensitive), dtype=np.int32)
+    alike = np.ones(len(columns))
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=alike, random=random, progress=progress)
 
 
-def _shuffled(space: Space, sensitive: npt.NDArray[np.int32], random: Randomness) -> npt.NDArray[np.int32]:
+def _shuffled(space: Space, sensitive: npt.NDArray[Any], random: Randomness) -> npt.NDArray[np.int32]:
     """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
     canonical = np.lexsort((sensitive, *space.codes))
     return canonical[random.permutation(len(canonical))].astype(np.int32)

@@ -11,7 +11,7 @@ METHODS: dict[str, type[Method]] = {method.name: method for method in (Buckets, 
 
 
 def default_method(requirement: Requirement) -> Method:
-    """Return the method used when a policy names none: buckets of many sizes, which keep any per-value bounds."""
+    """Return the method used when a policy names none: near people together in buckets, which keep any per-value bounds."""
     return Buckets()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,6 +22,9 @@ from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.table import Table
+
+_FOR_BOXES = ("floor", "inside", "weights")
+"""The options that only boxes use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,32 +45,44 @@ class Buckets(Method):
     Parameters
     ----------
     locality
-        ``"none"``: who shares a bucket is drawn at random, in a setting of small buckets. ``"boxes"``: near people share a
-        bucket, by cuts of quasi space: safe ones against an engineer, tight ones against a reader.
+        ``"boxes"``: near people share a bucket, by cuts of quasi space. The requirement's adversary decides which: against an
+        engineer cuts are *safe*, decided by quasi values and by counts that the release shows anyway, so that rerunning the
+        program tells nothing; against a reader they are *tight*, decided by where values fell, so that boxes are smaller, but a
+        refused cut would tell an engineer something. ``"none"``: who shares a bucket is drawn at random, in a setting of small
+        buckets; the same release holds against both. Boxes expose far less at the same bound and usually answer better.
+    floor
+        No box holds fewer people. The bound holds for any floor, against either adversary; larger boxes expose less and answer
+        more coarsely.
+    inside
+        A box is one bucket (``"whole"``), or holds small blind buckets in a setting of its own (``"setting"``), which expose
+        more. The claim is that of the cuts either way.
+    weights
+        Columns with larger weights are cut first, 1 being usual. Fixed in advance they tell nobody anything;
+        ``"association"`` weighs columns by what they tell about the sensitive values in this table, which an engineer could
+        rerun, so it holds against a reader only.
     strategy
-        How a setting (how many buckets of which sizes) is found, on counts only: the provable ``"optimal"`` loss, the papers'
-        ``"top-down"`` recursion, their ``"two-size"`` optimum, or ``"one-size"``.
+        How a setting (how many buckets of which sizes) is found, on counts that the release shows anyway, so that neither
+        adversary learns from it: the provable ``"optimal"`` loss, the papers' ``"top-down"`` recursion, their ``"two-size"``
+        optimum, or ``"one-size"``. This, `max_size`, `gap` and `time_limit` are for blind buckets, for ``inside="setting"``, and
+        for tables that leave no room for a first cut.
     max_size
-        M': the largest bucket of a setting.
+        M': the largest bucket of a setting. The bound holds for any; the smallest bounds need the largest buckets.
     gap, time_limit
         ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds;
-        a stop by the clock marks the release as not reproducible.
+        a stop by the clock marks the release as not reproducible. No matter of privacy.
     decoys
-        σ: sensitive values per bucket that belong to nobody. Measured in the receipt, never claimed; needs every value at most
-        once in a bucket, and no boxes.
+        σ: sensitive values per bucket that belong to nobody, meant for an insider who knows bucket mates: measured in the
+        receipt, never claimed. Needs every value at most once in a bucket, and blind buckets.
     guard_decoys
         Exchange decoys that an association learned from the release would give away. It looks at quasi values, so the claim
         then holds against a reader only.
-    floor, inside, weights
-        For boxes: no box holds fewer than `floor` people; a box is one bucket (``inside="whole"``) or holds a setting of its own
-        (``inside="setting"``); columns with larger weights are cut first (``"association"``, for tight cuts only, weighs
-        them by what they tell about the sensitive values).
 
     Notes
     -----
     Every setting is validated by a flow before it is used, and every bucket is checked in integers before it is published. Where
-    the table leaves no room for a first safe cut, which its published histogram alone decides, buckets are blind, and the release
-    says so.
+    the table leaves no room for a first cut, buckets are blind, and the release says so. For safe cuts that is decided by
+    quasi values and the published histogram, so it tells an engineer nothing. An option that blind buckets would ignore is
+    refused together with ``locality="none"``.
     """
 
     strategy: Literal["optimal", "top-down", "two-size", "one-size"] = "optimal"
@@ -76,7 +91,7 @@ class Buckets(Method):
     time_limit: float = 30.0
     decoys: int = 0
     guard_decoys: bool = False
-    locality: Literal["boxes", "none"] = "none"
+    locality: Literal["boxes", "none"] = "boxes"
     floor: int = 100
     inside: Literal["whole", "setting"] = "whole"
     weights: Mapping[str, float] | Literal["association"] | None = None
@@ -102,10 +117,25 @@ class Buckets(Method):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
                 raise PolicyError(f"Buckets({name}=…): expected a number from 0 on, got {value!r}")
+        if self.locality == "none":
+            self._require_unused_defaults()
+
+    def _require_unused_defaults(self) -> None:
+        """Raise `PolicyError` where an option is set that blind buckets would ignore."""
+        for name in _FOR_BOXES:
+            if getattr(self, name) != getattr(Buckets, name):
+                raise PolicyError(
+                    f"Buckets({name}=…): buckets drawn at random do not use it, got {getattr(self, name)!r}",
+                    hint='leave it out, or set locality = "boxes"',
+                )
+
+    def blind(self) -> Buckets:
+        """Return the method with who shares a bucket drawn at random, without the options that only boxes use."""
+        return replace(self, locality="none", floor=Buckets.floor, inside=Buckets.inside, weights=Buckets.weights)
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: blind assignment and safe cuts leave every placement in a bucket equally likely."""
-        looks = self.guard_decoys or (self.locality == "boxes" and self.weights == "association")
+        looks = self.guard_decoys or self.weights == "association"
         return ("reader",) if looks else ("reader", "engineer")
 
     def to_dict(self) -> dict[str, Any]:

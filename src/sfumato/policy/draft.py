@@ -243,9 +243,11 @@ def _method(rule: Rule) -> list[str]:
     return [
         "[method]",
         'name     = "buckets"',
-        '# locality = "boxes" puts near people together, at least floor = 100 in a bucket; "none" draws them at random;',
-        "# `sfumato explain` measures what either would answer and expose.",
-        f"max_size = {str(size).ljust(21)}# of buckets drawn at random; a bound below 1/{size} needs larger ones",
+        'locality = "boxes"              # near people share a bucket; "none" draws who does at random, and exposes far more',
+        "floor    = 100                  # at least so many people in a bucket of near people",
+        f"max_size = {str(size).ljust(21)}# of buckets drawn at random, also where a table leaves no room for near people;",
+        f"                                # a bound below 1/{size} needs larger ones. `sfumato explain` measures what either",
+        "                                # locality would answer and expose.",
     ]
 
 

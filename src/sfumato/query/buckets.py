@@ -10,7 +10,8 @@ Three estimators, for a piece of a query (people with a sensitive value in S who
     Expectation maximisation over P(condition | sensitive value), few steps from the overall share (the first step is `paper`). No
     interval either.
 `likelihood`
-    See `sfumato.query.likelihood`. The default for blind buckets of up to 600 sensitive values, by measurement: on a census of
+    For boxes of near people see `sfumato.query.trend`: the default there, by measurement (benchmarks/boxes.py). For blind buckets
+    see `sfumato.query.likelihood`: the default for those of up to 600 sensitive values, by measurement: on a census of
     100,000 (benchmarks/query_error.py) its mean error is 0.2 to 0.92 times the papers' for optimal, top-down and unsuppressed
     Anatomy buckets, and only its intervals hold. Where all buckets have one large size there is little to learn, and
     it can be slightly worse than `paper` (0.132 against 0.124 at worst). Preparing it takes 0.1 s for 50 values and about 3 s
@@ -35,6 +36,7 @@ from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.compile import Partly, Piece
 from sfumato.query.index import BucketIndex, Integers, index_of
 from sfumato.query.likelihood import MAX_VALUES, association_of
+from sfumato.query.trend import FEWEST_BOXES, Trend, boxes_by, trend_of
 from sfumato.release.buckets import BucketsRelease
 
 EM_STEPS = 5
@@ -75,15 +77,19 @@ def is_blind(release: BucketsRelease) -> bool:
 def choose_estimator(release: BucketsRelease, estimator: Estimator | None) -> Estimator:
     """Return the estimator to use: the one asked for if it can be, else the default for this release."""
     few = len(release.domain) <= MAX_VALUES
+    boxes = boxes_by(release) is not None
     if estimator is None:
-        return "likelihood" if is_blind(release) and few else "paper"
+        return "likelihood" if boxes or (is_blind(release) and few) else "paper"
     if estimator not in ("paper", "likelihood", "em"):
         raise QueryError(f"estimator: expected 'paper', 'likelihood' or 'em', got {estimator!r}")
-    if estimator != "paper" and not is_blind(release):
+    if estimator == "paper" or (boxes and estimator == "likelihood"):
+        return estimator
+    if not is_blind(release):
+        either = "" if estimator == "em" else f", or at least {FEWEST_BOXES} buckets that are boxes of near people"
         raise QueryError(
-            f"the {estimator} estimator needs people assigned to buckets regardless of their quasi values, which this release's "
-            "manifest does not say",
-            hint="use estimator='paper'",
+            f"the {estimator} estimator needs people assigned to buckets regardless of their quasi values{either}; the "
+            "manifest of this release does not say that",
+            hint="use estimator='likelihood'" if boxes else "use estimator='paper'",
         )
     if estimator == "likelihood" and not few:
         raise QueryError(
@@ -96,11 +102,14 @@ def choose_estimator(release: BucketsRelease, estimator: Estimator | None) -> Es
 def guess(release: BucketsRelease, pieces: Sequence[Piece], estimator: Estimator) -> Guess:
     """Return the estimated number of people in disjoint pieces of a query."""
     index = index_of(release)
-    if len(pieces) == 1:
-        return _guess_one(index, pieces[0], estimator)
-    if estimator != "likelihood":
+    if estimator == "likelihood" and boxes_by(release) is not None:
+        found = [_guess_in_boxes(index, trend_of(release), piece) for piece in pieces]
+    elif len(pieces) > 1 and estimator != "likelihood":
         return _guess_many(index, pieces, estimator)
-    found = [_guess_one(index, piece, estimator) for piece in pieces]
+    else:
+        found = [_guess_one(index, piece, estimator) for piece in pieces]
+    if len(found) == 1:
+        return found[0]
     # How the errors of pieces go together is not known; adding standard errors covers the worst case.
     return Guess(
         sum(g.value for g in found),
@@ -169,6 +178,16 @@ def _guess_one(index: BucketIndex, piece: Piece, estimator: Estimator) -> Guess:
             variance += max(0.0, chance - association.chance_variance(piece.values, share))
             # Only a share N/(N+σ) of the slots speaks of people; which ones is not known, so the rest counts as lost data.
             variance *= float(index.shown.sum()) / index.rows
+    return Guess(float(value), math.sqrt(variance), float(least), float(most))
+
+
+def _guess_in_boxes(index: BucketIndex, trend: Trend, piece: Piece) -> Guess:
+    rows, people = index.table.find(piece.rows)
+    hits = index.count(rows, people)
+    value, variance, least, most, _ = index.weigh(hits, piece.values)
+    if least != most:
+        shift, more = trend.estimate(piece, rows, people, hits)
+        value, variance = value + shift, variance + more
     return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
 

@@ -101,9 +101,12 @@ class BucketIndex:
 
     def hits(self, wanted: Rows) -> Integers:
         """Return how many people of each bucket meet the condition."""
-        buffer, found = self.table.find(wanted)
+        return self.count(*self.table.find(wanted))
+
+    def count(self, rows: npt.NDArray[np.int32], people: int) -> Integers:
+        """Return how many of the first `people` rows are in each bucket."""
         hits = np.zeros(self.buckets, np.int64)
-        _kernels.count_by_bucket(self.bucket, buffer, found, hits)
+        _kernels.count_by_bucket(self.bucket, rows, people, hits)
         return hits
 
     def wanted(self, values: Mask) -> Integers:

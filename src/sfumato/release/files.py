@@ -49,7 +49,8 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
     partial = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
     try:
         partial.mkdir(parents=True)
-        with ThreadPoolExecutor() as pool:
+        # As many threads as Arrow may use: that is what --workers limits.
+        with ThreadPoolExecutor(pa.cpu_count()) as pool:
             facts = pool.map(lambda name: _write_table(partial / f"{name}.{kind}", tables[name], kind), tables)
             manifest = manifest.with_tables(dict(zip(tables, facts, strict=True)))
         (partial / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")

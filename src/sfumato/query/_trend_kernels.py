@@ -1,0 +1,50 @@
+"""Compiled loops of the trend estimator: features of many people added up, by box and for one question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def add_by_box(cells: Any, features: Any, start: Any, out: Any, first: int) -> None:
+    """Add to out[box, first:] the features of the people of each box, who are the rows start[box] … start[box + 1] − 1."""
+    width = features.shape[1]
+    for box in prange(len(start) - 1):
+        for i in range(start[box], start[box + 1]):
+            cell = cells[i]
+            for k in range(width):
+                out[box, first + k] += features[cell, k]
+
+
+@njit(cache=True, nogil=True)
+def add_asked(
+    rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
+) -> Any:
+    """Return how many of the rows lie in each cell of each block, leaving out people whose whole box is asked about.
+
+    A block is one column, or the pair of `left` and `right`; its cells are left level · width + right level, from start on.
+    """
+    found = np.zeros(start[-1], np.int64)
+    for j in range(count):
+        i = rows[j]
+        if hits[bucket[i]] == sizes[bucket[i]]:
+            continue
+        for b in range(len(left)):
+            cell = levels[left[b], i]
+            if right[b] >= 0:
+                cell = cell * width[b] + levels[right[b], i]
+            found[start[b] + cell] += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def take_expected(hits: Any, sizes: Any, sums: Any, out: Any) -> None:
+    """Subtract from `out` the features that the asked people of each box would have if they were drawn from it at random."""
+    for box in range(len(hits)):
+        if 0 < hits[box] < sizes[box]:
+            share = hits[box] / sizes[box]
+            for k in range(len(out)):
+                out[k] -= share * sums[box, k]
