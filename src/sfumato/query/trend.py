@@ -66,7 +66,7 @@ class Misses:
     cluster: float
 
 
-MISSES: dict[str, Misses] = {"safe": Misses(0.0, 0.5), "tight": Misses(0.02, 1.1)}
+MISSES: dict[str, Misses] = {"safe": Misses(0.0, 0.5), "tight": Misses(0.03, 1.5)}
 
 
 @dataclass(frozen=True, eq=False)
