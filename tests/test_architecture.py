@@ -19,11 +19,12 @@ MAY_IMPORT = {
     "table": {"errors", "exact"},
     "privacy": {"errors", "exact"},
     "groups": {"errors", "exact", "progress", "randomness", "table", "privacy"},
+    "randomize": {"errors", "exact", "randomness", "privacy"},
     "release": {"errors", "exact", "table"},
     "query": {"errors", "exact", "randomness", "table", "release"},
     "auditor": {"errors", "exact", "table", "release"},
     "utility": {"errors", "exact", "table", "release", "query"},
-    "methods": {"errors", "exact", "progress", "randomness", "table", "privacy", "groups", "release", "__version__"},
+    "methods": {"errors", "exact", "progress", "randomness", "table", "privacy", "groups", "randomize", "release", "__version__"},
 }
 SANCTIONED = {("release", "query")}  # Release.count is sugar: it calls query inside the function
 
@@ -57,15 +58,15 @@ def test_imports_point_one_way(room):
 
 
 def test_the_auditor_shares_nothing_with_the_makers():
-    makers = {"groups", "methods", "privacy", "randomness", "api"}
+    makers = {"groups", "randomize", "methods", "privacy", "randomness", "api"}
     for path in (ROOT / "auditor").glob("*.py"):
         assert not makers & {target for target, _ in imports(path)}
 
 
 def test_release_query_and_auditor_have_a_file_for_every_form():
-    from sfumato.release import BucketsRelease, RangesRelease
+    from sfumato.release import BucketsRelease, RandomizedRelease, RangesRelease
 
-    for form in (BucketsRelease.form, RangesRelease.form):
+    for form in (BucketsRelease.form, RangesRelease.form, RandomizedRelease.form):
         for room in ("release", "query", "auditor"):
             assert (ROOT / room / f"{form}.py").is_file()
 

@@ -24,7 +24,9 @@ _HOMES = {
     "Release": "sfumato.release",
     "RhoPrivacy": "sfumato.privacy",
     "Schema": "sfumato.table",
+    "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
+    "UniformPerturbation": "sfumato.methods",
     "audit": "sfumato.api",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
@@ -33,7 +35,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from sfumato.api import Publication, audit, publication, publish
     from sfumato.auditor import Audit
-    from sfumato.methods import Anatomy, Buckets, Mondrian
+    from sfumato.methods import Anatomy, Buckets, Mondrian, SmallDomain, UniformPerturbation
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
     from sfumato.query import Query
@@ -54,7 +56,9 @@ __all__ = [
     "Release",
     "RhoPrivacy",
     "Schema",
+    "SmallDomain",
     "Table",
+    "UniformPerturbation",
     "audit",
     "publication",
     "publish",

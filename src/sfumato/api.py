@@ -25,6 +25,7 @@ class Publication:
     release: Release
     audit: Audit
     private: Mapping[str, Any]
+    method: Method
 
 
 def publication(
@@ -40,16 +41,16 @@ def publication(
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
     chosen = default_method(requirement) if method is None else method
     _require_kind(chosen, Method, "method", "such as Buckets() or Anatomy()")
-    if not requirement.bounds(table.sensitive.histogram()).protects:
+    if not chosen.bounds(table, requirement).protects:
         raise PolicyError(
             "the requirement protects nobody: every sensitive value of this table has a bound of 1",
             hint="lower theta or offset, or set bounds for single values",
         )
     outcome = chosen.run(table, requirement, random=random, progress=progress)
-    audit = audit_release(outcome.release, table)
+    audit = audit_release(outcome.release, table, placed=outcome.placed)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
-    return Publication(outcome.release, audit, outcome.private)
+    return Publication(outcome.release, audit, outcome.private, chosen)
 
 
 def publish(

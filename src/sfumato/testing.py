@@ -12,10 +12,12 @@ import dataclasses
 import json
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.auditor import audit_release
@@ -24,6 +26,7 @@ from sfumato.methods.base import Method
 from sfumato.privacy import LDiversity
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.release.base import Release
+from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
 from sfumato.table import Schema, Table
 
 SECRET = "secret-name-of-a-person"
@@ -101,14 +104,45 @@ def audit_confirms_the_claims(method: Method, requirement: Requirement, table: T
 
 
 def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: Table) -> None:
-    """No person's belief in any value, averaged over the rows that fit her, exceeds the bound."""
+    """No person's belief in any value, averaged over the rows that fit her, exceeds the bound.
+
+    A randomized release leaves the shares of its parts to the reader: the bounds are about the true ones, or about the declared.
+    """
     release = method.publish(table, requirement, random=2)
-    bounds = requirement.bounds(table.sensitive.histogram())
-    beliefs = release.beliefs(table.to_arrow())
+    if isinstance(release, RandomizedRelease):
+        people = _numbered(table)
+        release = method.publish(people, requirement, random=2)
+        assert isinstance(release, RandomizedRelease)
+        beliefs = release.beliefs(people.to_arrow(), shares=None if release.declared else _true_shares(release, people))
+        told = release.manifest.method["shares"] if release.declared else table.sensitive.histogram()
+        whole = sum(map(Fraction, told.values()))
+        bounds = requirement.limits({label: Fraction(share) / whole for label, share in told.items()})
+    else:
+        beliefs = release.beliefs(table.to_arrow())
+        found = requirement.bounds(table.sensitive.histogram())
+        bounds = dict(zip(found.values, found.limits, strict=True))
     labels = getattr(release, "domain").labels  # noqa: B009  (every form with beliefs has a domain)
-    limits = np.array([float(bounds.limit(label)) for label in labels])
+    limits = np.array([float(bounds[label]) for label in labels])
     _require(bool((np.nanmax(beliefs, axis=0) <= limits + 1e-12).all()), "beliefs are at most the bounds")
     _require(bool(np.allclose(np.nansum(beliefs, axis=1), 1)), "beliefs of a published person add up to one")
+
+
+def _numbered(table: Table) -> Table:
+    """Return the same people with a number of their own as only quasi value."""
+    return Table.from_frame(
+        pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
+        Schema(quasi=["number"], sensitive=list(table.sensitive.domain.names)),
+    )
+
+
+def _true_shares(release: RandomizedRelease, table: Table) -> list[npt.NDArray[np.float64]]:
+    """Return the share of each value in each part, for a table of numbered people."""
+    main = release.tables()[RECORDS]
+    part = np.empty(table.rows, np.int64)
+    part[np.asarray(main["number"])] = np.asarray(main[PART]) - 1
+    counts = np.zeros((len(release.parts), len(release.domain)))
+    np.add.at(counts, (part, table.sensitive.codes), 1)
+    return [counts[i, one.values] / max(1.0, counts[i].sum()) for i, one in enumerate(release.parts)]
 
 
 def seeds_decide_everything(method: Method, requirement: Requirement, table: Table) -> None:
@@ -127,10 +161,7 @@ def input_order_decides_nothing(method: Method, requirement: Requirement, table:
 
     Who shares a group must be drawn at random, or follow from quasi values and so be the same for any order of the input.
     """
-    people = Table.from_frame(
-        pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
-        Schema(quasi=["number"], sensitive=list(table.sensitive.domain.names)),
-    )
+    people = _numbered(table)
     seen = [_look(method.publish(people, requirement, random=seed)) for seed in range(12)]
     _require(len({rows for rows, _, _, _ in seen}) > 6, "rows are published in random order")
     mates = {mates for _, mates, _, _ in seen}
@@ -146,7 +177,7 @@ def _look(release: Release) -> tuple[tuple[int, ...], tuple[int, ...], int, bool
     """Return the first rows, who shares a group with person 0, the size of group 1, and whether sizes differ."""
     main = next(iter(release.tables().values()))
     name = "number" if "number" in main.column_names else "number_min"
-    number, group = np.asarray(main[name]), np.asarray(main[main.column_names[-1]])
+    number, group = np.asarray(main[name]), np.asarray(main[PART if PART in main.column_names else main.column_names[-1]])
     sizes = np.bincount(group)[1:]
     home = group[np.flatnonzero(number == 0)[0]]
     return tuple(number[:8].tolist()), tuple(sorted(number[group == home].tolist())), int(sizes[0]), len(set(sizes.tolist())) > 1

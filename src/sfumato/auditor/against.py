@@ -34,7 +34,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     shares = {label: Fraction(int(count), table.rows) for label, count in zip(labels, counts, strict=True)}
     if set(published.quasi) != {column.name for column in table.quasi} or published.sensitive != table.sensitive.domain.names:
         return Comparison(("the release and the table do not have the same quasi and sensitive columns",), (), shares, None)
-    key, order = _sorted_with_order(_quasi_keys(published, table))
+    key, order = _sorted_with_order(quasi_keys(published, table))
     start, value, count, share = _entries(published)
     invented, lost, misplaced, certain = walk_people(
         key,
@@ -99,7 +99,7 @@ def _true_codes(published: Published, table: Table) -> Small:
     return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)[table.sensitive.codes]
 
 
-def _quasi_keys(published: Published, table: Table) -> Integers:
+def quasi_keys(published: Published, table: Table) -> Integers:
     """Number equal quasi rows equally: the published rows, then those of the table."""
     columns = {column.name: column for column in table.quasi}
     key = np.zeros(published.people + table.rows, np.int64)

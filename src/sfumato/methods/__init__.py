@@ -4,9 +4,13 @@ from sfumato.methods.anatomy import Anatomy
 from sfumato.methods.base import Method, Outcome
 from sfumato.methods.buckets import Buckets
 from sfumato.methods.mondrian import Mondrian
+from sfumato.methods.small_domain import SmallDomain
+from sfumato.methods.uniform import UniformPerturbation
 from sfumato.privacy.requirement import Requirement
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Buckets, Anatomy, Mondrian)}
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (Buckets, Anatomy, Mondrian, SmallDomain, UniformPerturbation)
+}
 """The methods by the name they have in a policy file."""
 
 
@@ -15,4 +19,14 @@ def default_method(requirement: Requirement) -> Method:
     return Buckets()
 
 
-__all__ = ["METHODS", "Anatomy", "Buckets", "Method", "Mondrian", "Outcome", "default_method"]
+__all__ = [
+    "METHODS",
+    "Anatomy",
+    "Buckets",
+    "Method",
+    "Mondrian",
+    "Outcome",
+    "SmallDomain",
+    "UniformPerturbation",
+    "default_method",
+]

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from sfumato.errors import NotProvable, PolicyError, did_you_mean
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
@@ -17,10 +21,14 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release, and figures about its making that only the publisher may see."""
+    """A release, and what only the publisher may see: figures about its making, and for each row of the table its part.
+
+    `placed` is for the audit of a release whose parts cannot be told apart by quasi values alone; the audit checks it.
+    """
 
     release: Release
     private: Mapping[str, Any]
+    placed: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +63,10 @@ class Method(ABC):
         """Return a release that keeps the requirement; randomness is the operating system's unless given."""
         return self.run(table, requirement, random=random, progress=progress).release
 
+    def bounds(self, table: Table, requirement: Requirement) -> Bounds:
+        """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
+        return requirement.bounds(table.sensitive.histogram())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the method's name and parameters as plain JSON values."""
         return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}
@@ -69,10 +81,10 @@ class Method(ABC):
                 hint=_who_can(against, self.proves()),
                 against=against,
             )
-        if against == "engineer" and table.dropped:
+        if against != "reader" and table.dropped:
             raise NotProvable(
                 f"{table.dropped} people were left out because a value is missing; that says something about them, and the claim "
-                "against an engineer does not cover it",
+                f"against an {against} does not cover it",
                 hint='use against = "reader", or missing = "value" for those columns',
                 against=against,
             )
@@ -81,8 +93,8 @@ class Method(ABC):
 def _who_can(against: Against, proven: tuple[Against, ...]) -> str:
     if against == "insider":
         return (
-            "groups cannot hold against people who know others of the same group; only randomization with declared "
-            f'parameters can, and this version has none. Choose against = "{proven[-1]}"'
+            "groups cannot hold against people who know others of the same group; only randomization with declared parameters "
+            f'can: method "small-domain" or "uniform" with parameters = "declared" and shares. Or choose against = "{proven[-1]}"'
         )
     return f'choose against = "{proven[-1]}"'
 

@@ -23,11 +23,11 @@ ROLES = ("identifier", "quasi", "sensitive", "other")
 
 LATER_MODELS = ("presence-association",)
 LATER_METHODS = (
-    "near-groups", "burel", "heterogeneous", "ring", "small-domain", "uniform", "ambiguity", "priview", "privbayes",
+    "near-groups", "burel", "heterogeneous", "ring", "ambiguity", "priview", "privbayes",
 )  # fmt: skip
 LATER_LOCALITIES = ("near",)
 LATER_OPTIONS = ("accept_weaker_claim",)
-EXACT_OPTIONS = ("c", "t")
+EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 """Options on which a privacy decision rests: their decimals are taken as written."""
 
 

@@ -22,7 +22,9 @@ class Estimate:
     """An estimated number of people.
 
     `low` and `high` hold the true count with the given confidence; both are None where no honest interval is known, and `note`
-    says why. `note` also tells when a value that the query names does not occur.
+    says why. `note` also tells when a value that the query names does not occur. `value` lies within what the release makes
+    certain; `raw` is the estimate before that, where the form has an unbiased one (randomized): it may be negative, and the raw
+    estimates of a GROUP BY's cells add up as well.
     """
 
     value: float
@@ -32,6 +34,7 @@ class Estimate:
     confidence: float
     estimator: Estimator
     note: str = ""
+    raw: float | None = None
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:

@@ -6,31 +6,28 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from sfumato.errors import QueryError
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.buckets import Guess, choose_estimator, dress, dress_partly, guess, guess_partly
-from sfumato.query.compile import Compiled, Partly, Piece, Pieces, compile_condition, restrict
-from sfumato.query.fragments import Mask
+from sfumato.query.cells import Places, cut_to_cell, find_places, occurring_cells, reconcile
+from sfumato.query.compile import Compiled, Partly, Piece, compile_condition
 from sfumato.query.index import BucketIndex, index_of
 from sfumato.query.predicate import Query
+from sfumato.query.randomized import count_randomized
 from sfumato.query.ranges import count_ranges
 from sfumato.query.sql import parse_sql
+from sfumato.query.vocabulary import Vocabulary
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
-
-MAX_CELLS = 10_000
-"""Cells of a GROUP BY that are answered at once."""
 
 
 def count(release: Release, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
     """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
 
-    `estimator=None` takes the default of the form: for blind buckets `likelihood`, see `sfumato.query.buckets`. Conditions on
+    `estimator=None` takes the default of the form, see `sfumato.query.buckets`, `ranges` and `randomized`. Conditions on
     recoded columns are understood in original terms, see `sfumato.query.meaning`. One that cuts through a published value is
     answered by the share of that value's range that is inside; the interval then reaches from all of its people outside to all
     of them inside, and a note says so.
@@ -40,6 +37,8 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
         raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
     if isinstance(release, RangesRelease):
         return count_ranges(release, asked, estimator=estimator, confidence=confidence)
+    if isinstance(release, RandomizedRelease):
+        return count_randomized(release, asked, estimator=estimator, confidence=confidence)
     if not isinstance(release, BucketsRelease):
         raise QueryError(f"no estimator is known for the form {release.form!r}")
     chosen = choose_estimator(release, estimator)
@@ -104,15 +103,14 @@ def _grouped(
     estimator: Estimator,
     confidence: float,
 ) -> GroupedAnswer:
-    places = [index.vocabulary.find(name) for name in group_by]
-    if len(set(group_by)) < len(group_by):
-        raise QueryError("GROUP BY names a column twice")
+    vocabulary = index.vocabulary
+    places = find_places(vocabulary, group_by)
     keys, found = [], []
-    for cell in _cells(index, places, compiled.pieces):
-        pieces = _cut(index, places, cell, compiled.pieces)
+    for cell in occurring_cells(index.table, vocabulary, places, compiled.pieces):
+        pieces = cut_to_cell(vocabulary, places, cell, compiled.pieces)
         if not pieces:
             continue
-        part = _find(release, pieces, _cut_partly(index, places, cell, compiled.partly), estimator)
+        part = _find(release, pieces, _cut_partly(vocabulary, places, cell, compiled.partly), estimator)
         if part.guess.most > 0:
             keys.append({name: words.decode(code) for name, (_, _, words), code in zip(group_by, places, cell, strict=True)})
             found.append(part)
@@ -124,69 +122,8 @@ def _grouped(
     return GroupedAnswer(group_by, cells, types, total.dressed(estimator, confidence, compiled.notes), release.native)
 
 
-def _cells(index: BucketIndex, places: Sequence[tuple[bool, int, Any]], pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
-    """Return the combinations of codes that can occur, ascending: per piece those of its rows with those of its values."""
-    quasi = [j for sensitive, j, _ in places if not sensitive]
-    parts = [j for sensitive, j, _ in places if sensitive]
-    cells: set[tuple[int, ...]] = set()
-    for piece in pieces:
-        buffer, found = index.table.find(piece.rows)
-        rows = _distinct([index.table.codes[j][buffer[:found]] for j in quasi], found)
-        values = _distinct([index.vocabulary.part_codes[j][piece.values] for j in parts], int(piece.values.sum()))
-        if len(rows) * len(values) + len(cells) > MAX_CELLS:
-            raise QueryError(
-                f"GROUP BY makes more than {MAX_CELLS} cells", hint="group by fewer columns, or add a WHERE condition"
-            )
-        for row in rows:
-            for value in values:
-                of_quasi, of_parts = iter(row), iter(value)
-                cells.add(tuple(next(of_parts) if sensitive else next(of_quasi) for sensitive, _, _ in places))
-    return sorted(cells)
-
-
-def _distinct(columns: list[Any], length: int) -> list[tuple[int, ...]]:
-    if not columns:
-        return [()] if length else []
-    return [tuple(map(int, row)) for row in np.unique(np.stack([c.astype(np.int64) for c in columns], axis=1), axis=0)]
-
-
-def _cut(index: BucketIndex, places: Sequence[tuple[bool, int, Any]], cell: tuple[int, ...], pieces: Sequence[Piece]) -> Pieces:
-    """Return the pieces cut down to one cell."""
-    result = []
-    for piece in pieces:
-        values: Mask = piece.values
-        rows = piece.rows
-        for (sensitive, column, words), code in zip(places, cell, strict=True):
-            if sensitive:
-                values = values & (index.vocabulary.part_codes[column] == code)
-            else:
-                accepted = np.zeros(words.size, bool)
-                accepted[code] = True
-                rows = restrict(rows, column, accepted)
-        if values.any():
-            result.append(Piece(values, rows))
-    return tuple(result)
-
-
-def _cut_partly(
-    index: BucketIndex, places: Sequence[tuple[bool, int, Any]], cell: tuple[int, ...], partly: Partly | None
-) -> Partly | None:
-    return None if partly is None else partly.cut(lambda pieces: _cut(index, places, cell, pieces))
-
-
-def reconcile(parts: list[Guess], total: Guess) -> list[Guess]:
-    """Return the parts moved so that they add up to the total: each in proportion to its variance, within what is certain."""
-    goal = total.inside
-    values = np.array([part.inside for part in parts])
-    least, most = np.array([part.least for part in parts]), np.array([part.most for part in parts])
-    weight = np.array([part.std_error**2 for part in parts]) + 1e-12
-    for _ in range(100):
-        gap = goal - values.sum()
-        free = (values < most) if gap > 0 else (values > least)
-        if abs(gap) < 1e-9 * max(1.0, goal) or not free.any():
-            break
-        values = np.clip(values + gap * np.where(free, weight, 0.0) / weight[free].sum(), least, most)
-    return [Guess(float(value), part.std_error, part.least, part.most) for value, part in zip(values, parts, strict=True)]
+def _cut_partly(vocabulary: Vocabulary, places: Places, cell: tuple[int, ...], partly: Partly | None) -> Partly | None:
+    return None if partly is None else partly.cut(lambda pieces: cut_to_cell(vocabulary, places, cell, pieces))
 
 
 __all__ = ["Answer", "Estimate", "count", "count_many"]

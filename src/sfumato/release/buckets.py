@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.coding import code_column, code_domain, match_rows
+from sfumato.release.coding import code_column, code_domain, dictionary_array, match_rows
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
@@ -86,7 +86,7 @@ class BucketsRelease(Release):
 
     def tables(self) -> dict[str, pa.Table]:
         """Return `qit` (quasi…, bucket) and `st` (bucket, sensitive…, count)."""
-        qit = {column.name: _dictionary_array(column) for column in self.quasi}
+        qit = {column.name: dictionary_array(column) for column in self.quasi}
         qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
         index = pa.array(self.st_value)
@@ -139,12 +139,6 @@ class BucketsRelease(Release):
             value[order].astype(np.int32),
             count[order],
         )
-
-
-def _dictionary_array(column: Column) -> pa.DictionaryArray:
-    missing = column.codes == len(column.values) if column.has_missing else None
-    signed = column.codes.astype(next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
-    return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
 
 
 def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Kind]]:

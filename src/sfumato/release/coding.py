@@ -92,3 +92,10 @@ def _people_table(people: Any, names: list[str]) -> pa.Table:
     if lacking:
         raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
     return people.select(names)
+
+
+def dictionary_array(column: Column) -> pa.DictionaryArray:
+    """Return a column as it is published: dictionary-encoded with the smallest signed index, a null where a value is missing."""
+    missing = column.codes == len(column.values) if column.has_missing else None
+    signed = column.codes.astype(next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
+    return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)

@@ -1,0 +1,37 @@
+"""Could published counts come from the declared matrices? A test whose false alarms are bounded for any table.
+
+A count of published values is a sum of independent coins, one a person. A sum of n coins with mean n·μ reaches n·k, k > μ, with a
+probability of at most exp(−n·KL(k‖μ)), and likewise below: Hoeffding's bound, no approximation. FALSE_ALARM is divided among
+all counts that a release has, so that an honest release is accused at most that often.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+FALSE_ALARM = 1e-6
+
+Floats = npt.NDArray[np.float64]
+
+
+def surprising(
+    count: npt.NDArray[np.generic], people: npt.NDArray[np.generic], low: Floats, high: Floats, *, tests: int
+) -> npt.NDArray[np.bool_]:
+    """Return which counts out of `people` fit no chance between `low` and `high`, when this many tests share the false alarms."""
+    n = np.maximum(np.asarray(people, np.float64), 1.0)
+    k = np.asarray(count, np.float64) / n
+    nearest = np.clip(k, low, high)
+    found: npt.NDArray[np.bool_] = n * _divergence(k, nearest) > math.log(2 * max(1, tests) / FALSE_ALARM)
+    return found
+
+
+def _divergence(k: Floats, mean: Floats) -> Floats:
+    """Return KL(k‖mean) of two coins."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.where(k > 0, k * np.log(k / mean), 0.0)
+        two = np.where(k < 1, (1 - k) * np.log((1 - k) / (1 - mean)), 0.0)
+    found: Floats = one + two
+    return found

@@ -1,0 +1,126 @@
+"""Showing randomized records: from a plan and its outcome to the release that a recipient gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato import __version__
+from sfumato.errors import InputError, PolicyError
+from sfumato.methods.base import Method
+from sfumato.methods.forms import public_schema, without_unused
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Requirement
+from sfumato.randomize.apply import Randomized
+from sfumato.randomize.plan import Part, RandomizationPlan
+from sfumato.randomness import Randomness
+from sfumato.release.manifest import Manifest
+from sfumato.release.randomized import PART, RandomizedRelease, plain_values, randomized_claim
+from sfumato.table.column import MISSING
+from sfumato.table.sensitive import SEPARATOR, Domain
+from sfumato.table.table import Table
+
+
+def show_as_randomized(
+    table: Table,
+    domain: Domain,
+    plan: RandomizationPlan,
+    made: Randomized,
+    *,
+    bounds: Bounds,
+    requirement: Requirement,
+    method: Method,
+    random: Randomness,
+) -> RandomizedRelease:
+    """Return the release: rows in random order, parts in that of the plan; of them only values, matrices and declared shares.
+
+    `bounds` are those of the plan, in the order of `domain`. True counts and shares stay at home, but for the largest protected
+    share of a part where γ tells it anyway.
+    """
+    order = random.permutation(table.rows)
+    plain = plain_values(domain)
+    parts = [{"part": k, **_described(part, plain, bounds, declared=plan.declared)} for k, part in enumerate(plan.parts, 1)]
+    single = table.schema.one_row_per_person
+    manifest = Manifest(
+        form=RandomizedRelease.form,
+        schema=public_schema(table),
+        rows=table.rows,
+        requirement=requirement.to_dict(),
+        method=method.to_dict(),
+        claims=(randomized_claim(requirement.against, declared=plan.declared, one_row_per_person=single),),
+        parameters={
+            "parameters": "declared" if plan.declared else "computed",
+            "parts": parts,
+            "one_row_per_person": single,
+        },
+        seeded=random.reproducible,
+        reproducible=random.reproducible,
+        software=f"sfumato {__version__}",
+    )
+    quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
+    return RandomizedRelease(manifest, quasi, domain, made.part[order], made.value[order], table.native)
+
+
+def _described(part: Part, plain: list[Any], bounds: Bounds, *, declared: bool) -> dict[str, Any]:
+    """Return what the manifest says of a part, but for its number."""
+    named = [plain[code] for code in part.values]
+    entry: dict[str, Any] = {"values": [list(value) if isinstance(value, tuple) else value for value in named]}
+    if part.gamma is None:
+        entry["retention"] = [str(kept) for kept in part.retention]
+    else:
+        entry["gamma"], entry["retention"] = str(part.gamma), str(part.retention[0])
+    if declared:
+        entry["shares"] = [str(share) for share in part.shares]
+        return entry
+    limits = {bounds.limits[code] for code in part.values} - {1}
+    if part.gamma is not None and len(limits) == 1:
+        limit = limits.pop()
+        entry["largest_share"] = str(limit / (limit + part.gamma * (1 - limit)))
+    return entry
+
+
+def require_free_part_name(table: Table) -> None:
+    """Raise `InputError` where a column has the name of the one that the form adds."""
+    if PART in [*(column.name for column in table.quasi), *table.sensitive.domain.names]:
+        raise InputError(
+            f"the column {PART!r} has the name of a column that the form randomized adds",
+            hint=f"rename it, to {PART}_ for example",
+        )
+
+
+def declared_domain(observed: Domain, labels: tuple[str, ...]) -> Domain:
+    """Return the domain of all declared values, whether or not somebody has them, sorted as a table's own domain is."""
+    known = dict(zip(observed.labels, observed.table.to_pylist(), strict=True))
+    rows = [known[label] if label in known else _read(label, observed) for label in labels]
+    table = pa.Table.from_pylist(rows, schema=observed.table.schema)
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in observed.names])
+    domain = Domain(table.take(order), observed.kinds)
+    strange = sorted(set(labels) - set(domain.labels))
+    if strange:
+        raise PolicyError(
+            f"shares: {strange[0]!r} is not how the value is written", hint="write values as the table does: 3, not 3.0"
+        )
+    return domain
+
+
+def _read(label: str, observed: Domain) -> dict[str, Any]:
+    """Return a declared value that nobody has, column by column, with the types of the table."""
+    names = observed.names
+    parts = [label] if len(names) == 1 else label.split(SEPARATOR)
+    if len(parts) != len(names):
+        raise PolicyError(
+            f"shares: {label!r} should have {len(names)} parts, one for each of {', '.join(names)}",
+            hint=f"join them by {SEPARATOR!r}",
+        )
+    row: dict[str, Any] = {}
+    for name, text in zip(names, parts, strict=True):
+        kind = observed.table.schema.field(name).type
+        try:
+            row[name] = None if text == MISSING else pa.scalar(text).cast(kind).as_py()
+        except pa.ArrowInvalid:
+            raise PolicyError(
+                f"shares: {label!r} is no value of {name!r}, which holds {kind} values", hint="write values as the table does"
+            ) from None
+    return row

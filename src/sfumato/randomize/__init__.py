@@ -1,0 +1,1 @@
+"""Randomization: plans made on counts, and their application to records."""

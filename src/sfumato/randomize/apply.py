@@ -1,0 +1,91 @@
+"""Applying a plan to records: each goes to a part, then its value is kept or replaced by a coin of its own ([SDR §4])."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.randomize.coins import Choices, below_each
+from sfumato.randomize.plan import RandomizationPlan
+from sfumato.randomness import Randomness
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Randomized:
+    """For every record the part (0 … in the order of the plan) and the published code."""
+
+    part: npt.NDArray[np.int32]
+    value: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """The (part, value) pairs of a plan, sorted by value, then part; those of v begin at `start[v]`. No counts if declared."""
+
+    part: Integers
+    value: Integers
+    counts: Integers
+    retention: Sequence[Fraction]
+    start: Integers
+
+    @classmethod
+    def of(cls, plan: RandomizationPlan, values: int) -> _Entries:
+        part = np.repeat(np.arange(len(plan.parts)), [len(part.values) for part in plan.parts])
+        value = np.concatenate([np.array(part.values, dtype=np.int64) for part in plan.parts])
+        order = np.lexsort((part, value))
+        counts = np.array([count for one in plan.parts for count in one.counts], dtype=np.int64)
+        kept = [p for one in plan.parts for p in one.retention]
+        start = np.searchsorted(value[order], np.arange(values + 1)).astype(np.int64)
+        return cls(part[order], value[order], counts if plan.declared else counts[order], [kept[k] for k in order], start)
+
+
+def randomize(codes: npt.NDArray[Any], plan: RandomizationPlan, values: int, random: Randomness) -> Randomized:
+    """Return every record's part and published value; `codes` are true values, below `values`.
+
+    With computed parameters the per-value counts of each part are exactly the plan's, and which records of a value go where is
+    random. With declared ones each record draws its part by a coin of its own, so nothing that is published of it depends on
+    another record. Either way its value is then kept with exactly its retention probability, else replaced by a value of the part
+    drawn uniformly, independently of all other records.
+    """
+    entries = _Entries.of(plan, values)
+    if len(plan.parts) == 1:
+        entry = entries.start[codes]
+    else:
+        entry = _drawn(codes, plan, entries, random) if plan.declared else _dealt(codes, entries, random)
+    coins = Choices([(kept, 1 - kept) for kept in entries.retention])
+    replaced = np.flatnonzero(coins.draw(entry, random))
+    part = entries.part[entry]
+    sizes = np.array([len(one.values) for one in plan.parts], dtype=np.int64)
+    domain = np.concatenate([np.array(one.values, dtype=np.int64) for one in plan.parts])
+    home = part[replaced]
+    value = codes.astype(np.int32)
+    value[replaced] = domain[(np.cumsum(sizes) - sizes)[home] + below_each(sizes[home], random)]
+    return Randomized(part.astype(np.int32), value)
+
+
+def _dealt(codes: npt.NDArray[Any], entries: _Entries, random: Randomness) -> Integers:
+    """Return an entry per record: the records of each value, in random order, fill the places that the plan has for it."""
+    shuffled = random.permutation(len(codes))
+    by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    entry = np.empty(len(codes), np.int64)
+    entry[by_value] = np.repeat(np.arange(len(entries.part)), entries.counts)
+    return entry
+
+
+def _drawn(codes: npt.NDArray[Any], plan: RandomizationPlan, entries: _Entries, random: Randomness) -> Integers:
+    """Return an entry per record, drawn by its own coin with the chance that its value goes to each part."""
+    shares = [dict(zip(part.values, part.shares, strict=True)) for part in plan.parts]
+    weights = [plan.parts[p].weight * shares[p][v] for p, v in zip(entries.part.tolist(), entries.value.tolist(), strict=True)]
+    rows = []
+    for first, end in zip(entries.start[:-1].tolist(), entries.start[1:].tolist(), strict=True):
+        total = sum(weights[first:end], Fraction(0))
+        rows.append([weight / total for weight in weights[first:end]])
+    entry: Integers = entries.start[codes] + Choices(rows).draw(codes, random)
+    return entry

@@ -1,0 +1,64 @@
+"""Declared parameters: shares that the owner states, so that nothing in a plan is computed from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm
+
+from sfumato.errors import PolicyError
+from sfumato.exact import Number, exact
+from sfumato.randomize.plan import RandomizationPlan
+
+LARGEST = 10**15
+"""The shares' common denominator may not exceed this; twelve decimals are far below it."""
+
+_FINE = 10**9
+
+
+def declared_shares(shares: Mapping[str, Number]) -> dict[str, Fraction]:
+    """Return exact shares that add up to 1, from shares or counts as the owner writes them: only their proportions matter."""
+    if not isinstance(shares, Mapping) or len(shares) < 2:
+        raise PolicyError(
+            "shares: expected at least two value = share pairs",
+            hint='such as { "flu" = "0.4", "asthma" = "0.6" }, or last year\'s counts',
+        )
+    numbers = {str(value): exact(share, f"shares[{value!r}]") for value, share in shares.items()}
+    wrong = [value for value, number in numbers.items() if number <= 0]
+    if wrong:
+        raise PolicyError(
+            f"shares: the share of {wrong[0]!r} must lie above 0, got {numbers[wrong[0]]}",
+            hint="leave out values that nobody can have",
+        )
+    total = sum(numbers.values(), Fraction(0))
+    return {value: number / total for value, number in numbers.items()}
+
+
+def declared_counts(shares: Mapping[str, Fraction]) -> dict[str, int]:
+    """Return whole numbers in exactly the proportions of the shares, large enough to be divided finely among parts."""
+    common = lcm(*(share.denominator for share in shares.values()))
+    if common > LARGEST:
+        raise PolicyError(
+            f"shares: their smallest common denominator has {len(str(common))} digits, more than {len(str(LARGEST)) - 1}",
+            hint="write them as decimals with up to twelve places, or as whole counts",
+        )
+    counts = {value: int(share * common) for value, share in shares.items()}
+    finer = max(1, _FINE // common)
+    return {value: count * finer for value, count in counts.items()}
+
+
+def require_declared(values: Sequence[str], shares: Mapping[str, Fraction]) -> None:
+    """Raise `PolicyError` where the table has values without a declared share."""
+    lacking = [value for value in values if value not in shares]
+    if lacking:
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        raise PolicyError(
+            f"shares: the table has values without a declared share: {', '.join(lacking[:5])}{more}",
+            hint="declare a share for every value that somebody may have, however small",
+        )
+
+
+def as_declared(plan: RandomizationPlan) -> RandomizationPlan:
+    """Return the plan for coins instead of counts: where a record goes is drawn, so parts have shares and no counts."""
+    return replace(plan, parts=tuple(replace(part, counts=()) for part in plan.parts), declared=True)
