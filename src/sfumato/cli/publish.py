@@ -92,7 +92,7 @@ def deliver(
             STATE.written = str(out) if out.exists() else ""  # also when ctrl-C struck right after the last step
     told = made_of(made.release, made.private)
     lost = room_lost(table, chosen, made.release)
-    open_values = unbounded(chosen.requirement.bounds(table.sensitive.histogram()))
+    open_values = unbounded(made.method.bounds(table, chosen.requirement))
     document = {
         "private": "figures about the original table; do not publish",
         "release": str(out),
@@ -117,6 +117,9 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     from sfumato.explain.study import sizes_of
 
     sizes = sizes_of(release)
+    if release.form == "randomized":
+        parts = f"{counted(len(sizes), 'part', 'parts')} of {range_text((int(sizes.min()), int(sizes.max())))}"
+        return f"Values were kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
     one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
     groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
     locality = release.manifest.parameters.get("locality")

@@ -71,7 +71,8 @@ def query(
 def estimate_dict(estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as plain JSON values."""
     names = ("value", "std_error", "low", "high", "confidence", "estimator", "note")
-    return {name: getattr(estimate, name) for name in names}
+    document = {name: getattr(estimate, name) for name in names}
+    return document if estimate.raw is None else {**document, "raw": estimate.raw}
 
 
 def interval(estimate: Estimate) -> str:

@@ -10,9 +10,11 @@ from typing import Any, Literal
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, compare_strategies
+from sfumato.explain.forecast import Forecast
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.methods import Buckets, Method, default_method
+from sfumato.methods.randomizing import Randomizing
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
@@ -75,6 +77,7 @@ class Explanation:
     boxes: Boxes | None = None
     room: NoRoom | None = None
     study: Study | None = None
+    randomization: Forecast | None = None
 
     @property
     def feasible(self) -> bool:
@@ -151,6 +154,7 @@ class Explanation:
             ],
             "strategies": [vars(strategy) for strategy in self.strategies],
             "boxes": None if self.boxes is None else vars(self.boxes),
+            "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -179,9 +183,9 @@ def explain(
     counts = {value: count for value, count in table.sensitive.histogram().items() if count}
     total = sum(counts.values())
     shares = {value: Fraction(count, total) for value, count in counts.items()}
-    limits = requirement.limits(shares)
+    limits = requirement.limits(shares) | _declared_limits(requirement, method)
     values = sorted(counts, key=lambda value: (counts[value], value))
-    cost = _cost(table, requirement, method, counts, tell)
+    cost = _cost(table, requirement, method, tell)
     measured = None
     if cost.strategies and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
@@ -204,6 +208,7 @@ def explain(
         boxes=cost.boxes,
         room=cost.room,
         study=measured,
+        randomization=cost.randomization,
     )
 
 
@@ -215,11 +220,12 @@ class _Cost:
     strategies: tuple[StrategyLoss, ...] = ()
     boxes: Boxes | None = None
     room: NoRoom | None = None
+    randomization: Forecast | None = None
 
 
-def _cost(table: Table, requirement: Requirement, method: Method, counts: Mapping[str, int], tell: Progress) -> _Cost:
+def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress) -> _Cost:
     try:
-        bounds = requirement.bounds(counts)
+        bounds = method.bounds(table, requirement)
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
     if not bounds.protects:
@@ -231,10 +237,23 @@ def _cost(table: Table, requirement: Requirement, method: Method, counts: Mappin
         return _Cost(obstacle or Obstacle.of(error), strategies)
     boxes = _boxes(table, requirement, bounds, method)
     strategies, obstacle = compare_strategies(bounds, method, tell, blind=boxes is None)
+    randomization = None
+    if isinstance(method, Randomizing):
+        try:
+            randomization = Forecast.of(table, requirement, method)
+        except Infeasible as error:
+            obstacle = Obstacle.of(error)
     room = None
     if boxes is None and isinstance(method, Buckets) and method.locality == "boxes":
         room = no_room(table, requirement, method)
-    return _Cost(obstacle, strategies, boxes, room)
+    return _Cost(obstacle, strategies, boxes, room, randomization)
+
+
+def _declared_limits(requirement: Requirement, method: Method) -> dict[str, Fraction]:
+    """Return the bounds that follow from declared shares, where the method takes those instead of the table's."""
+    if not isinstance(method, Randomizing) or method.parameters == "computed":
+        return {}
+    return dict(requirement.limits(method.declared))
 
 
 def _found_out(measured: Study) -> Obstacle | None:

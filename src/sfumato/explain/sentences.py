@@ -16,6 +16,9 @@ _TIGHTEST = 3
 _NAMED = 5
 """How many values are named in a list."""
 
+_EXACT: Mapping[str, str] = {"buckets": "bucket", "randomized": "randomized value"}
+"""The forms that publish quasi values as they are, and what they show beside them."""
+
 _STRATEGY: Mapping[str, str] = {
     "one-size": "buckets of one size",
     "two-size": "the best two sizes",
@@ -37,22 +40,21 @@ def details(told: Explanation) -> list[str]:
         *_table(told),
         *_promise(told),
         *_values(told),
+        *([] if told.randomization is None else told.randomization.sentences()),
         *_losses(told),
         *not_promised(told),
     ]
 
 
-def value_sentence(value: ValueBound) -> str:
+def value_sentence(value: ValueBound, *, grouped: bool = True) -> str:
     """Return what the policy means for one value: "'HIV': 0.3 % of people now; a reader may become at most 5 % sure"."""
     now = f"'{value.value}': {percent(value.share)} of people now"
     if not value.feasible:
         return f"{now}; a bound of {percent(value.bound)} is less than everybody knows already"
     if value.bound == 1:
         return f"{now}; no bound, a reader may become certain"
-    return (
-        f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before), "
-        f"so nobody with it is in a bucket of fewer than {value.needs}"
-    )
+    told = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
+    return f"{told}, so nobody with it is in a bucket of fewer than {value.needs}" if grouped else told
 
 
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
@@ -69,9 +71,7 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
 
 def not_promised(told: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
-    shown = (
-        "The quasi values are published as recoded" if told.form == "buckets" else f"The {told.form} of its group are published"
-    )
+    shown = "The quasi values are published as recoded" if told.form in _EXACT else f"The {told.form} of its group are published"
     lines = [
         f"Not promised: that a person's presence in the table stays hidden. {shown}.",
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
@@ -81,7 +81,10 @@ def not_promised(told: Explanation) -> list[str]:
         "values has a value.",
     ]
     if told.against != "insider":
-        lines.append("Not promised: anything against somebody who knows the sensitive values of other people in the same bucket.")
+        mates = "" if told.form == "randomized" else " in the same bucket"
+        lines.append(f"Not promised: anything against somebody who knows the sensitive values of other people{mates}.")
+    if told.form == "randomized":
+        lines.append("Not promised: that a person's value may be any value. The values of each part are published.")
     if told.decoys:
         lines.append("Decoys make guessing harder for such an insider; how much is measured in the receipt, never promised.")
     return lines
@@ -125,14 +128,14 @@ def _unprotected(told: Explanation) -> list[str]:
 
 
 def _unique(told: Explanation) -> str:
-    if told.form != "buckets":
+    if told.form not in _EXACT:
         return (
             f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as recoded. "
             f"The form {told.form} shows groups of people instead."
         )
     return (
         f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as published, "
-        "so whoever knows these of a person finds that person's row, and its bucket. [recode] makes them coarser."
+        f"so whoever knows these of a person finds that person's row, and its {_EXACT[told.form]}. [recode] makes them coarser."
     )
 
 
@@ -169,7 +172,7 @@ def _promise(told: Explanation) -> list[str]:
 
 
 def _values(told: Explanation) -> list[str]:
-    return [value_sentence(value) + "." for value in told.tightest(_TIGHTEST)]
+    return [value_sentence(value, grouped=told.form != "randomized") + "." for value in told.tightest(_TIGHTEST)]
 
 
 def _losses(told: Explanation) -> list[str]:

@@ -132,9 +132,8 @@ def study(
 
 def sizes_of(release: Release) -> npt.NDArray[np.int64]:
     """Return how many people each group of a release has."""
-    group = getattr(release, "bucket", None)
-    groups = cast("npt.NDArray[Any]", getattr(release, "group", None) if group is None else group)
-    sizes = np.bincount(groups)
+    groups = next(getattr(release, name) for name in ("bucket", "group", "part") if hasattr(release, name))
+    sizes = np.bincount(cast("npt.NDArray[Any]", groups))
     return sizes[sizes > 0]
 
 
