@@ -90,7 +90,8 @@ def test_features_of_one_question_are_those_of_its_people_less_what_their_boxes_
     by_person = np.concatenate(
         [
             block.features[
-                learned.levels[block.left].astype(int) * block.width + (learned.levels[block.right] if block.right >= 0 else 0)
+                learned.levels[:, block.left].astype(int) * block.width
+                + (learned.levels[:, block.right] if block.right >= 0 else 0)
             ]
             for block in learned.blocks
         ],
@@ -124,7 +125,7 @@ def test_features_have_mean_zero_and_total_variance_one() -> None:
     learned = trend_of(boxed(table, np.arange(3_000) % 100))
     for block in learned.blocks:
         if block.right < 0:
-            share = np.bincount(learned.levels[block.left], minlength=len(block.features)) / 3_000
+            share = np.bincount(learned.levels[:, block.left], minlength=len(block.features)) / 3_000
             assert np.allclose(share @ block.features, 0.0, atol=1e-9)
             assert (share[:, None] * block.features**2).sum() == pytest.approx(1.0)
 
@@ -144,7 +145,7 @@ def test_many_codes_share_levels_in_order() -> None:
     assert learned.levels.max() < LEVELS
     income = table.quasi[0]
     order = np.argsort(release.bucket, kind="stable")
-    levels, codes = learned.levels[0], income.codes[order]
+    levels, codes = learned.levels[:, 0], income.codes[order]
     present = codes < len(income.values)
     assert (np.diff(levels[present][np.argsort(codes[present], kind="stable")].astype(int)) >= 0).all()
     assert set(levels[~present]).isdisjoint(levels[present])
@@ -193,7 +194,7 @@ def test_one_constant_quasi_column_leaves_the_papers_estimate() -> None:
 
 def test_kernels_agree_with_numpy() -> None:
     random = np.random.default_rng(2)
-    levels = random.integers(0, 4, (2, 60)).astype(np.uint8)
+    levels = random.integers(0, 4, (60, 2)).astype(np.uint8)
     bucket = np.repeat(np.arange(6), 10).astype(np.int32)
     sizes = np.full(6, 10)
     rows = np.sort(random.permutation(60)[:25]).astype(np.int32)
@@ -202,12 +203,12 @@ def test_kernels_agree_with_numpy() -> None:
     found = add_asked.py_func(rows, 25, bucket, hits, sizes, levels, *arrays)
     assert (found == add_asked(rows, 25, bucket, hits, sizes, levels, *arrays)).all()
     partly = rows[hits[bucket[rows]] < 10]
-    assert (found[:4] == np.bincount(levels[0, partly], minlength=4)).all()
-    assert (found[4:] == np.bincount(levels[0, partly] * 4 + levels[1, partly], minlength=16)).all()
+    assert (found[:4] == np.bincount(levels[partly, 0], minlength=4)).all()
+    assert (found[4:] == np.bincount(levels[partly, 0] * 4 + levels[partly, 1], minlength=16)).all()
     features = random.random((4, 3))
     sums = np.zeros((6, 3))
-    add_by_box(levels[0].astype(np.int32), features, np.arange(0, 61, 10), sums, 0)
-    assert np.allclose(sums, features[levels[0]].reshape(6, 10, 3).sum(axis=1))
+    add_by_box(levels[:, 0].astype(np.int32), features, np.arange(0, 61, 10), sums, 0)
+    assert np.allclose(sums, features[levels[:, 0]].reshape(6, 10, 3).sum(axis=1))
     out = np.zeros(3)
     take_expected(hits, sizes, sums, out)
     chosen = (hits > 0) & (hits < 10)

@@ -33,9 +33,9 @@ def add_asked(
         if hits[bucket[i]] == sizes[bucket[i]]:
             continue
         for b in range(len(left)):
-            cell = levels[left[b], i]
+            cell = np.int64(levels[i, left[b]])
             if right[b] >= 0:
-                cell = cell * width[b] + levels[right[b], i]
+                cell = cell * width[b] + levels[i, right[b]]
             found[start[b] + cell] += 1
     return found
 

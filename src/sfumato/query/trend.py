@@ -84,7 +84,7 @@ class Trend:
     """What is learned once per release. `turn` brings features into coordinates in which the data speak of each one alone."""
 
     index: BucketIndex
-    levels: npt.NDArray[np.uint8]
+    levels: npt.NDArray[np.uint8]  # [people × columns]: one person's lie together, because questions read all of them
     blocks: tuple[Block, ...]
     sums: Floats  # [boxes × features]
     scale: Floats  # standard deviation of each weight, relative to s
@@ -168,9 +168,9 @@ def trend_of(release: BucketsRelease) -> Trend:
 def _learn(release: BucketsRelease) -> Trend:
     index = index_of(release)
     level_of = [_levels(column, times) for column, times in zip(release.quasi, index.table.counts, strict=True)]
-    levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)])
+    levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
-    single = [_Levels.of(column, level, index.rows) for column, level in zip(release.quasi, levels, strict=True)]
+    single = [_Levels.of(column, level, index.rows) for column, level in zip(release.quasi, levels.T, strict=True)]
     blocks = [Block(j, -1, 1, levels_of.features(most)) for j, levels_of in enumerate(single)]
     data = _Data.of(index, levels, blocks)
     variance = data.fit()
@@ -265,9 +265,9 @@ class _Data:
         sums = np.zeros((index.buckets, sum(widths)))
         start = np.concatenate(([0], np.cumsum(index.sizes)))
         for block, first in zip(blocks, np.cumsum([0, *widths]), strict=False):
-            cells = levels[block.left].astype(np.int32)
+            cells = levels[:, block.left].astype(np.int32)
             if block.right >= 0:
-                cells = cells * block.width + levels[block.right]
+                cells = cells * block.width + levels[:, block.right]
             _trend_kernels.add_by_box(cells, block.features, start, sums, first)
         away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
         shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
