@@ -14,15 +14,20 @@ _HOMES = {
     "Anatomy": "sfumato.methods",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
+    "BuReL": "sfumato.methods",
+    "BuReLPerturbation": "sfumato.methods",
     "Buckets": "sfumato.methods",
     "FPrivacy": "sfumato.privacy",
+    "Heterogeneous": "sfumato.methods",
     "LDiversity": "sfumato.privacy",
     "Mondrian": "sfumato.methods",
+    "NearGroups": "sfumato.methods",
     "Policy": "sfumato.policy",
     "Publication": "sfumato.api",
     "Query": "sfumato.query",
     "Release": "sfumato.release",
     "RhoPrivacy": "sfumato.privacy",
+    "Ring": "sfumato.methods",
     "Schema": "sfumato.table",
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
@@ -35,7 +40,18 @@ _HOMES = {
 if TYPE_CHECKING:
     from sfumato.api import Publication, audit, publication, publish
     from sfumato.auditor import Audit
-    from sfumato.methods import Anatomy, Buckets, Mondrian, SmallDomain, UniformPerturbation
+    from sfumato.methods import (
+        Anatomy,
+        Buckets,
+        BuReL,
+        BuReLPerturbation,
+        Heterogeneous,
+        Mondrian,
+        NearGroups,
+        Ring,
+        SmallDomain,
+        UniformPerturbation,
+    )
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
     from sfumato.query import Query
@@ -46,15 +62,20 @@ __all__ = [
     "Anatomy",
     "Audit",
     "BetaLikeness",
+    "BuReL",
+    "BuReLPerturbation",
     "Buckets",
     "FPrivacy",
+    "Heterogeneous",
     "LDiversity",
     "Mondrian",
+    "NearGroups",
     "Policy",
     "Publication",
     "Query",
     "Release",
     "RhoPrivacy",
+    "Ring",
     "Schema",
     "SmallDomain",
     "Table",

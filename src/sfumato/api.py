@@ -15,17 +15,19 @@ from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.release.base import Release
 from sfumato.release.files import read_release
+from sfumato.release.links import Links
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A release that passed its audit, the audit, and figures that only the publisher may see."""
+    """A release that passed its audit, the audit, and what only the publisher may see: figures, and links if records have any."""
 
     release: Release
     audit: Audit
     private: Mapping[str, Any]
     method: Method
+    links: Links | None = None
 
 
 def publication(
@@ -47,10 +49,10 @@ def publication(
             hint="lower theta or offset, or set bounds for single values",
         )
     outcome = chosen.run(table, requirement, random=random, progress=progress)
-    audit = audit_release(outcome.release, table, placed=outcome.placed)
+    audit = audit_release(outcome.release, table, placed=outcome.placed, links=outcome.links)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
-    return Publication(outcome.release, audit, outcome.private, chosen)
+    return Publication(outcome.release, audit, outcome.private, chosen, outcome.links)
 
 
 def publish(
@@ -68,10 +70,18 @@ def publish(
     return publication(table, requirement, method=method, random=random, progress=progress).release
 
 
-def audit(release: Release | str | Path, table: Table | None = None) -> Audit:
-    """Return the audit of a release, or of a release directory; with the original table also against that."""
+def audit(release: Release | str | Path, table: Table | None = None, *, links: Links | str | Path | None = None) -> Audit:
+    """Return the audit of a release, or of a release directory; with the original table also against that.
+
+    `links`, or the file they were saved in, is what the publisher of a heterogeneous or ring release may have kept.
+    """
     if table is not None:
         _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
+    if links is not None:
+        if table is None:
+            raise PolicyError("links: they are checked against the original table", hint="give the table too")
+        known = links if isinstance(links, Links) else Links.load(links)
+        return audit_release(release if isinstance(release, Release) else Release.load(release), table, links=known)
     if isinstance(release, Release):
         return audit_release(release, table)
     _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")

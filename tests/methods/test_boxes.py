@@ -39,10 +39,10 @@ def test_near_people_share_a_bucket():
     assert inside / len(ages) < 0.2 * ages.var()
 
 
-def test_where_there_is_no_room_for_a_safe_cut_buckets_are_blind_and_say_so():
+def test_where_there_is_no_room_for_a_safe_cut_and_bounds_are_equal_near_people_are_matched():
     table = people(["a", "b"] * 40, age=list(range(80)))
     release = publish(table, LDiversity(2), method=Buckets(locality="boxes", floor=2), random=1)
-    assert release.manifest.parameters["locality"] == "none"
+    assert release.manifest.parameters["locality"] == "near"
     assert set(release.sizes.tolist()) == {2}
     assert audit(release, table).holds is True
 

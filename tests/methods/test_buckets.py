@@ -126,7 +126,7 @@ def test_dropped_people_lose_the_engineers_claim():
         ({"decoys": -1}, "decoys=….*whole number from 0 on"),
         ({"gap": -1}, "gap=….*from 0 on"),
         ({"time_limit": "long"}, "time_limit=….*from 0 on"),
-        ({"locality": "near"}, "locality=….*expected one of 'boxes', 'none'"),
+        ({"locality": "far"}, "locality=….*expected one of 'boxes', 'near', 'none'"),
         ({"floor": 0}, "floor=….*whole number from 1 on"),
         ({"inside": "holes"}, "inside=….*expected one of"),
         ({"weights": 3}, "weights=….*expected column = weight pairs"),

@@ -79,5 +79,16 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
 
 
 def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_them():
-    assert set(METHODS) == {"buckets", "anatomy", "mondrian", "small-domain", "uniform"}
+    assert set(METHODS) == {
+        "buckets",
+        "near-groups",
+        "anatomy",
+        "mondrian",
+        "burel",
+        "heterogeneous",
+        "ring",
+        "small-domain",
+        "uniform",
+        "burel-perturbation",
+    }
     assert default_method(LDiversity(3)) == Buckets()

@@ -62,7 +62,9 @@ def _is_blind(manifest: Manifest) -> bool:
     if method.get("name") == "anatomy":
         return method.get("suppress") is False and not manifest.parameters.get("suppression")
     locality = manifest.parameters.get("locality")
-    return method.get("name") == "buckets" and locality in ("none", "safe") and method.get("guard_decoys") is False
+    if method.get("name") == "near-groups":
+        return locality == "near"
+    return method.get("name") == "buckets" and locality in ("none", "safe", "near") and method.get("guard_decoys") is False
 
 
 def may_suppress(manifest: Manifest) -> bool:

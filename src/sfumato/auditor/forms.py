@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.auditor.buckets import audit_buckets
+from sfumato.auditor.linked import audit_linked
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
@@ -13,6 +14,7 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release, release_from
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.files import Stored
+from sfumato.release.links import Links
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
 from sfumato.table.table import Table
@@ -24,11 +26,17 @@ def audit_release(
     *,
     problems: tuple[str, ...] = (),
     placed: npt.NDArray[np.int64] | None = None,
+    links: Links | None = None,
 ) -> Audit:
     """Return the audit of a release in memory; with the original table also whether nothing was lost or invented.
 
-    `placed` is what the publisher knows about a randomized release: in which part each row of the table is.
+    `placed` and `links` are what only the publisher knows: in which part of a randomized release each row of the table is, and
+    with which people each record with ranges of its own was matched.
     """
+    if links is not None:
+        if not isinstance(release, RangesRelease) or table is None:
+            raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
+        return audit_linked(release, table, links)
     if isinstance(release, BucketsRelease):
         return audit_buckets(release.manifest, release.tables(), table, problems)
     if isinstance(release, RangesRelease):

@@ -30,7 +30,7 @@ from sfumato.release.randomized import RECORDS, RandomizedRelease, randomized_cl
 from sfumato.table.table import Table
 
 CONDITIONAL = "conditional on the declared largest share in the part"
-METHODS = ("small-domain", "uniform")
+METHODS = ("burel-perturbation", "small-domain", "uniform")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,21 @@ import pyarrow as pa
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.claims import declared_values, judge, open_values, warnings_of
 from sfumato.auditor.containment import Contained, contain
+from sfumato.auditor.own_ranges import has_weaker_claim, judge_weaker_claim, weaker_claim_faults
 from sfumato.auditor.published import Published, distinct, texts
 from sfumato.auditor.result import Audit, Finding
 from sfumato.errors import FormatError
+from sfumato.release.boxes import Box
 from sfumato.release.buckets import published_names
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.sensitive import SEPARATOR
 from sfumato.table.table import Table
 
+NO_BOUND = (
+    "nothing is claimed about what a reader believes; the release states a weaker claim, whose equal probabilities cannot be "
+    "seen in the tables"
+)
 MIXTURE = "other groups may fit a person too; what she then faces is a mixture of whole groups, which keeps the bound as they do"
 
 
@@ -33,7 +39,7 @@ def audit_ranges(
     """
     try:
         boxes = RangesRelease.from_tables(manifest, tables).boxes
-        published = _read(manifest, tables[RECORDS])
+        published = read_ranges(manifest, tables[RECORDS])
         contained = None if table is None else contain(published, boxes, table)
         shares = contained.shares if contained is not None else _shown_shares(published)
         limits = bounds_of(manifest.requirement, shares, list(published.labels))
@@ -41,6 +47,8 @@ def audit_ranges(
         return Audit(claims=(), problems=(*problems, error.message), against_table=table is not None)
     found = [*problems, *_structure(manifest, published), *(contained.problems if contained else ())]
     found += declared_values(manifest, published, limits, RECORDS)
+    if has_weaker_claim(manifest):
+        return _weaker(manifest, published, boxes, table, limits, found, contained)
     return Audit(
         claims=tuple(judge(claim, manifest, published, limits) for claim in manifest.claims),
         problems=tuple(found),
@@ -51,7 +59,32 @@ def audit_ranges(
     )
 
 
-def _read(manifest: Manifest, records: pa.Table) -> Published:
+def _weaker(
+    manifest: Manifest,
+    published: Published,
+    boxes: tuple[Box, ...],
+    table: Table | None,
+    limits: Mapping[str, Fraction] | None,
+    problems: list[str],
+    contained: Contained | None,
+) -> Audit:
+    """Return the audit of records with ranges of their own, which make a weaker claim than one about belief."""
+    found = [*problems, *weaker_claim_faults(manifest, published)]
+    stronger: dict[str, Finding] = {}
+    if table is not None and limits is not None and not found:
+        broken, stronger = judge_weaker_claim(manifest, published, boxes, table, limits)
+        found += broken
+    return Audit(
+        claims=tuple(judge(claim, manifest, published, limits) for claim in manifest.claims),
+        problems=tuple(found),
+        warnings=(*warnings_of(manifest), NO_BOUND, *open_values(published, limits)),
+        stronger=stronger,
+        exposure=None if contained is None else contained.exposure,
+        against_table=table is not None,
+    )
+
+
+def read_ranges(manifest: Manifest, records: pa.Table) -> Published:
     """Return the histograms of the groups, counted from the rows."""
     quasi, sensitive, _ = published_names(manifest)
     text = [texts(records[name]) for name in sensitive]
@@ -79,7 +112,7 @@ def _structure(manifest: Manifest, published: Published) -> list[str]:
     problems = []
     if published.people != manifest.rows:
         problems.append(f"records has {published.people} rows, the manifest says {manifest.rows}")
-    if not manifest.claims:
+    if not manifest.claims and not has_weaker_claim(manifest):
         problems.append("the manifest makes no claim")
     if manifest.parameters.get("groups") != len(published.sizes):
         problems.append(f"{len(published.sizes)} groups, the manifest says {manifest.parameters.get('groups')}")

@@ -39,6 +39,10 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(help="The private file that `publish --links` made; needs --table.", show_default=False),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
@@ -58,7 +62,7 @@ def audit(
             tell("reading the table", 0.1)
             original, how = read_original(release, table, asked, kept, named=str(policy))
         tell("checking the release", 0.5)
-        found = check(release, original)
+        found = check(release, original, links=links)
         found = replace(found, problems=(*found.problems, *policy_problems(release, asked, kept)))
     if as_json:
         print_json(found.to_dict())
@@ -163,6 +167,8 @@ def _show(found: Audit, release: Path, how: str, original: Table | None) -> None
         False: "[red]a claim is broken, or the release is not what it says[/red]",
         None: "[yellow]not every claim can be checked without the original table; give --table[/yellow]",
     }[found.holds]
+    if found.holds and not found.claims:
+        verdict = "[yellow]nothing wrong was found, and nothing is claimed about what a reader believes[/yellow]"
     screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
     if how:
         screen.print(f"The original table was {shown(how)}.")

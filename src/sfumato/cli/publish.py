@@ -40,6 +40,13 @@ def publish(
             show_default=False,
         ),
     ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new private file for who was matched with whom (methods heterogeneous and ring); `audit --links` reads it.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -51,7 +58,7 @@ def publish(
 
     check_outputs(out, receipts)
     with limited(workers):
-        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts)
+        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts, links=links)
     if as_json:
         print_json(document)
         return
@@ -61,15 +68,25 @@ def publish(
 
 
 def deliver(
-    data: Path, policy: Path, out: Path, *, seed: int | None, format: Format, receipts: Path | None
+    data: Path,
+    policy: Path,
+    out: Path,
+    *,
+    seed: int | None,
+    format: Format,
+    receipts: Path | None,
+    links: Path | None = None,
 ) -> tuple[dict[str, Any], Audit]:
     """Publish to a directory, and return what there is to tell about it, with the audit it passed."""
     from sfumato.api import publication
     from sfumato.cli.audit import baseline_of
+    from sfumato.errors import PolicyError
     from sfumato.policy import Policy
     from sfumato.receipt import earlier_publications, save_with_receipt
 
     chosen = Policy.load(policy)
+    if links is not None and chosen.method.name not in LINKING:
+        raise PolicyError(f"--links: method {chosen.method.name!r} matches nobody", hint=f"only for {' and '.join(LINKING)}")
     with progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(data)
@@ -90,6 +107,8 @@ def deliver(
             )
         finally:
             STATE.written = str(out) if out.exists() else ""  # also when ctrl-C struck right after the last step
+        if links is not None and made.links is not None:
+            made.links.save(links)
     told = made_of(made.release, made.private)
     lost = room_lost(table, chosen, made.release)
     open_values = unbounded(made.method.bounds(table, chosen.requirement))
@@ -125,6 +144,11 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     locality = release.manifest.parameters.get("locality")
     if locality == "none":
         return f"Who shares a {one} was drawn at random: {groups}."
+    if "weaker_claim" in release.manifest.parameters:
+        people = counted(int(release.manifest.parameters["matches"]), "person", "people")
+        return f"Every record has ranges of its own, which hold {people}; no claim is made about what a reader believes."
+    if locality == "near":
+        return f"Near people together, matched: {groups}."
     near = "Near people together" if locality is None else f"Near people together, by {locality} cuts"
     inside = f"{counted(figures['boxes'], 'box', 'boxes')}, in them " if "boxes_with_larger_buckets" in figures else ""
     floor = figures.get("share_in_boxes_at_the_floor", 0.0) if locality == "tight" else 0.0
@@ -143,6 +167,9 @@ def room_lost(table: Table, policy: Policy, release: Release) -> list[str]:
         return []
     return no_room(table, policy.requirement, method).sentences
 
+
+LINKING = ("heterogeneous", "ring")
+"""The methods whose records have ranges of their own."""
 
 OPEN = "without a bound"
 """What the audit's own warning about open values says; here one that also names them stands in its place."""

@@ -74,6 +74,7 @@ class Explanation:
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...]
     form: str = "buckets"
+    near: bool = False
     boxes: Boxes | None = None
     room: NoRoom | None = None
     study: Study | None = None
@@ -153,6 +154,7 @@ class Explanation:
                 for value in self.values
             ],
             "strategies": [vars(strategy) for strategy in self.strategies],
+            "near": self.near,
             "boxes": None if self.boxes is None else vars(self.boxes),
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
@@ -205,6 +207,7 @@ def explain(
         obstacle=cost.obstacle,
         strategies=cost.strategies,
         form=getattr(method, "form", "buckets"),
+        near=cost.near,
         boxes=cost.boxes,
         room=cost.room,
         study=measured,
@@ -218,6 +221,7 @@ class _Cost:
 
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...] = ()
+    near: bool = False
     boxes: Boxes | None = None
     room: NoRoom | None = None
     randomization: Forecast | None = None
@@ -236,17 +240,18 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
         strategies, obstacle = compare_strategies(bounds, method, tell, blind=True)
         return _Cost(obstacle or Obstacle.of(error), strategies)
     boxes = _boxes(table, requirement, bounds, method)
-    strategies, obstacle = compare_strategies(bounds, method, tell, blind=boxes is None)
+    room, near = None, False
+    if boxes is None and isinstance(method, Buckets):
+        near = method.locality == "near" or method.falls_back_to_near(table, requirement, bounds)
+        room = no_room(table, requirement, method) if method.locality == "boxes" else None
+    strategies, obstacle = compare_strategies(bounds, method, tell, blind=boxes is None and not near)
     randomization = None
     if isinstance(method, Randomizing):
         try:
             randomization = Forecast.of(table, requirement, method)
         except Infeasible as error:
             obstacle = Obstacle.of(error)
-    room = None
-    if boxes is None and isinstance(method, Buckets) and method.locality == "boxes":
-        room = no_room(table, requirement, method)
-    return _Cost(obstacle, strategies, boxes, room, randomization)
+    return _Cost(obstacle, strategies, near, boxes, room, randomization)
 
 
 def _declared_limits(requirement: Requirement, method: Method) -> dict[str, Fraction]:

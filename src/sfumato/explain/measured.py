@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from sfumato.exact import percent
 from sfumato.explain.cost import people_text
 from sfumato.explain.sentences import range_text
-from sfumato.explain.study import Measured, Study
+from sfumato.explain.study import MATCHED, Measured, Study
 
 WAYS: Mapping[str, str] = {
     "none": "drawn at random (none)",
     "safe": "near people, safe cuts",
     "tight": "near people, tight cuts",
+    "near": "near people, matched",
 }
 """What each locality is called for people."""
 
@@ -30,6 +31,11 @@ def about(found: Study) -> list[str]:
         "Locality: none draws people into buckets at random; safe and tight cuts put near people together. Safe cuts look only "
         "at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
     ]
+    if any(row.name == "near" or row.note == MATCHED for row in found.rows):
+        lines.append(
+            "Near people matched into small buckets (near) hold against an engineer too. They are narrow, but their exposure is "
+            "at the bound, where that of boxes is far below."
+        )
     if kinds:
         lines.append(
             f"Error: half of the answers are off by at most so much of the truth. Questions: {kinds}{unmet}. A release is of use "

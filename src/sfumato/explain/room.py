@@ -28,7 +28,7 @@ R = TypeVar("R", bound=Requirement)
 
 @dataclass(frozen=True)
 class NoRoom:
-    """Why people were drawn into buckets at random although near people should share one, and what would help."""
+    """Why there are no boxes of near people, so that buckets are drawn at random or matched, and what would help."""
 
     reason: str
     helps: tuple[str, ...]
@@ -36,7 +36,11 @@ class NoRoom:
     @property
     def sentences(self) -> list[str]:
         """The reason, and then what would help."""
-        lines = [f"No room to put near people together: {self.reason}."]
+        return self.told("to put near people together")
+
+    def told(self, what: str) -> list[str]:
+        """Return the reason why there is no room for what is named, and then what would help."""
+        lines = [f"No room {what}: {self.reason}."]
         if self.helps:
             lines.append(f"What would leave room: {'; or '.join(self.helps)}.")
         return lines

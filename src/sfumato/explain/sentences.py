@@ -42,6 +42,7 @@ def details(told: Explanation) -> list[str]:
         *_values(told),
         *([] if told.randomization is None else told.randomization.sentences()),
         *_losses(told),
+        *_forms(told),
         *not_promised(told),
     ]
 
@@ -96,6 +97,9 @@ def _feasible(told: Explanation) -> list[str]:
     can = f"The bounds can be kept: the method {told.method} can make a release"
     if told.boxes is not None:
         return [f"{can}, {boxes_text(told.boxes, told.max_size)}."]
+    if told.near:
+        why = [] if told.room is None else told.room.told("for a first safe cut")
+        return [f"{can}, near people matched into small buckets.", *why]
     largest = "" if told.max_size is None else f" with buckets of at most {told.max_size} people"
     if told.room is not None:
         return [f"{can}{largest}, drawn at random.", *told.room.sentences]
@@ -182,6 +186,19 @@ def _losses(told: Explanation) -> list[str]:
         "Loss says how much buckets drawn at random blur: (size − 1)² added up over them, 0 when everything is open. It is not "
         "query error: large buckets of near people lose more and may answer better.",
         *(_loss(strategy) for strategy in told.strategies),
+    ]
+
+
+def _forms(told: Explanation) -> list[str]:
+    """Return which form is for what, where small groups of near people may be shown in either."""
+    if not told.near:
+        return []
+    return [
+        "Small buckets of near people sit at the bound: a reader's belief in somebody's value is what the bound allows. Boxes "
+        "stay far below it.",
+        "The form buckets is for counting, the form ranges for readers who need records without exact quasi values. On a "
+        "census-like table of 100,000 people the same matched groups answered questions about ranges with a median error of "
+        "1.1 % as buckets and 11 % as ranges for ℓ = 5, and of 3.6 % and 34 % for ℓ = 10; assuming independence, 8.4 %.",
     ]
 
 

@@ -33,6 +33,7 @@ MOST_PEOPLE = 300_000
 """A larger table is sampled for the random questions: the study then takes some seconds for any table."""
 
 FELL_BACK = "no room to put near people together, so the buckets are those of none"
+MATCHED = "no room for a first safe cut, so near people are matched into small buckets"
 
 _SEED = 0
 
@@ -43,8 +44,8 @@ Floats = npt.NDArray[np.float64]
 class Measured:
     """A way to put people together: its median relative errors, one a workload, and its exposure; or why it cannot be used.
 
-    `name` is none, safe or tight, or a method that has no such choice. `note` says why there are no figures, or why they are
-    those of blind buckets.
+    `name` is none, safe, tight or near, or a method that has no such choice. `note` says why there are no figures, or why they
+    are those of other buckets.
     """
 
     name: str
@@ -94,7 +95,7 @@ def study(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Study:
-    """Return the figures for locality none, safe and tight, and for the policy's own method where it is none of these.
+    """Return the figures for locality none, safe and tight, and for the policy's own way where it is none of these.
 
     Questions are random sets and ranges of values, always the same ones, or the owner's `workload`. Releases are made with a
     fixed seed. Takes about 3 s for 100,000 people and seven columns on two cores.
@@ -188,11 +189,13 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     blind = own.blind()
     tight = replace(own, locality="boxes", decoys=0, guard_decoys=False)
     safe = replace(tight, weights=None) if own.weights == "association" else tight
-    near = own.locality == "boxes"
+    boxes = own.locality == "boxes"
     proven: Against = "engineer" if "engineer" in blind.proves() and not table.dropped else "reader"
-    yield "none", proven, blind, own is method and not near
-    yield "safe", "engineer", safe, own is method and near and requirement.against != "reader"
-    yield "tight", "reader", tight, own is method and near and requirement.against == "reader"
+    yield "none", proven, blind, own is method and own.locality == "none"
+    yield "safe", "engineer", safe, own is method and boxes and requirement.against != "reader"
+    yield "tight", "reader", tight, own is method and boxes and requirement.against == "reader"
+    if own.locality == "near":
+        yield "near", requirement.against, own, True
     if own is not method:
         yield method.name, requirement.against, method, True
 
@@ -208,9 +211,15 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
         errors.append(_median(np.array([answer.value for answer in answers if isinstance(answer, Estimate)]), one.truth))
     sizes = sizes_of(made.release)
     spread = int(sizes.min()), int(sizes.max())
-    return Measured(method.name, requirement.against, len(sizes), spread, tuple(errors), made.audit.exposure)
+    matched = isinstance(method, Buckets) and method.locality == "boxes" and _locality(made.release) == "near"
+    note = MATCHED if matched else ""
+    return Measured(method.name, requirement.against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
 
 
 def is_blind(release: Release) -> bool:
     """Return whether the manifest says that people were put together regardless of their quasi values."""
-    return release.manifest.parameters.get("locality") == "none"
+    return _locality(release) == "none"
+
+
+def _locality(release: Release) -> str:
+    return str(release.manifest.parameters.get("locality"))

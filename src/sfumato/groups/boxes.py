@@ -90,7 +90,7 @@ def settings_inside(
         used, codes = np.unique(sensitive[rows], return_inverse=True)
         counts = np.bincount(codes)
         own = Bounds(tuple(bounds.values[v] for v in used), tuple(map(int, counts)), tuple(bounds.limits[v] for v in used))
-        plan, larger = _plan_box(own, planner, max_size)
+        plan, larger = plan_box(own, planner, max_size)
         raised += int(larger)
         complete = complete and plan.complete
         numbers = np.array(plan.setting.numbers, dtype=np.int64)
@@ -102,7 +102,7 @@ def settings_inside(
     return Boxes(Grouping(label[group], made), figures)
 
 
-def _plan_box(bounds: Bounds, planner: Planner, max_size: int) -> tuple[Plan, bool]:
+def plan_box(bounds: Bounds, planner: Planner, max_size: int) -> tuple[Plan, bool]:
     """Return a setting for one box, and whether it needed buckets larger than `max_size`."""
     size = min(max_size, bounds.total)
     larger = False

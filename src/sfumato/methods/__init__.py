@@ -3,13 +3,30 @@
 from sfumato.methods.anatomy import Anatomy
 from sfumato.methods.base import Method, Outcome
 from sfumato.methods.buckets import Buckets
+from sfumato.methods.burel import BuReL
+from sfumato.methods.burel_perturbation import BuReLPerturbation
+from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
+from sfumato.methods.near_groups import NearGroups
+from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.privacy.requirement import Requirement
 
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (Buckets, Anatomy, Mondrian, SmallDomain, UniformPerturbation)
+    method.name: method
+    for method in (
+        Buckets,
+        NearGroups,
+        Anatomy,
+        Mondrian,
+        BuReL,
+        Heterogeneous,
+        Ring,
+        SmallDomain,
+        UniformPerturbation,
+        BuReLPerturbation,
+    )
 }
 """The methods by the name they have in a policy file."""
 
@@ -22,10 +39,15 @@ def default_method(requirement: Requirement) -> Method:
 __all__ = [
     "METHODS",
     "Anatomy",
+    "BuReL",
+    "BuReLPerturbation",
     "Buckets",
+    "Heterogeneous",
     "Method",
     "Mondrian",
+    "NearGroups",
     "Outcome",
+    "Ring",
     "SmallDomain",
     "UniformPerturbation",
     "default_method",

@@ -16,19 +16,22 @@ from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.release.base import Release
+from sfumato.release.links import Links
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A release, and what only the publisher may see: figures about its making, and for each row of the table its part.
+    """A release, and what only the publisher may see: figures about its making, and what an exact audit needs beside the table.
 
-    `placed` is for the audit of a release whose parts cannot be told apart by quasi values alone; the audit checks it.
+    `placed` is the part of each row of the table, for a randomized release; `links` says which people each record with ranges of
+    its own was matched with. The audit checks both.
     """
 
     release: Release
     private: Mapping[str, Any]
     placed: npt.NDArray[np.int64] | None = None
+    links: Links | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,11 @@ import numpy as np
 
 from sfumato.errors import PolicyError
 from sfumato.groups.blind import assign_blindly
-from sfumato.groups.boxes import near_people, settings_inside
+from sfumato.groups.boxes import near_people, plan_box, settings_inside
 from sfumato.groups.decoys import assign_with_decoys
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, histograms, require_bounds
+from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.widths import domain_widths
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
@@ -23,8 +25,8 @@ from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.table import Table
 
-_FOR_BOXES = ("floor", "inside", "weights")
-"""The options that only boxes use."""
+_UNUSED = {"none": ("floor", "inside", "weights"), "near": ("inside",)}
+"""The options that a locality has no use for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class _Made:
 
     grouping: Grouping
     shown: Histograms
-    locality: Literal["none", "safe", "tight"]
+    locality: Literal["none", "safe", "tight", "near"]
     complete: bool
     private: dict[str, Any]
 
@@ -48,11 +50,12 @@ class Buckets(Method):
         ``"boxes"``: near people share a bucket, by cuts of quasi space. The requirement's adversary decides which: against an
         engineer cuts are *safe*, decided by quasi values and by counts that the release shows anyway, so that rerunning the
         program tells nothing; against a reader they are *tight*, decided by where values fell, so that boxes are smaller, but a
-        refused cut would tell an engineer something. ``"none"``: who shares a bucket is drawn at random, in a setting of small
-        buckets; the same release holds against both. Boxes expose far less at the same bound and usually answer better.
+        refused cut would tell an engineer something. ``"near"``: after safe cuts, small buckets of people matched on their quasi
+        values (*pure matched groups*, ours). ``"none"``: who shares a bucket is drawn at random, in a setting of small buckets.
+        Near and blind buckets hold against both. Boxes expose far less at the same bound than small buckets do.
     floor
-        No box holds fewer people. The bound holds for any floor, against either adversary; larger boxes expose less and answer
-        more coarsely.
+        No box holds fewer people; for ``"near"``, not fewer for every member of the smallest bucket. The bound holds for any
+        floor, against either adversary; larger boxes expose less and answer more coarsely.
     inside
         A box is one bucket (``"whole"``), or holds small blind buckets in a setting of its own (``"setting"``), which expose
         more. The claim is that of the cuts either way.
@@ -63,8 +66,8 @@ class Buckets(Method):
     strategy
         How a setting (how many buckets of which sizes) is found, on counts that the release shows anyway, so that neither
         adversary learns from it: the provable ``"optimal"`` loss, the papers' ``"top-down"`` recursion, their ``"two-size"``
-        optimum, or ``"one-size"``. This, `max_size`, `gap` and `time_limit` are for blind buckets, for ``inside="setting"``, and
-        for tables that leave no room for a first cut.
+        optimum, or ``"one-size"``. This, `max_size`, `gap` and `time_limit` are for blind buckets, for ``inside="setting"``, for
+        near buckets under bounds that differ, and for tables that leave no room for a first cut.
     max_size
         M': the largest bucket of a setting. The bound holds for any; the smallest bounds need the largest buckets.
     gap, time_limit
@@ -80,9 +83,9 @@ class Buckets(Method):
     Notes
     -----
     Every setting is validated by a flow before it is used, and every bucket is checked in integers before it is published. Where
-    the table leaves no room for a first cut, buckets are blind, and the release says so. For safe cuts that is decided by
-    quasi values and the published histogram, so it tells an engineer nothing. An option that blind buckets would ignore is
-    refused together with ``locality="none"``.
+    the table leaves no room for a first cut, buckets are near ones if the claim is against an engineer and all bounds are equal,
+    else blind, and the release says so. For safe cuts that is decided by quasi values and the published histogram, so it tells
+    an engineer nothing. An option that a locality would ignore is refused together with it.
     """
 
     strategy: Literal["optimal", "top-down", "two-size", "one-size"] = "optimal"
@@ -91,7 +94,7 @@ class Buckets(Method):
     time_limit: float = 30.0
     decoys: int = 0
     guard_decoys: bool = False
-    locality: Literal["boxes", "none"] = "boxes"
+    locality: Literal["boxes", "near", "none"] = "boxes"
     floor: int = 100
     inside: Literal["whole", "setting"] = "whole"
     weights: Mapping[str, float] | Literal["association"] | None = None
@@ -100,7 +103,7 @@ class Buckets(Method):
 
     def __post_init__(self) -> None:
         require_choice("Buckets", "strategy", self.strategy, ("optimal", "top-down", "two-size", "one-size"))
-        require_choice("Buckets", "locality", self.locality, ("boxes", "none"))
+        require_choice("Buckets", "locality", self.locality, ("boxes", "near", "none"))
         require_choice("Buckets", "inside", self.inside, ("whole", "setting"))
         require_whole("Buckets", "max_size", self.max_size, 1)
         require_whole("Buckets", "decoys", self.decoys, 0)
@@ -109,7 +112,7 @@ class Buckets(Method):
             raise PolicyError(
                 f"Buckets(guard_decoys=…): expected true or false, and true only with decoys, got {self.guard_decoys!r}"
             )
-        if self.decoys and self.locality == "boxes":
+        if self.decoys and self.locality != "none":
             raise PolicyError("Buckets(decoys=…): decoys need blind buckets", hint='set locality = "none", or decoys = 0')
         if self.weights not in (None, "association") and not isinstance(self.weights, Mapping):
             raise PolicyError(f"Buckets(weights=…): expected column = weight pairs or 'association', got {self.weights!r}")
@@ -117,15 +120,20 @@ class Buckets(Method):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
                 raise PolicyError(f"Buckets({name}=…): expected a number from 0 on, got {value!r}")
-        if self.locality == "none":
-            self._require_unused_defaults()
+        self._require_unused_defaults()
+        if self.locality == "near" and self.weights == "association":
+            raise PolicyError(
+                "Buckets(weights='association'): near buckets may not look at who has which value",
+                hint='give column = weight pairs, or set locality = "boxes" and against = "reader"',
+            )
 
     def _require_unused_defaults(self) -> None:
-        """Raise `PolicyError` where an option is set that blind buckets would ignore."""
-        for name in _FOR_BOXES:
+        """Raise `PolicyError` where an option is set that this locality would ignore."""
+        what = "matched buckets" if self.locality == "near" else "buckets drawn at random"
+        for name in _UNUSED.get(self.locality, ()):
             if getattr(self, name) != getattr(Buckets, name):
                 raise PolicyError(
-                    f"Buckets({name}=…): buckets drawn at random do not use it, got {getattr(self, name)!r}",
+                    f"Buckets({name}=…): {what} do not use it, got {getattr(self, name)!r}",
                     hint='leave it out, or set locality = "boxes"',
                 )
 
@@ -134,7 +142,7 @@ class Buckets(Method):
         return replace(self, locality="none", floor=Buckets.floor, inside=Buckets.inside, weights=Buckets.weights)
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader and engineer: blind assignment and safe cuts leave every placement in a bucket equally likely."""
+        """Return reader and engineer: drawing, safe cuts and pure matching leave every placement in a bucket equally likely."""
         looks = self.guard_decoys or self.weights == "association"
         return ("reader",) if looks else ("reader", "engineer")
 
@@ -159,9 +167,7 @@ class Buckets(Method):
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        made = self._boxes(table, requirement, bounds, coins, tell) if self.locality == "boxes" else None
-        if made is None:
-            made = self._blind(table, bounds, coins, tell)
+        made = self._make(table, requirement, bounds, coins, tell)
         tell("checking every bucket", 0.8)
         codes = table.sensitive.codes
         real = histograms(made.grouping.group, codes, len(bounds.values)) if self.decoys else made.shown
@@ -181,6 +187,46 @@ class Buckets(Method):
         tell("done", 1.0)
         return Outcome(release, made.private)
 
+    def _make(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made:
+        """Return the buckets of this locality; where there is no room for boxes, near buckets or blind ones."""
+        if self.locality == "near":
+            return self._near(table, bounds, coins, tell)
+        made = self._boxes(table, requirement, bounds, coins, tell) if self.locality == "boxes" else None
+        if made is None and self.falls_back_to_near(table, requirement, bounds):
+            made = self._near(table, bounds, coins, tell)
+        return made or self._blind(table, bounds, coins, tell)
+
+    def falls_back_to_near(self, table: Table, requirement: Requirement, bounds: Bounds) -> bool:
+        """Return whether near buckets stand in for boxes where the table leaves no room for a first cut."""
+        if self.locality != "boxes" or self.inside != "whole" or requirement.against != "engineer":
+            return False
+        equal = len(set(bounds.limits)) == 1 and bounds.protects
+        return equal and any((column.codes != column.codes[0]).any() for column in table.quasi)
+
+    def _near(self, table: Table, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made:
+        """Return near people matched into small buckets."""
+        complete = True
+
+        def planner(own: Bounds) -> Plan:
+            nonlocal complete
+            chosen, _ = plan_box(own, self._plan, self.max_size)
+            complete = complete and chosen.complete
+            return chosen
+
+        found = matched_groups(
+            table.quasi,
+            table.sensitive.codes,
+            bounds,
+            widths=domain_widths(table.quasi, table.schema),
+            floor=self.floor,
+            weights=self.weights if isinstance(self.weights, Mapping) else None,
+            planner=planner,
+            random=coins,
+            progress=lambda stage, done: tell(stage, 0.8 * done),
+        )
+        shown = histograms(found.grouping.group, table.sensitive.codes, len(bounds.values))
+        return _Made(found.grouping, shown, "near", complete, {**_sizes(found.grouping), **found.figures})
+
     def _boxes(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made | None:
         """Return near people together, or None where the table leaves no room for a first cut."""
         tight = requirement.against == "reader"
@@ -195,9 +241,8 @@ class Buckets(Method):
             found = settings_inside(found.grouping, codes, bounds, self._plan, self.max_size, coins)
             complete = bool(found.figures["search_complete"])
         shown = histograms(found.grouping.group, codes, len(bounds.values))
-        sizes = found.grouping.sizes
-        private = {"loss": int(((sizes - 1) ** 2).sum()), "smallest": int(sizes.min()), "largest": int(sizes.max())}
-        return _Made(found.grouping, shown, "tight" if tight else "safe", complete, {**private, **found.figures})
+        locality: Literal["safe", "tight"] = "tight" if tight else "safe"
+        return _Made(found.grouping, shown, locality, complete, {**_sizes(found.grouping), **found.figures})
 
     def _blind(self, table: Table, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made:
         """Return people put together regardless of their quasi values."""
@@ -224,6 +269,11 @@ class Buckets(Method):
             time_limit=self.time_limit,
             once=self.decoys > 0,
         )
+
+
+def _sizes(grouping: Grouping) -> dict[str, Any]:
+    sizes = grouping.sizes
+    return {"loss": int(((sizes - 1) ** 2).sum()), "smallest": int(sizes.min()), "largest": int(sizes.max())}
 
 
 def _figures(chosen: Plan) -> dict[str, Any]:

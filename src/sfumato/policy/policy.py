@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,10 +23,9 @@ ROLES = ("identifier", "quasi", "sensitive", "other")
 
 LATER_MODELS = ("presence-association",)
 LATER_METHODS = (
-    "near-groups", "burel", "heterogeneous", "ring", "ambiguity", "priview", "privbayes",
+    "ambiguity", "priview", "privbayes",
 )  # fmt: skip
-LATER_LOCALITIES = ("near",)
-LATER_OPTIONS = ("accept_weaker_claim",)
+WEAKER = "accept_weaker_claim"
 EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 """Options on which a privacy decision rests: their decimals are taken as written."""
 
@@ -129,9 +128,10 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
         name = default_method(requirement).name  # options without a name are options of the default
     cls = _named(name, METHODS, LATER_METHODS, "[method] name")
     arguments = {key: value for key, value in found.items() if key != "name"}
-    if arguments.get("locality") in LATER_LOCALITIES:
-        raise PolicyError(f"[method] locality: {arguments['locality']!r} is not in this version", hint='locality = "boxes"')
-    given = parameters(arguments, "[method]", cls, later=LATER_OPTIONS)
+    if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
+        takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
+        raise PolicyError(f"[method] {WEAKER}: {name!r} claims nothing less than a reader's bound", hint=f"only for {takers}")
+    given = parameters(arguments, "[method]", cls)
     options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:
         raise PolicyError("[method] max_size: a bucket of 1 person hides nothing", hint="max_size = 50 is usual")

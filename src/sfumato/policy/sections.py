@@ -50,14 +50,12 @@ def known_sections(document: Section, known: Iterable[str]) -> None:
         )
 
 
-def known_keys(found: Section, where: str, known: Iterable[str], *, later: Iterable[str] = ()) -> None:
-    """Refuse a key that is not known; one that only a later version has is told apart from a slip of the pen."""
+def known_keys(found: Section, where: str, known: Iterable[str]) -> None:
+    """Refuse a key that is not known."""
     known = list(known)
     for key in found:
         if key in known:
             continue
-        if key in later:
-            raise PolicyError(f"{where} {key}: not in this version", hint=did_you_mean("", known))
         raise PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known))
 
 
@@ -102,10 +100,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def parameters(found: Section, where: str, cls: type[Any], *, later: Iterable[str] = ()) -> dict[str, Any]:
+def parameters(found: Section, where: str, cls: type[Any]) -> dict[str, Any]:
     """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
     takes = inspect.signature(cls).parameters
-    known_keys(found, where, takes, later=later)
+    known_keys(found, where, takes)
     for name, parameter in takes.items():
         if parameter.default is parameter.empty and name not in found:
             raise PolicyError(f"{where} {name}: missing", hint=f"add a line {name} = …; the keys are {', '.join(takes)}")

@@ -1,0 +1,107 @@
+"""The audit with the private sidecar: whether links are as the paper's claim says, and what somebody believes who knows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.auditor.bounds import bounds_of
+from sfumato.auditor.own_ranges import Facing, Integers, Limits, linked_findings, record_values, true_values
+from sfumato.auditor.published import Published
+from sfumato.auditor.ranges import audit_ranges, read_ranges
+from sfumato.auditor.result import Audit, Finding
+from sfumato.errors import FormatError
+from sfumato.release.boxes import Box
+from sfumato.release.links import Links
+from sfumato.release.ranges import RECORDS, RangesRelease
+from sfumato.table.table import Table
+
+
+def audit_linked(release: RangesRelease, table: Table, links: Links) -> Audit:
+    """Return the audit of a release against its table, with what the links add: problems, and beliefs over linked records."""
+    tables = release.tables()
+    audit = audit_ranges(release.manifest, tables, table)
+    if audit.problems:
+        return audit
+    published = read_ranges(release.manifest, tables[RECORDS])
+    shares = {value: Fraction(count, table.rows) for value, count in table.sensitive.histogram().items()}
+    limits = bounds_of(release.manifest.requirement, shares, list(published.labels))
+    if limits is None:
+        raise FormatError("manifest.json: the requirement gives no bounds")
+    problems, findings = check_links(
+        published, release.boxes, table, links, limits, release.manifest.parameters.get("dummies", 0)
+    )
+    return replace(audit, problems=(*audit.problems, *problems), stronger={**audit.stronger, **findings})
+
+
+def check_links(
+    published: Published, boxes: tuple[Box, ...], table: Table, links: Links, limits: Limits, dummies: int
+) -> tuple[list[str], dict[str, Finding]]:
+    """Return where the links contradict the release, the table or the claim; and the beliefs that they allow."""
+    people, truth = table.rows, true_values(published, table)
+    records = len(links.carried)
+    inside = len(links.linked) and links.linked.min() >= 0 and links.linked.max() < people
+    if records != published.people or len(links.start) != records + 1 or links.start[-1] != len(links.linked) or not inside:
+        return ["the links are not those of this release and table"], {}
+    carried, linked = record_values(published), links.linked.astype(np.int64)
+    owner = np.repeat(np.arange(records), np.diff(links.start))
+    problems = []
+    if (np.sort(links.carried) != np.arange(people)).any() or (truth[links.carried] != carried).any():
+        problems.append("the records do not carry the values of the people that the links name")
+    outside = int((~_holds(boxes, table, owner, linked)).sum())
+    if outside:
+        problems.append(f"{outside} links join a record with somebody outside its ranges")
+    if not np.isin(links.carried * np.int64(records) + np.arange(records), links.linked * np.int64(records) + owner).all():
+        problems.append("some records carry the value of somebody they are not linked with")
+    problems += _regular(links, owner, people, dummies)
+    problems += _diverse(published, truth, links, owner, limits, dummies)
+    facing = Facing(_table(linked, carried[owner], people, len(published.labels)), np.ones(people, np.int64))
+    return problems, linked_findings(facing, published.labels, limits)
+
+
+def _regular(links: Links, owner: Integers, people: int, dummies: int) -> list[str]:
+    """Return whether people and records have equally many links, but for dummies."""
+    away, back = np.diff(links.start), np.bincount(links.linked, minlength=people)
+    pairs = len(np.unique(links.linked * np.int64(len(away)) + owner))
+    if pairs < len(owner):
+        return [f"{len(owner) - pairs} links are there twice"]
+    # Everybody's own number of matches is the largest among the records that she is linked with.
+    most = np.zeros(people, np.int64)
+    np.maximum.at(most, links.linked, away[owner])
+    uneven = int((np.abs(back - most) > dummies).sum())
+    return [f"{uneven} people have another number of links than their records"] if uneven else []
+
+
+def _diverse(published: Published, truth: Integers, links: Links, owner: Integers, limits: Limits, dummies: int) -> list[str]:
+    """Return how many records have people behind them of whom more have one value than its bound allows."""
+    behind = _table(owner, truth[links.linked], len(links.carried), len(published.labels))
+    size = np.diff(links.start)
+    # Dummies stand for values of their own, so that a bound is on all matches of a record, dummies among them.
+    most = np.minimum(size + dummies, size.max())
+    broken = np.zeros(len(size), bool)
+    for v, label in enumerate(published.labels):
+        caps = np.array([limits[label].numerator * many // limits[label].denominator for many in range(int(most.max()) + 1)])
+        broken |= behind[:, v] > caps[most]
+    return [f"{int(broken.sum())} records have a value more often behind them than its bound allows"] if broken.any() else []
+
+
+def _table(rows: Integers, values: Integers, many: int, width: int) -> Integers:
+    counted: Integers = np.bincount(rows * np.int64(width) + values, minlength=many * width).reshape(many, width)
+    return counted
+
+
+def _holds(boxes: tuple[Box, ...], table: Table, owner: Integers, linked: Integers) -> Integers:
+    """Return for each link whether the record's ranges hold the person's values."""
+    columns = {column.name: column for column in table.quasi}
+    held = np.ones(len(owner), bool)
+    for box in boxes:
+        column = columns[box.name]
+        codes = column.codes[linked].astype(np.int64)
+        inside = np.zeros(len(owner), bool)
+        for code, place in enumerate(box.positions(column.dictionary())):
+            mine = np.flatnonzero(codes == code)
+            inside[mine] = box.holds(int(place))[owner[mine]]
+        held &= inside
+    return held

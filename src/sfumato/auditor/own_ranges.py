@@ -1,0 +1,189 @@
+"""Records that have ranges of their own: what the paper's claim needs, and what a reader believes who has seen the release.
+
+Such a release makes no claim about belief. Whether the matches it speaks of were drawn with equal probability cannot be seen in
+the tables; that every person fits enough records, and every record enough people with different values, can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.auditor._own_kernels import walk_values
+from sfumato.auditor.published import Published
+from sfumato.auditor.result import Finding
+from sfumato.exact import percent
+from sfumato.release.boxes import Box
+from sfumato.release.manifest import Manifest
+from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.table.table import Table
+
+Integers = npt.NDArray[np.int64]
+Limits = Mapping[str, Fraction]
+
+MOST_PAIRS = 4_000_000_000
+"""Pairs of person and record that are compared; where there would be more, part of the people are measured."""
+
+_LEFT_OPEN = "not bounded by the claim, which speaks of probabilities before values were allotted"
+
+
+@dataclass(frozen=True, eq=False)
+class Facing:
+    """What people face: `times[p, v]` records with value v among those that p fits or is linked with; p is `weight[p]` people."""
+
+    times: Integers
+    weight: Integers
+
+    @property
+    def records(self) -> Integers:
+        """How many records each person faces."""
+        many: Integers = self.times.sum(axis=1)
+        return many
+
+    def exceeding(self, labels: tuple[str, ...], limits: Limits) -> npt.NDArray[np.bool_]:
+        """Return who faces some value with a share above its bound, in integers."""
+        over = np.zeros(len(self.times), bool)
+        records = self.records
+        for v, label in enumerate(labels):
+            limit = limits[label]
+            caps = np.array([limit.numerator * int(many) // limit.denominator for many in range(int(records.max()) + 1)])
+            over |= self.times[:, v] > caps[records]
+        return over
+
+    def worst(self) -> float:
+        """Return the largest share that a value has among the records of a person."""
+        return float((self.times / np.maximum(self.records, 1)[:, None]).max())
+
+
+def has_weaker_claim(manifest: Manifest) -> bool:
+    """Return whether the release makes the paper's claim in place of one about belief."""
+    return "weaker_claim" in manifest.parameters
+
+
+def weaker_claim_faults(manifest: Manifest, published: Published) -> list[str]:
+    """Return why the release cannot make such a claim: other words, other claims beside it, or people who share ranges."""
+    faults = []
+    if manifest.parameters.get("weaker_claim") != WEAKER_CLAIMS.get(str(manifest.method.get("name"))):
+        faults.append("the weaker claim is not made in the words that such a claim has")
+    if manifest.claims:
+        faults.append("a release with a weaker claim makes no other")
+    if manifest.method.get("accept_weaker_claim") is not True:
+        faults.append("the publisher did not accept a weaker claim")
+    if len(published.sizes) != published.people:
+        faults.append(f"{published.people} records are in {len(published.sizes)} groups; each should be one of its own")
+    return faults
+
+
+def judge_weaker_claim(
+    manifest: Manifest, published: Published, boxes: tuple[Box, ...], table: Table, limits: Limits
+) -> tuple[list[str], dict[str, Finding]]:
+    """Return what contradicts the paper's claim, and what somebody believes who takes every record that fits a person."""
+    least = manifest.parameters.get("matches")
+    dummies = manifest.parameters.get("dummies", 0)
+    if type(least) is not int or type(dummies) is not int:
+        return ["manifest.json: the number of matches or of dummies is not a whole number"], {}
+    facing, behind, whole = _contained(published, boxes, table)
+    problems = []
+    lonely = int(facing.weight[facing.records < least - dummies].sum())
+    if lonely:
+        problems.append(f"{lonely} people fit fewer than {least - dummies} records")
+    if whole:
+        thin = int((_different(behind, published.labels, limits, least) < least - dummies).sum())
+        if thin:
+            problems.append(
+                f"{thin} records fit fewer than {least - dummies} people who show each value as often as its bound allows"
+            )
+    return problems, containment_findings(facing, published.labels, limits, published.people)
+
+
+def containment_findings(facing: Facing, labels: tuple[str, ...], limits: Limits, people: int) -> dict[str, Finding]:
+    """Return how many people a reader believes more of than a bound, who takes every record that fits them."""
+    measured = int(facing.weight.sum())
+    part = "" if measured == people else f", measured on {measured} people"
+    over = Fraction(int(facing.weight[facing.exceeding(labels, limits)].sum()), measured)
+    return {
+        "reader who takes every record that fits a person": Finding(
+            f"share of people ({percent(over, 1)}) in whose records some value is more frequent than its bound; "
+            f"the largest share of a value is {facing.worst():.3g}{part}; {_LEFT_OPEN}",
+            float(over),
+        )
+    }
+
+
+def linked_findings(facing: Facing, labels: tuple[str, ...], limits: Limits) -> dict[str, Finding]:
+    """Return what somebody believes who knows which records are linked with whom."""
+    people = int(facing.weight.sum())
+    over = Fraction(int(facing.weight[facing.exceeding(labels, limits)].sum()), people)
+    twice = Fraction(int(facing.weight[facing.times.max(axis=1) > 1].sum()), people)
+    gain = max(
+        float(Fraction(int(facing.times[:, v].max())) / limits[label]) if limits[label] < 1 else 0.0
+        for v, label in enumerate(labels)
+    ) / float(max(facing.records.max(), 1))
+    return {
+        "engineer who knows which records are linked with whom": Finding(
+            f"share of people ({percent(over, 1)}) in whose linked records some value is more frequent than its bound; the "
+            f"largest share of a value is {facing.worst():.3g}, the worst belief {gain:.3g} times its bound; {_LEFT_OPEN}",
+            float(over),
+        ),
+        "a value seen twice among linked records": Finding(
+            f"share of people ({percent(twice, 1)}) who see some value twice among the records linked with them", float(twice)
+        ),
+    }
+
+
+def true_values(published: Published, table: Table) -> Integers:
+    """Return everybody's true value as the release numbers values."""
+    number = {label: k for k, label in enumerate(published.labels)}
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+
+
+def record_values(published: Published) -> Integers:
+    """Return the value that each record carries; every record is a group of its own."""
+    found = np.empty(len(published.sizes), np.int64)
+    found[published.bucket] = published.value
+    return found
+
+
+def _different(behind: Integers, labels: tuple[str, ...], limits: Limits, least: int) -> Integers:
+    """Return how many of the people behind each record count, each value at most ⌊bound·μ⌋ times."""
+    caps = np.array([limits[label].numerator * least // limits[label].denominator for label in labels], dtype=np.int64)
+    counted: Integers = np.minimum(behind, np.maximum(caps, 1)[None, :]).sum(axis=1)
+    return counted
+
+
+def _contained(published: Published, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
+    """Return what different people face by containment, who is behind each record, and whether everybody was measured."""
+    truth = true_values(published, table)
+    _, first, times = np.unique(
+        table.quasi_ids() * (len(published.labels) + 1) + truth + 1, return_index=True, return_counts=True
+    )
+    records = len(published.sizes)
+    most = max(1, MOST_PAIRS // records)
+    whole = len(first) <= most
+    chosen = np.arange(len(first)) if whole else np.linspace(0, len(first) - 1, most).astype(np.int64)
+    first, weight = first[chosen], times[chosen].astype(np.int64)
+    words, bits = _bit_rows(boxes, table, first, records)
+    faced = np.zeros((len(first), len(published.labels)), np.int64)
+    behind = np.zeros((records, len(published.labels)), np.int64)
+    walk_values(words, bits, record_values(published), truth[first], weight, faced, behind)
+    return Facing(faced, weight), behind, whole
+
+
+def _bit_rows(boxes: tuple[Box, ...], table: Table, people: Integers, records: int) -> tuple[Integers, npt.NDArray[Any]]:
+    """Return per person and column a row of bits that tells which records hold her value there."""
+    columns = {column.name: column for column in table.quasi}
+    words: list[Integers] = []
+    rows: list[npt.NDArray[Any]] = []
+    for box in boxes:
+        column = columns[box.name]
+        words.append(len(rows) + column.codes[people].astype(np.int64))
+        for place in box.positions(column.dictionary()):
+            held = np.zeros(-(-records // 64) * 64, np.uint8)
+            held[:records] = box.holds(int(place))
+            rows.append(np.packbits(held, bitorder="little").view(np.uint64))
+    return np.stack(words, axis=1), np.stack(rows)

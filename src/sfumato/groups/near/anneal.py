@@ -1,0 +1,204 @@
+"""Annealed groups: people near each other, any sizes, every bound kept exactly at every step ([003] and our own search)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import get_num_threads
+
+from sfumato.errors import PolicyError
+from sfumato.groups.cuts import need_table
+from sfumato.groups.grouping import Grouping
+from sfumato.groups.near._window_kernels import anneal_window, first_groups
+from sfumato.groups.near.order import Scale, neighbours
+from sfumato.groups.near.result import Near
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Integers = npt.NDArray[np.int64]
+
+WINDOW = 12_000
+_TREES = 4
+_CHANCES = 1 << 20
+_MINUS_LOGS = -np.log((np.arange(4096) + 0.5) / 4096)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How annealing goes: temperatures in units of one person's ΣNCP, steps per person, and how often each step is tried."""
+
+    warm: float
+    cold: float
+    steps: float
+    rounds: int
+    early: tuple[float, ...]  # chances of move, long, evict, carve, dissolve; the rest are swaps
+    late: tuple[float, ...]
+    late_below: float
+
+    def heat(self, turn: int) -> npt.NDArray[np.float64]:
+        """Return the temperatures at the beginning and at the end of a round."""
+        passed = np.array([turn, turn + 1]) / self.rounds
+        return np.asarray(self.warm * (self.cold / self.warm) ** passed)
+
+
+def schedule(people: int, bounds: Bounds, effort: float) -> Schedule:
+    """Return the schedule for a table: warmer where bounds differ, because groups are larger then."""
+    size = people / 10_000
+    every = (0.20, 0.05, 0.03, 0.003, 0.003)
+    if len(set(bounds.limits)) == 1:
+        steps = effort * float(np.clip(2700 * size**-0.4, 450, 2700))
+        warm = float(np.clip(1 - 0.2 * np.log10(size), 0.6, 1.0))
+        return Schedule(warm, 0.03, steps, _rounds(steps), (0.0, 0.0, 0.04, 0.0, 0.0), every, 0.1)
+    steps = effort * float(np.clip(3500 * size**-0.4, 450, 3500))
+    return Schedule(4.0, 0.05, steps, _rounds(steps), every, every, 0.0)
+
+
+def _rounds(steps: float) -> int:
+    return int(np.clip(steps / 25, 4, 100))
+
+
+def annealed_groups(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    *,
+    widths: Sequence[float],
+    effort: float = 1.0,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Near:
+    """Return groups that keep the bounds and whose boxes are small: Σ size·ΣNCP is lowered by simulated annealing.
+
+    `widths` are those of the columns' domains, as NCP divides by them. `effort` multiplies the number of steps. Windows of whole
+    groups are annealed at once, each with a random stream of its own, so the number of processors changes nothing.
+    """
+    if not effort > 0:
+        raise PolicyError(f"effort: expected a number above 0, got {effort!r}", hint="1 is the usual effort")
+    plan = schedule(len(sensitive), bounds, effort)
+    progress("ordering people", 0.0)
+    rows = _canonical(columns, sensitive, random)
+    scale = Scale.of(columns, widths).take(rows)
+    first = scale.order(random, wobble=0.0)
+    rows, scale = rows[first], scale.take(first)
+    value = sensitive[rows].astype(np.int32)
+    need, start = _small_needs(bounds)
+    ranks = [_ranks(scale.order(random, wobble=0.7)) for _ in range(_TREES)]
+    near = neighbours(scale, [np.arange(len(rows)), *(np.argsort(rank) for rank in ranks[:1])], random)
+    search = _Search(scale, value, need, start, near)
+    home = np.asarray(first_groups(value, need, start, len(rows)))
+    cost = 0.0
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        for turn in range(plan.rounds):
+            progress("annealing groups", 0.1 + 0.9 * turn / plan.rounds)
+            home = _short(home)
+            cost = search.anneal(home, plan, turn, _windows(home, ranks[turn % _TREES], random), random, pool)
+    figures = {"gcp": cost / (len(rows) * len(columns)), "steps_per_person": plan.steps, "rounds": plan.rounds}
+    return Near(_named(home, rows, random), figures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Windows:
+    """Windows of whole groups: `rows` by window, where each window `begins` there (one entry more), and for each row its window
+    and where in it the row stands."""
+
+    rows: Integers
+    begins: Integers
+    window: Integers
+    where: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What annealing looks at and never changes."""
+
+    scale: Scale
+    value: npt.NDArray[np.int32]
+    need: npt.NDArray[np.int32]
+    start: Integers
+    near: npt.NDArray[np.int32]
+
+    def anneal(
+        self, home: Integers, plan: Schedule, turn: int, windows: _Windows, random: Randomness, pool: ThreadPoolExecutor
+    ) -> float:
+        """Anneal all windows for one turn of the schedule, each with random words of its own; return the cost of all groups."""
+        heat = plan.heat(turn)
+        chances = plan.late if heat[0] < plan.late_below else plan.early
+        alone = self.need[self.start + 1]
+        sizes = np.array([max(alone.min(), 1), min(alone.max(), len(home))], dtype=np.int64)
+        zero = np.zeros(0, np.uint16 if np.diff(windows.begins).max() < 1 << 16 else np.uint32)
+        scale, begins = self.scale, windows.begins
+        table = (scale.codes, scale.first, scale.place, scale.unit, scale.absent, self.value, self.need, self.start, self.near)
+        rates = ((np.cumsum(chances) * _CHANCES).astype(np.int64), _MINUS_LOGS, sizes, plan.steps / plan.rounds, heat)
+        words = random.words(len(begins) - 1).copy()
+
+        def one(k: int) -> float:
+            mine, offset = windows.rows[begins[k] : begins[k + 1]], 3 * int(begins[k]) + 8 * k
+            return float(
+                anneal_window(mine, k, windows.window, windows.where, home, *table, zero, words[k : k + 1], *rates, offset)
+            )
+
+        return sum(pool.map(one, range(len(begins) - 1)))
+
+
+def _canonical(columns: Sequence[Column], sensitive: npt.NDArray[Any], random: Randomness) -> Integers:
+    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
+    order = np.lexsort((sensitive, *(column.codes for column in columns)))
+    return order[random.permutation(len(order))].astype(np.int64)
+
+
+def _small_needs(bounds: Bounds) -> tuple[npt.NDArray[np.int32], Integers]:
+    """Return the smallest group for every count of every value, larger than the table where none is, and starts by value."""
+    need, start = need_table(bounds)
+    return np.minimum(need, bounds.total + 1).astype(np.int32), start[:-1]
+
+
+def _ranks(order: Integers) -> Integers:
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def _short(home: Integers) -> Integers:
+    """Return the groups numbered from 0 on without gaps."""
+    used = np.bincount(home) > 0
+    return (np.cumsum(used) - 1)[home]
+
+
+def _windows(home: Integers, rank: Integers, random: Randomness) -> _Windows:
+    """Return windows of groups that lie near each other in an order, each group where a random member of it lies."""
+    people = len(home)
+    groups = int(home.max()) + 1
+    place = np.empty(groups, np.int64)
+    drawn = random.permutation(people)
+    place[home[drawn]] = rank[drawn]  # the last one drawn stays
+    by_place = np.argsort(place)
+    sizes = np.bincount(home)
+    before = np.cumsum(sizes[by_place]) - sizes[by_place]
+    many = max(round(people / WINDOW), 1)
+    length = people / many
+    shift = random.below(people, 1)[0] / people * length if many > 1 else 0.0
+    number = np.empty(groups, np.int64)
+    number[by_place] = ((before + shift) / length).astype(np.int64)
+    window = _short(number)[home]
+    inside = np.argsort(window, kind="stable")
+    ends = np.concatenate(([0], np.cumsum(np.bincount(window))))
+    where = np.empty(people, np.int64)
+    where[inside] = np.arange(people) - ends[window[inside]]
+    return _Windows(inside, ends, window, where)
+
+
+def _named(home: Integers, rows: Integers, random: Randomness) -> Grouping:
+    """Return the groups of the table's rows, numbered at random."""
+    short = _short(home)
+    groups = int(short.max()) + 1
+    label = random.permutation(groups).astype(np.int32)
+    group = np.empty(len(rows), np.int32)
+    group[rows] = label[short]
+    return Grouping(group, groups)

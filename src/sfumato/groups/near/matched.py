@@ -1,0 +1,242 @@
+"""Pure matched groups: groups of near people that tell an engineer nothing beyond their histograms.
+
+Safe cuts come first. In each box whole values are packed into buckets by their counts, who goes where is drawn where a choice is
+left, and groups take one person from every bucket, matched on quasi values only.
+
+**Why this holds against the engineer.** Take a world (who has which value) with its draw (who is in which bucket), and a
+permutation π of a class's buckets. In every group let the person from bucket x take the value of the person from bucket π(x),
+and be in bucket π(x). Every group keeps its histogram, so boxes, counts and packing are the same; bucket y again holds as many
+people of each value; and the buckets are the same sets of people under other numbers. The chance of a draw rests on the counts
+alone, so the new world is exactly as likely as the old one, and so is the release, *because nothing after the draw knows a
+bucket's number or anybody's value*: members are listed in an order of coins of their own, buckets are taken in the order of
+their first members, and a match looks at quasi values. So, given the release, each person of a group has each of its values
+with equal chance, and a value that may lie in k of μ buckets has at most the chance k/μ. Those left over are drawn with a
+chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them gives a world as
+likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her quasi values, or
+published as the better of two results, breaks this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
+from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.near._match_kernels import Padded, match_blocks
+from sfumato.groups.near.order import Scale, seen_width
+from sfumato.groups.near.packing import Packing, pack, pack_classes
+from sfumato.groups.near.result import Near
+from sfumato.groups.settings.setting import Plan
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+BLOCK, LARGEST_BLOCK = 400, 1000
+"""So many people of each bucket are matched at once at most: in a large table, and in a small one, where there is time."""
+
+_WORK = 40_000_000  # people times block size
+
+SWEEPS = 1
+"""How often every bucket is matched again after the first time."""
+
+_UNIT = 1 << 20  # costs are whole multiples of 1/_UNIT of a column's domain
+_STAGES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The people of a box: for each class who is in which bucket, [buckets × groups], and who is left over."""
+
+    classes: tuple[Integers, ...]
+    left: Integers
+
+
+def matched_groups(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    *,
+    widths: Sequence[float] | None = None,
+    block: int | None = None,
+    sweeps: int = SWEEPS,
+    floor: int = 100,
+    weights: Mapping[str, float] | None = None,
+    planner: Callable[[Bounds], Plan] | None = None,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Near:
+    """Return pure matched groups: near people together, so that rerunning the program tells an engineer nothing.
+
+    `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
+    most `block` people of each bucket are matched at once, which rests on the number of people unless given. A box holds
+    at least `floor` people for every member of the smallest group that any value allows. `planner` finds group sizes for bounds
+    that differ, on counts alone; without it all groups of a box have one size. `weights` say which columns are cut first.
+    """
+    progress("cutting quasi space", 0.0)
+    scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths)
+    least = max(floor * min(bounds.needs), 1)
+    boxes = _cut(columns, sensitive, bounds, least, variety(scale) * column_weights(columns, weights), random)
+    progress("packing values into buckets", 0.1)
+    drawn = []
+    order = np.argsort(boxes.group, kind="stable")
+    for rows in np.split(order, np.cumsum(boxes.sizes)[:-1]):
+        drawn.append(_draw(rows, sensitive, bounds, planner, random))
+    key = _keys(drawn, len(sensitive), random)
+    most = block or min(max(BLOCK, _WORK // len(sensitive)), LARGEST_BLOCK)
+    blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
+    _match(blocks, scale, sweeps, progress)
+    left = [box.left for box in drawn if len(box.left)]
+    grouping = _number(blocks, left, len(sensitive), random)
+    figures = {
+        "boxes": boxes.groups,
+        "people_left_over": sum(len(rows) for rows in left),
+        "group_sizes": sorted({len(part) for part in blocks}),
+        "blocks": len(blocks),
+    }
+    return Near(grouping, figures)
+
+
+def variety(scale: Scale) -> Floats:
+    """Return for each column how far apart two people are on average, roughly, as a share of its domain."""
+    found = np.zeros(len(scale.unit))
+    for j in range(len(found)):
+        codes = scale.codes[:, j]
+        if scale.unit[j] > 0:
+            found[j] = scale.unit[j] * (1.0 - ((np.bincount(codes) / len(codes)) ** 2).sum())
+        else:
+            place = scale.place[scale.first[j] + codes[codes != scale.absent[j]]]
+            found[j] = 1.3 * np.abs(place - place.mean()).mean() if len(place) else 0.0
+    return np.maximum(found, 1e-9)
+
+
+def _cut(
+    columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int, weights: Floats, random: Randomness
+) -> Grouping:
+    """Return the boxes of safe cuts, in which sides may touch; rows are met in an order of coins."""
+    need, start = need_table(bounds)
+    rows = random.permutation(len(sensitive)).astype(np.int32)
+    acceptance = Padded(need, start, least)
+    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, weights=weights, random=random)
+
+
+def _draw(
+    rows: Integers,
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    planner: Callable[[Bounds], Plan] | None,
+    random: Randomness,
+) -> _Drawn:
+    """Return who of a box is in which bucket and who is left over: by value, and by coins where a value is in several places."""
+    counts = np.bincount(sensitive[rows], minlength=len(bounds.counts))
+    values = canonical_order(Bounds(bounds.values, tuple(counts.tolist()), bounds.limits))
+    values = values[counts[values] > 0]
+    own = Bounds(
+        tuple(bounds.values[v] for v in values),
+        tuple(int(counts[v]) for v in values),
+        tuple(bounds.limits[v] for v in values),
+    )
+    packing = _packing(own, planner)
+    places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
+    found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
+    by_value = rows[np.argsort(sensitive[rows], kind="stable")]
+    ends = np.cumsum(counts)
+    for v, parts in zip(values, places, strict=True):
+        people = by_value[ends[v] - counts[v] : ends[v]]
+        used = np.flatnonzero(parts)
+        if len(used) > 1:
+            people = people[random.permutation(len(people))]
+        for place, some in zip(used, np.split(people, np.cumsum(parts[used])[:-1]), strict=True):
+            found[place].append(some)
+    together = [np.concatenate([np.empty(0, np.int64), *some]) for some in found]
+    classes, at = [], 1
+    for pieces in packing.classes:
+        classes.append(np.stack(together[at : at + pieces.shape[1]]))
+        at += pieces.shape[1]
+    return _Drawn(tuple(people for people in classes if people.size), together[0])
+
+
+def _packing(bounds: Bounds, planner: Callable[[Bounds], Plan] | None) -> Packing:
+    counts = np.array(bounds.counts, dtype=np.int64)
+    if planner is None or len(set(bounds.limits)) == 1:
+        return pack(counts, bounds.limits)
+    chosen = planner(bounds)
+    return pack_classes(
+        [(size, chosen.allocation[:, j].astype(np.int64)) for j, size in enumerate(chosen.setting.sizes)], bounds.limits
+    )
+
+
+def _keys(drawn: Sequence[_Drawn], rows: int, random: Randomness) -> Integers:
+    """Return a place in a random order for everybody who is matched, from coins that the draw did not use."""
+    matched = np.sort(np.concatenate([np.empty(0, np.int64), *(people.ravel() for box in drawn for people in box.classes)]))
+    key = np.zeros(rows, np.int64)
+    key[matched] = random.permutation(len(matched))
+    return key
+
+
+def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[Integers]:
+    """Return the buckets of a class cut together into blocks: across the column in which people differ most, at middle ranks.
+
+    Ties are broken by the keys. In a block members are in the order of their keys, and buckets in that of their first members.
+    """
+    done, waiting = [], [people]
+    while waiting:
+        part = waiting.pop()
+        size = part.shape[1]
+        if size <= block:
+            part = np.take_along_axis(part, np.argsort(key[part], axis=1), axis=1)
+            done.append(part[np.argsort(key[part[:, 0]])])
+            continue
+        # In the order of the rows: sums of floats must not rest on the order of buckets, which is that of values.
+        column = int(variety(scale.take(np.sort(part.ravel()))).argmax())
+        ranked = np.argsort(scale.codes[part, column].astype(np.int64) * len(key) + key[part], axis=1)
+        part = np.take_along_axis(part, ranked, axis=1)
+        waiting += [part[:, size // 2 :], part[:, : size // 2]]
+    return done
+
+
+def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Progress) -> None:
+    """Arrange every block in place so that the k-th members of its buckets are a group."""
+    numeric, kinds = np.flatnonzero(scale.unit == 0), np.flatnonzero(scale.unit > 0)
+    numbers = np.empty((len(scale.codes), len(numeric)), np.int64)
+    for k, j in enumerate(numeric):
+        codes = scale.codes[:, j]
+        numbers[:, k] = np.where(codes == scale.absent[j], -1, np.rint(scale.place[scale.first[j] + codes] * _UNIT))
+    categories = scale.codes[:, kinds] + scale.first[:-1][kinds].astype(np.int32)
+    unit = np.zeros(int(scale.first[-1]), np.int64)
+    for j in kinds:
+        unit[scale.first[j] : scale.first[j + 1]] = round(scale.unit[j] * _UNIT)
+    for stage in range(_STAGES):
+        progress("matching people", 0.15 + 0.85 * stage / _STAGES)
+        some = blocks[stage * len(blocks) // _STAGES : (stage + 1) * len(blocks) // _STAGES]
+        if not some:
+            continue
+        shape = np.array([part.shape for part in some], dtype=np.int64)
+        start = np.cumsum(shape.prod(axis=1)) - shape.prod(axis=1)
+        people = np.concatenate([part.ravel() for part in some])
+        match_blocks(people, start, shape[:, 0].copy(), shape[:, 1].copy(), numbers, categories, unit, sweeps)
+        for part, at in zip(some, start, strict=True):
+            part[:] = people[at : at + part.size].reshape(part.shape)
+
+
+def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int, random: Randomness) -> Grouping:
+    """Return the groups, numbered at random."""
+    group = np.empty(rows, np.int32)
+    groups = sum(part.shape[1] for part in blocks) + len(left)
+    label = random.permutation(groups).astype(np.int32)
+    made = 0
+    for part in blocks:
+        group[part] = label[made : made + part.shape[1]]
+        made += part.shape[1]
+    for rest in left:
+        group[rest] = label[made]
+        made += 1
+    return Grouping(group, groups)

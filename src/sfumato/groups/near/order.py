@@ -1,0 +1,208 @@
+"""Where people lie: the scale of every column, orders in which near people follow each other, and who is nearest to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from sfumato.groups.cuts import Space
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+BLOCK = 800  # neighbours are looked for among so many people who follow each other
+NEIGHBOURS = 20
+_LEAF = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What a box costs: categories `unit` each after the first, numbers by how far apart their `place`s are.
+
+    `codes` are the columns', rows first. A numeric column has the unit 0, a categorical one the place 0 everywhere.
+    """
+
+    codes: npt.NDArray[np.int32]  # [rows × columns]
+    first: npt.NDArray[np.int64]  # first code of each column in `place`, one entry more than columns
+    place: npt.NDArray[np.float64]
+    unit: npt.NDArray[np.float64]
+    absent: npt.NDArray[np.int64]  # the code that means missing in a numeric or date column, −1 for none
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], widths: Sequence[float]) -> Scale:
+        """Return the scale of columns whose domains have these widths: upper − lower end, or categories − 1."""
+        space = Space.of(columns)
+        unit, place, absent = np.zeros(len(columns)), np.zeros(int(space.first[-1])), np.full(len(columns), -1, np.int64)
+        for j, (column, width) in enumerate(zip(columns, widths, strict=True)):
+            if column.kind == "categorical":
+                unit[j] = 1 / width if width > 0 else 0.0
+                continue
+            absent[j] = len(column.values) if column.has_missing else -1
+            seen = seen_width(column)
+            if width > 0:
+                place[space.first[j] : space.first[j + 1]] = space.position[space.first[j] : space.first[j + 1]] * seen / width
+        return cls(np.ascontiguousarray(space.codes.T), space.first, place, unit, absent)
+
+    def take(self, rows: npt.NDArray[Any]) -> Scale:
+        """Return the scale with these rows."""
+        return Scale(np.ascontiguousarray(self.codes[rows]), self.first, self.place, self.unit, self.absent)
+
+    def order(self, random: Randomness, *, wobble: float) -> npt.NDArray[np.int64]:
+        """Return an order in which near people follow each other; `wobble` > 0 lets chance choose among good ones."""
+        seed = random.words(1)
+        return np.asarray(kd_order(self.codes, self.first, self.place, self.unit, self.absent, wobble, seed.copy()))
+
+
+def seen_width(column: Column) -> float:
+    """Return upper − lower end of the values seen, dates in days, or categories − 1."""
+    if column.kind == "categorical":
+        return float(max(column.size - 1, 0))
+    if len(column.values) < 2:
+        return 0.0
+    low, high = column.values[0].as_py(), column.values[-1].as_py()
+    apart = high - low
+    return float(apart.total_seconds() / 86_400) if column.kind == "date" else float(apart)
+
+
+def neighbours(scale: Scale, orders: Sequence[npt.NDArray[np.int64]], random: Randomness) -> npt.NDArray[np.int32]:
+    """Return for every row its nearest rows among those close to it in one of the orders; −1 where there are fewer."""
+    near = np.full((len(scale.codes), NEIGHBOURS), -1, np.int32)
+    apart = np.full((len(scale.codes), NEIGHBOURS), np.inf, np.float32)
+    for order in orders:
+        turn = random.below(BLOCK, 1)[0]
+        find_neighbours(scale.codes, scale.first, scale.place, scale.unit, order, int(turn), near, apart)
+    return near
+
+
+@njit(cache=True)
+def _fraction(word: Any) -> Any:  # pragma: no cover - compiled
+    word[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = word[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True)
+def _variety(mine: Any, codes: Any, j: int, first: Any, place: Any, unit: Any, times: Any) -> Any:  # pragma: no cover - compiled
+    """Return how far apart two people of a cell are in column j, roughly."""
+    people = len(mine)
+    if unit[j] > 0:
+        alike = 0.0
+        for row in mine:
+            times[codes[row, j]] += 1
+        for row in mine:
+            code = codes[row, j]
+            alike += (times[code] / people) ** 2
+            times[code] = 0
+        return max(unit[j] * (1 - alike), 1e-12 if alike < 1 - 1e-9 else 0.0)
+    mean = 0.0
+    for row in mine:
+        mean += place[first[j] + codes[row, j]]
+    mean /= people
+    away = 0.0
+    for row in mine:
+        away += abs(place[first[j] + codes[row, j]] - mean)
+    return 1.3 * away / people
+
+
+@njit(cache=True)
+def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:  # pragma: no cover - compiled
+    """Put the people with lower codes first, cut at the boundary nearest a rank, and return how many they are."""
+    people = len(mine)
+    column = np.empty(people, np.int32)
+    for k in range(people):
+        column[k] = codes[mine[k], j]
+    middle = np.partition(column, rank)[rank]
+    below, upto = 0, 0
+    for code in column:
+        below += code < middle
+        upto += code <= middle
+    last = middle - 1 if below > 0 and (upto == people or rank - below <= upto - rank) else middle
+    lefts, rights = 0, 0
+    right = np.empty(people, mine.dtype)
+    for k in range(people):
+        if column[k] <= last:
+            mine[lefts] = mine[k]
+            lefts += 1
+        else:
+            right[rights] = mine[k]
+            rights += 1
+    mine[lefts:] = right[:rights]
+    return lefts
+
+
+@njit(cache=True)
+def kd_order(
+    codes: Any, first: Any, place: Any, unit: Any, absent: Any, wobble: float, word: Any
+) -> Any:  # pragma: no cover - compiled
+    """Return the rows in an order that cuts cells in two across the column in which their people differ most."""
+    rows = np.arange(len(codes))
+    widest = 0
+    for j in range(len(unit)):
+        widest = max(widest, first[j + 1] - first[j])
+    times = np.zeros(widest, np.int64)
+    stack = [(0, len(rows))]
+    while len(stack) > 0:
+        low, high = stack.pop()
+        mine = rows[low:high]
+        if high - low <= _LEAF:
+            continue
+        best, column = 0.0, -1
+        for j in range(len(unit)):
+            found = _variety(mine, codes, j, first, place, unit, times) * np.exp(wobble * (2 * _fraction(word) - 1))
+            if found > best:
+                best, column = found, j
+        if column < 0:
+            continue
+        share = 0.5 + 0.3 * wobble * (_fraction(word) - 0.5)
+        left = _halve(mine, codes, column, int(share * (high - low)))
+        if 0 < left < high - low:
+            stack.append((low + left, high))
+            stack.append((low, low + left))
+    return rows
+
+
+@njit(cache=True)
+def _distance(a: Any, b: Any, codes: Any, first: Any, place: Any, unit: Any, most: float) -> Any:  # pragma: no cover - compiled
+    total = 0.0
+    for j in range(len(unit)):
+        x, y = codes[a, j], codes[b, j]
+        if x != y:
+            total += unit[j] if unit[j] > 0 else abs(place[first[j] + x] - place[first[j] + y])
+            if total >= most:
+                break
+    return total
+
+
+@njit(cache=True, parallel=True)
+def find_neighbours(
+    codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any
+) -> None:  # pragma: no cover - compiled
+    """Add to everybody's nearest those of her block of the order, blocks beginning at a turn."""
+    people, most = len(order), near.shape[1]
+    blocks = (people + turn + BLOCK - 1) // BLOCK
+    for block in prange(blocks):
+        low, high = max(block * BLOCK - turn, 0), min((block + 1) * BLOCK - turn, people)
+        for k in range(low, high):
+            a = order[k]
+            for away in range(1, high - low):
+                at = k + away
+                b = order[at if at < high else at - (high - low)]
+                d = _distance(a, b, codes, first, place, unit, apart[a, most - 1])
+                if d >= apart[a, most - 1] or _among(near[a], b):
+                    continue
+                at = most - 1
+                while at > 0 and apart[a, at - 1] > d:
+                    apart[a, at], near[a, at] = apart[a, at - 1], near[a, at - 1]
+                    at -= 1
+                apart[a, at], near[a, at] = d, b
+
+
+@njit(cache=True)
+def _among(known: Any, b: int) -> bool:  # pragma: no cover - compiled
+    return bool((known == b).any())

@@ -1,0 +1,165 @@
+"""Packing values into buckets, for groups that take one person from every bucket. It looks at counts only.
+
+A value may lie in at most ⌊bound·μ⌋ of the μ buckets, so that no group can hold it more often, whoever is matched with whom. All
+buckets end up equally full; who is too many is left over, in one group that keeps the bounds alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.exact import floor_times
+
+Integers = npt.NDArray[np.int64]
+
+_TRIED = 20  # numbers of buckets
+_LEFT_OVER = 30  # somebody left over blurs as much as so many members more in somebody's group
+_EXCHANGES = 200
+_FAR = 8  # so many buckets furthest from the mean are tried
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """How many people of each value go into each bucket of each class, and how many are left over.
+
+    `classes[j][v, x]` counts value v in bucket x of class j. All buckets of a class are equally full, and its groups take one
+    person from each of them.
+    """
+
+    classes: tuple[Integers, ...]
+    left: Integers
+
+    @property
+    def people_left(self) -> int:
+        """How many people are left over."""
+        return int(self.left.sum())
+
+
+def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
+    """Return a packing into one class of buckets: of small groups, with few people left over.
+
+    Values are taken in the order given where counts are equal. The counts as a whole must keep the bounds; then a packing
+    exists, if only one that leaves everybody over.
+    """
+    total = int(counts.sum())
+    best: Packing | None = None
+    least = 0
+    for buckets in islice(group_sizes(counts, limits), _TRIED):
+        if best is not None and buckets * total >= least:
+            break
+        found = pack_classes([(buckets, counts)], limits)
+        blur = buckets * (total - found.people_left) + (buckets + _LEFT_OVER) * found.people_left
+        if best is None or blur < least:
+            best, least = found, blur
+    assert best is not None  # one group of everybody is always possible
+    return best
+
+
+def group_sizes(counts: Integers, limits: Sequence[Fraction]) -> Iterator[int]:
+    """Give the sizes μ, ascending, in which every value fits into the ⌊bound·μ⌋ buckets that it may lie in."""
+    total = int(counts.sum())
+    present = [(int(count), limit) for count, limit in zip(counts, limits, strict=True) if count]
+    for size in range(1, total + 1):
+        if all(count * size <= total * floor_times(limit, size) for count, limit in present):
+            yield size
+
+
+def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction]) -> Packing:
+    """Return a packing of classes, each given by its number of buckets and its counts, that leaves few people over."""
+    levelled = []
+    for buckets, counts in classes:
+        most = np.array([min(floor_times(limit, buckets), buckets) for limit in limits], dtype=np.int64)
+        levelled.append(_exchange(_level(counts, most, buckets)))
+    heights = [int(pieces.sum(axis=0).min()) for pieces in levelled]
+    by_size = sorted(range(len(levelled)), key=lambda j: levelled[j].shape[1])
+    while True:
+        taken = _take(levelled, heights, limits)
+        if taken is not None:
+            return Packing(
+                tuple(pieces - out for pieces, out in zip(levelled, taken, strict=True)), sum(out.sum(axis=1) for out in taken)
+            )
+        shrink = next(j for j in by_size if heights[j])  # with nobody matched the counts as a whole keep the bounds
+        heights[shrink] -= 1
+
+
+def _level(counts: Integers, most: Integers, buckets: int) -> Integers:
+    """Return pieces[v, x] of all values: the least flexible first, each poured over the emptiest buckets that it may have."""
+    pieces = np.zeros((len(counts), buckets), np.int64)
+    filled = np.zeros(buckets, np.int64)
+    height = -(-int(counts.sum()) // buckets)
+    for v in sorted(np.flatnonzero(counts).tolist(), key=lambda v: (Fraction(int(most[v]) * height, int(counts[v])), v)):
+        lowest = np.argsort(filled, kind="stable")[: int(most[v])]
+        pieces[v, lowest] = _pour(filled[lowest], int(counts[v]))
+        filled += pieces[v]
+    return pieces
+
+
+def _pour(filled: Integers, amount: int) -> Integers:
+    """Return what each bucket gets when an amount is poured over buckets, given by rising level, so as to level them."""
+    levels = filled.astype(np.int64)
+    for used in range(len(levels), 0, -1):
+        level, more = divmod(amount + int(levels[:used].sum()), used)
+        if level >= levels[used - 1]:
+            got = np.zeros(len(levels), np.int64)
+            got[:used] = level - levels[:used]
+            got[:more] += 1
+            return got
+    raise AssertionError("a single bucket takes everything")
+
+
+def _exchange(pieces: Integers) -> Integers:
+    """Return the pieces with whole ones exchanged between two buckets, those furthest from the mean first, while that levels."""
+    pieces = pieces.copy()
+    for _ in range(_EXCHANGES):
+        filled = pieces.sum(axis=0)
+        away = np.argsort(-np.abs(filled * len(filled) - filled.sum()), kind="stable")
+        found = next((one for one in (_best_exchange(pieces, filled, int(bucket)) for bucket in away[:_FAR]) if one), None)
+        if found is None:
+            return pieces
+        high, low, gives, takes = found
+        for value, source, target in ((gives, high, low), (takes, low, high)):
+            if value < len(pieces):
+                amount = int(pieces[value, source])
+                pieces[value, source] -= amount
+                pieces[value, target] += amount
+    return pieces
+
+
+def _best_exchange(pieces: Integers, filled: Integers, one: int) -> tuple[int, int, int, int] | None:
+    """Return fuller and emptier bucket, and the values whose pieces they exchange (one more than values: nothing), or None."""
+    best, chosen = 0, None
+    for other in np.flatnonzero(np.abs(filled - filled[one]) > 1):
+        high, low = (int(other), one) if filled[other] > filled[one] else (one, int(other))
+        gap = filled[high] - filled[low]
+        moved = np.append(pieces[:, high], 0)[:, None] - np.append(pieces[:, low], 0)[None, :]
+        np.fill_diagonal(moved, 0)  # a value's pieces in both buckets stay: exchanging them would change nothing
+        saved = np.where((moved > 0) & (moved < gap), moved * (gap - moved), 0)
+        top = int(saved.argmax())
+        if saved.flat[top] > best:
+            best, chosen = int(saved.flat[top]), (high, low, *divmod(top, len(pieces) + 1))
+    return chosen
+
+
+def _take(levelled: Sequence[Integers], heights: Sequence[int], limits: Sequence[Fraction]) -> list[Integers] | None:
+    """Return who is taken out so that buckets are as full as given and those taken out keep the bounds; None if nobody can."""
+    people = sum(int(pieces.sum()) - height * pieces.shape[1] for pieces, height in zip(levelled, heights, strict=True))
+    room = np.array([floor_times(limit, people) for limit in limits], dtype=np.int64)
+    taken = [np.zeros_like(pieces) for pieces in levelled]
+    for pieces, out, height in zip(levelled, taken, heights, strict=True):
+        for bucket, over in enumerate(pieces.sum(axis=0) - height):
+            for value in np.argsort(-np.minimum(pieces[:, bucket], room), kind="stable"):
+                amount = min(int(over), int(room[value]), int(pieces[value, bucket]))
+                out[value, bucket] = amount
+                room[value] -= amount
+                over -= amount
+                if over == 0:
+                    break
+            if over > 0:
+                return None
+    return taken

@@ -1,0 +1,224 @@
+"""Compiled loops of matching: what a record would add to the ranges of each set of matches, and who is matched with whom."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from sfumato.heterogeneous._assignment_kernel import cheapest_assignment
+
+FORBIDDEN = 1 << 30
+"""The cost of a match that may not be; more than all matches of a round together cost."""
+NOTHING = -(1 << 30)
+"""The place of somebody who has no value in a numeric column."""
+
+HUNGARIAN, SORTGREEDY, GREEDY = 0, 1, 2
+
+
+@njit(cache=True, parallel=True)
+def match_blocks(
+    places: Any, codes: Any, first: Any, weights: Any, value: Any, values: int, start: Any, matcher: int, links: Any, stuck: Any
+) -> None:  # pragma: no cover - compiled
+    """Match the records of every bucket with one record of every other, block by block.
+
+    `places[j, b, i]` is where slot i of bucket b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
+    from `first[j]` (−1: none), `value[b, i]` its sensitive value among those that a record may meet only once (−1: it may meet
+    it freely). Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Filled in: `links[b, i, o]`, the slot of
+    bucket o that slot i of bucket b is matched with; `stuck`, the matches for which nothing allowed was left.
+
+    Each bucket of each block is matched by itself, so that the number of processors changes nothing.
+    """
+    buckets = links.shape[0]
+    for task in prange((len(start) - 1) * buckets):
+        block, anchor = task // buckets, task % buckets
+        stuck[task] = _match_bucket(
+            places, codes, first, weights, value, values, start[block], start[block + 1], anchor, matcher, links
+        )
+
+
+@njit(cache=True)
+def _match_bucket(
+    places: Any,
+    codes: Any,
+    first: Any,
+    weights: Any,
+    value: Any,
+    values: int,
+    begin: int,
+    end: int,
+    anchor: int,
+    matcher: int,
+    links: Any,
+) -> int:  # pragma: no cover - compiled
+    """Match one bucket of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
+    n, buckets = end - begin, links.shape[0]
+    low = np.empty((len(places), n), np.int64)
+    high = np.empty((len(places), n), np.int64)
+    low[:] = FORBIDDEN
+    high[:] = NOTHING
+    seen = np.zeros((n, first[-1]), np.bool_)
+    some = np.zeros((len(codes), n), np.bool_)
+    met = np.zeros((n, values), np.bool_)
+    cost = np.empty((n, n), np.int32)
+    to = np.arange(n)
+    back = np.empty(n, np.int64)
+    stuck = 0
+    for step in range(buckets):
+        other = (anchor + step) % buckets
+        if step:
+            for i in range(n):
+                _row(places, codes, weights, value, other, begin, low[:, i], high[:, i], seen[i], some[:, i], met[i], cost[i])
+            if matcher == HUNGARIAN:
+                cheapest_assignment(cost, to, back)
+            elif matcher == SORTGREEDY:
+                _sort_greedy(cost, to, back)
+            else:
+                _greedy(cost, to, back)
+        for i in range(n):
+            k = begin + to[i]
+            stuck += step > 0 and cost[i, to[i]] >= FORBIDDEN
+            links[anchor, begin + i, other] = k
+            for j in range(len(places)):
+                if places[j, other, k] != NOTHING:
+                    low[j, i] = min(low[j, i], places[j, other, k])
+                    high[j, i] = max(high[j, i], places[j, other, k])
+            for j in range(len(codes)):
+                if codes[j, other, k] >= 0:
+                    seen[i, codes[j, other, k]] = True
+                    some[j, i] = True
+            if value[other, k] >= 0:
+                met[i, value[other, k]] = True
+    return stuck
+
+
+@njit(cache=True)
+def _row(
+    places: Any,
+    codes: Any,
+    weights: Any,
+    value: Any,
+    other: int,
+    begin: int,
+    low: Any,
+    high: Any,
+    seen: Any,
+    some: Any,
+    met: Any,
+    cost: Any,
+) -> None:  # pragma: no cover - compiled
+    """Fill in what each slot of the other bucket would add to one set of matches."""
+    n = len(cost)
+    cost[:] = 0
+    for j in range(len(places)):
+        if low[j] > high[j]:
+            continue
+        bottom, top = np.int32(low[j]), np.int32(high[j])
+        line = places[j, other]
+        for k in range(n):
+            x = line[begin + k]
+            if x != NOTHING:
+                cost[k] += max(np.int32(0), bottom - x, x - top)
+    for j in range(len(codes)):
+        if some[j]:
+            weight = np.int32(weights[j])
+            line = codes[j, other]
+            for k in range(n):
+                code = line[begin + k]
+                if code >= 0 and not seen[code]:
+                    cost[k] += weight
+    if len(met):
+        for k in range(n):
+            mine = value[other, begin + k]
+            if mine >= 0 and met[mine]:
+                cost[k] = FORBIDDEN
+
+
+@njit(cache=True)
+def _greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
+    """Give every row in turn its cheapest free column."""
+    n = len(cost)
+    to[:] = -1
+    back[:] = -1
+    for i in range(n):
+        j = _cheapest_free(cost[i], back)
+        if j >= 0:
+            to[i] = j
+            back[j] = i
+        else:
+            _repair(cost, to, back, i)
+
+
+@njit(cache=True)
+def _sort_greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
+    """Take the cheapest pair of a free row and a free column, again and again; equal ones by row, then column.
+
+    A row's cheapest free column can only become dearer, so a heap of rows by the last known cost finds the pairs in the order in
+    which sorting all of them would.
+    """
+    n = len(cost)
+    to[:] = -1
+    back[:] = -1
+    best = np.empty(n, np.int64)
+    heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
+    for i in range(n):
+        best[i] = _cheapest_free(cost[i], back)
+        if best[i] >= 0:
+            heapq.heappush(heap, (np.int64(cost[i, best[i]]), np.int64(i)))
+    while heap:
+        i = int(heapq.heappop(heap)[1])
+        if back[best[i]] < 0:
+            to[i] = best[i]
+            back[best[i]] = i
+            continue
+        best[i] = _cheapest_free(cost[i], back)
+        if best[i] >= 0:
+            heapq.heappush(heap, (np.int64(cost[i, best[i]]), np.int64(i)))
+    for i in range(n):
+        if to[i] < 0:
+            _repair(cost, to, back, i)
+
+
+@njit(cache=True)
+def _cheapest_free(row: Any, back: Any) -> int:  # pragma: no cover - compiled
+    """Return the cheapest allowed column that nobody has, −1 if there is none."""
+    found, least = -1, np.int64(FORBIDDEN)
+    for j in range(len(row)):
+        if row[j] < least and back[j] < 0:
+            found, least = j, np.int64(row[j])
+    return found
+
+
+@njit(cache=True)
+def _repair(cost: Any, to: Any, back: Any, start: int) -> None:  # pragma: no cover - compiled
+    """Match a row that has no allowed free column: along a shortest path of allowed exchanges, breadth first.
+
+    Where there is no such path no perfect matching exists; the row then gets a free column that is forbidden, which is counted.
+    """
+    n = len(cost)
+    before = np.full(n, -1, np.int64)
+    queue = np.empty(n, np.int64)
+    queue[0] = start
+    head, tail = 0, 1
+    while head < tail:
+        i = queue[head]
+        head += 1
+        for j in range(n):
+            if cost[i, j] < FORBIDDEN and before[j] < 0:
+                before[j] = i
+                if back[j] >= 0:
+                    queue[tail] = back[j]
+                    tail += 1
+                    continue
+                while j >= 0:
+                    row = before[j]
+                    back[j] = row
+                    j, to[row] = to[row], j
+                return
+    for j in range(n):
+        if back[j] < 0:
+            to[start] = j
+            back[j] = start
+            return

@@ -1,0 +1,63 @@
+"""Which original gives its value to which published record: a matching drawn so that each of μ matches has probability 1/μ.
+
+Whatever decomposition of a μ-regular graph into μ disjoint perfect matchings is found, every edge is in exactly one of them; so
+drawing one of them uniformly gives every edge probability exactly 1/μ, seen from both sides ([003], Theorem 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.heterogeneous._walk_kernels import set_aside, walk
+from sfumato.randomness import Randomness
+
+Small = npt.NDArray[np.int32]
+
+
+def disjoint_assignments(edges: npt.NDArray[Any], random: Randomness, many: int | None = None) -> Small:
+    """Return [vertices × many] disjoint perfect matchings of a regular graph, found by random walks; all of them by default.
+
+    `edges[s]` lists the right vertices of left vertex s. Column t is the t-th matching found.
+    """
+    left = np.array(edges, dtype=np.int32, copy=True)
+    degree = left.shape[1]
+    wanted = degree if many is None else many
+    for found in range(min(wanted, degree - 1)):
+        _extract(left, degree - found, random)
+    return np.ascontiguousarray(left[:, ::-1][:, :wanted])
+
+
+def draw_by_walks(links: npt.NDArray[Any], random: Randomness) -> Small:
+    """Return the drawn matching of a block: of a random set of μ disjoint assignments one, picked uniformly.
+
+    `links[b, i, o]` is the slot of bucket o that slot i of bucket b is matched with. The result numbers originals by bucket and
+    slot, bucket · size + slot. Assignments after the picked one need not be found.
+    """
+    buckets, size, _ = links.shape
+    edges = (links + np.arange(buckets, dtype=np.int32) * size).reshape(buckets * size, buckets)
+    picked = int(random.below(buckets, 1)[0])
+    return disjoint_assignments(edges, random, picked + 1)[:, picked].reshape(buckets, size)
+
+
+def draw_by_buckets(links: npt.NDArray[Any], random: Randomness) -> Small:
+    """Return the drawn matching of a block: slot i of bucket b gets its match in bucket π(b), π uniformly random."""
+    buckets, size, _ = links.shape
+    turned = random.permutation(buckets)
+    slots = links[np.arange(buckets)[:, None], np.arange(size)[None, :], turned[:, None]]
+    given: Small = (slots + (turned * size)[:, None]).astype(np.int32)
+    return given
+
+
+def _extract(edges: Small, degree: int, random: Randomness) -> None:
+    """Find one perfect matching among the first `degree` edges of every vertex, and move it behind them."""
+    vertices = len(edges)
+    chosen = np.full(vertices, -1, np.int64)
+    holder = np.full(vertices, -1, np.int64)
+    free = np.arange(vertices)
+    left = vertices
+    while left:
+        left = walk(edges, degree, chosen, holder, free, left, random.words(8 * vertices + 64))
+    set_aside(edges, degree, chosen)

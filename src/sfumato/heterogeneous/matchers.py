@@ -1,0 +1,69 @@
+"""Matching: every record with one record of every other bucket, at little cost in ranges ([003], Algorithm 2)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ClaimBroken
+from sfumato.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, match_blocks
+from sfumato.heterogeneous.costs import Costs
+
+Rows = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+Matcher = Literal["hungarian", "sortgreedy", "greedy"]
+
+_NUMBERS: dict[Matcher, int] = {"hungarian": HUNGARIAN, "sortgreedy": SORTGREEDY, "greedy": GREEDY}
+
+
+def match(slots: Rows, sensitive: npt.NDArray[Any], costs: Costs, *, once: bool, starts: Rows, matcher: Matcher) -> Small:
+    """Return `links[b, i, o]`: the slot of bucket o that slot i of bucket b is matched with, itself in its own bucket.
+
+    Slots are matched within blocks: block k holds the slots `starts[k]` to `starts[k + 1]` of every bucket. With `once` no record
+    meets a value twice; that such a matching exists is Theorem 2, and inside smaller blocks what `roomy` checks.
+
+    Every bucket is the anchor once and is matched with the others in cyclic order, one to one; so the graph is μ-regular from
+    both sides.
+    """
+    buckets, size = slots.shape
+    places, codes, weights = costs.at(slots, int(np.diff(starts).max()))
+    value = split_values(slots, sensitive) if once else np.full(slots.shape, -1, np.int32)
+    links = np.empty((buckets, size, buckets), np.int32)
+    stuck = np.zeros((len(starts) - 1) * buckets, np.int64)
+    number = _NUMBERS[matcher]
+    match_blocks(places, codes, costs.first, weights, value, int(value.max()) + 1, starts, number, links, stuck)
+    if stuck.any():
+        raise ClaimBroken(f"{int(stuck.sum())} records would meet a sensitive value twice: nothing is published")
+    return links
+
+
+def split_values(slots: Rows, sensitive: npt.NDArray[Any]) -> Small:
+    """Return the value of every slot among those that are in several buckets, −1 for others and for dummies."""
+    values = int(sensitive.max()) + 1
+    code = np.where(slots < 0, values, sensitive[slots])
+    present = np.zeros((len(slots), values + 1), bool)
+    present[np.arange(len(slots))[:, None], code] = True
+    several = present.sum(axis=0) > 1
+    several[values] = False
+    number = np.where(several, np.cumsum(several) - 1, -1)
+    return number[code].astype(np.int32)
+
+
+def roomy(value: Small) -> bool:
+    """Return whether a block surely has matchings in which no record meets a value twice, whatever was matched before.
+
+    `value` is `split_values` of the block. For a slot with value q of bucket o at most as many records are barred as q has slots
+    in other buckets; if that number and that of all such slots of o never exceed the bucket's size, Hall's condition holds.
+    """
+    buckets, size = value.shape
+    many = int(value.max()) + 1
+    if not many:
+        return True
+    held = np.zeros((buckets, many), np.int64)
+    split = value >= 0
+    np.add.at(held, (np.broadcast_to(np.arange(buckets)[:, None], value.shape)[split], value[split]), 1)
+    elsewhere = held.sum(axis=0)[None, :] - held
+    worst = np.where(held > 0, elsewhere, 0).max(axis=1)
+    return bool((worst + split.sum(axis=1) <= size).all())

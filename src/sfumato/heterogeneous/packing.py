@@ -1,0 +1,204 @@
+"""Buckets planned on counts alone: how many people of each value go into each of μ buckets of equal size.
+
+The number of buckets is the number of matches that every record gets, so fewer is better. A record meets one record of every
+bucket, so it meets a value at most as often as there are buckets that hold it: |B_i| ≤ ⌊bound(i)·μ⌋ keeps the bound
+([003], Equation 5). Where a value is split over more buckets than it may be met in, matching has to look (`once`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import Infeasible
+from sfumato.exact import floor_times, percent
+from sfumato.groups.grouping import canonical_order
+from sfumato.heterogeneous.remainders import pack_remainders
+from sfumato.privacy.bounds import Bounds
+
+Integers = npt.NDArray[np.int64]
+Packed = Literal["paper", "tight"]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """`held[b, i]` people of value i are in bucket b; what lacks to `size` are dummies.
+
+    With `once` a record may meet each value in one match only, which matching has to see to; without it any match is allowed.
+    `algorithm` names how the buckets were found.
+    """
+
+    size: int
+    held: Integers
+    once: bool
+    algorithm: str
+
+    @property
+    def buckets(self) -> int:
+        """μ: the number of buckets, and of matches of every record."""
+        return len(self.held)
+
+    @property
+    def dummies(self) -> Integers:
+        """The number of dummies in each bucket."""
+        lacking: Integers = self.size - self.held.sum(axis=1)
+        return lacking
+
+    @property
+    def spread(self) -> Integers:
+        """|B_i|: in how many buckets each value is."""
+        many: Integers = (self.held > 0).sum(axis=0)
+        return many
+
+    def gain(self, counts: Sequence[int], *, with_dummies: bool = True) -> Fraction:
+        """Return the smallest β that these buckets keep: by Equation 7, which counts dummies, or by Equation 5 without them."""
+        size = Fraction(self.size) if with_dummies else Fraction(sum(counts), self.buckets)
+        return max(size * int(spread) / count for spread, count in zip(self.spread, counts, strict=True)) - 1
+
+
+def pack(bounds: Bounds, how: Packed) -> Packing:
+    """Return the buckets for these bounds, as the paper plans them or as few as the remainders can be packed into.
+
+    The paper's way is Algorithm 1 wherever ℓ-diversity with 1/ℓ at most the smallest bound is possible (Theorem 4), else
+    Algorithm 3.
+    """
+    least = max(bounds.needs)
+    eligible = max(bounds.counts) * least <= bounds.total
+    if how == "tight":
+        return _tight(bounds, least if eligible else None)
+    return diversity_buckets(bounds, least) if eligible else likeness_buckets(bounds)
+
+
+def diversity_buckets(bounds: Bounds, l: int) -> Packing:  # noqa: E741  (the paper's letter)
+    """Return the ℓ buckets of Algorithm 1: the ℓ most frequent values one each, the others into the emptiest, split if need be.
+
+    Dummies with values of their own fill up where ℓ does not divide the number of people.
+    """
+    if max(bounds.counts) * l > bounds.total:
+        raise _not_eligible(bounds, l)
+    size = -(-bounds.total // l)
+    order = _falling(bounds)
+    held = np.zeros((l, len(bounds.counts)), np.int64)
+    filled = [0] * l
+    for place, value in enumerate(order):
+        left = bounds.counts[value]
+        if place < l:
+            held[place, value] = filled[place] = left
+            continue
+        for bucket in sorted(range(l), key=lambda b: (filled[b], b)):
+            part = min(left, size - filled[bucket])
+            held[bucket, value] += part
+            filled[bucket] += part
+            left -= part
+            if not left:
+                break
+    return Packing(size, held, True, "diversity")
+
+
+def likeness_buckets(bounds: Bounds) -> Packing:
+    """Return the buckets of Algorithm 3: the largest size, from the most frequent value's count down, that keeps the bounds.
+
+    Whether it does is decided in integers by Equation 7, |B_i|·c ≤ bound(i)·n; the ceiling in line 22 would be unsound.
+    """
+    counts = np.array(bounds.counts, dtype=np.int64)
+    most = np.array([floor_times(limit, bounds.total) for limit in bounds.limits], dtype=np.int64)
+    falling = np.array(_falling(bounds))
+    smallest = math.gcd(*bounds.counts)
+    for size in range(int(counts.max()), 0, -1):
+        order = in_paper_order(falling, counts, size)
+        begin = np.cumsum(counts[order]) - counts[order]
+        spread = (begin + counts[order] - 1) // size - begin // size + 1
+        if size == smallest or (spread * size <= most[order]).all():
+            break
+    return Packing(size, fill_in_order(bounds.counts, size, order), False, "likeness")
+
+
+def in_paper_order(order: Integers, counts: Integers, size: int) -> Integers:
+    """Return the order with the values that fill buckets exactly first (Algorithm 3, line 24)."""
+    whole = counts[order] % size == 0
+    return np.concatenate([order[whole], order[~whole]])
+
+
+def fill_in_order(counts: Sequence[int], size: int, order: Integers) -> Integers:
+    """Return how many of each value every bucket holds when buckets are filled one after the other in this order of values."""
+    held = np.zeros((-(-sum(counts) // size), len(counts)), np.int64)
+    place = 0
+    for value in order:
+        left = counts[value]
+        while left:
+            part = min(left, size - place % size)
+            held[place // size, value] += part
+            place += part
+            left -= part
+    return held
+
+
+def fewest_buckets(bounds: Bounds, start: int = 1) -> int:
+    """Return the smallest μ from `start` on that no counting argument excludes: ⌈n_i/c⌉ ≤ ⌊bound(i)·μ⌋ with c = ⌈n/μ⌉."""
+    counts = np.array(bounds.counts, dtype=np.int64)
+    for buckets in range(start, bounds.total + 1):
+        size = -(-bounds.total // buckets)
+        allowed = np.array([floor_times(limit, buckets) for limit in bounds.limits])
+        if (-(-counts // size) <= allowed).all():
+            return buckets
+    return bounds.total
+
+
+def _tight(bounds: Bounds, diversity: int | None) -> Packing:
+    """Return as few buckets as can be found; `diversity` is the ℓ of Algorithm 1 where that is possible, the fewest of all.
+
+    Values fill whole buckets alone, and what is left of them is packed within the pieces that ⌊bound(i)·μ⌋ still allows.
+    """
+    order = canonical_order(bounds)[::-1]
+    buckets = fewest_buckets(bounds, max(bounds.needs))
+    while True:
+        size = -(-bounds.total // buckets)
+        allowed = [floor_times(limit, buckets) for limit in bounds.limits]
+        held = _pack_at(bounds.counts, order, size, buckets, allowed)
+        if held is not None:
+            return Packing(size, held, False, "remainders")
+        if diversity == buckets:
+            return diversity_buckets(bounds, diversity)
+        buckets = fewest_buckets(bounds, buckets + 1)
+
+
+def _pack_at(counts: Sequence[int], order: Integers, size: int, buckets: int, allowed: Sequence[int]) -> Integers | None:
+    """Return buckets of this size and number in which value i is in at most `allowed[i]`; None if none were found."""
+    held = np.zeros((buckets, len(counts)), np.int64)
+    made = 0
+    rest: list[tuple[int, int]] = []
+    for value in order:
+        whole, left = divmod(counts[value], size)
+        held[made : made + whole, value] = size
+        made += whole
+        rest.append((left, allowed[value] - whole))
+    pieces = pack_remainders(rest, size, buckets - made)
+    if pieces is None:
+        return None
+    for place, bucket, part in pieces:
+        held[made + bucket, order[place]] += part
+    return held
+
+
+def _falling(bounds: Bounds) -> list[int]:
+    """Return the values by falling count, equal ones by text."""
+    return sorted(range(len(bounds.counts)), key=lambda i: (-bounds.counts[i], bounds.values[i]))
+
+
+def _not_eligible(bounds: Bounds, l: int) -> Infeasible:  # noqa: E741
+    top = _falling(bounds)[0]
+    value, share = bounds.values[top], bounds.shares[top]
+    return Infeasible(
+        f"ℓ-diversity with ℓ = {l} needs every value to have at most 1/{l} of the people; {value} has {percent(share)}",
+        hint=f"the largest possible ℓ for this table is {int(1 / share)}",
+        values=[value],
+        has={value: share},
+        needs={value: Fraction(1, l)},
+        nearest={"l": int(1 / share)},
+    )

@@ -1,0 +1,112 @@
+"""Blocks that are matched apart: all buckets cut together, each at the same ranks, so that a block holds near people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.groups.cuts import Space
+from sfumato.heterogeneous.costs import Costs
+from sfumato.heterogeneous.matchers import roomy, split_values
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def cut_at_ranks(
+    slots: Rows,
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    costs: Costs,
+    *,
+    largest: int,
+    once: bool,
+    random: Randomness,
+) -> tuple[Rows, Rows]:
+    """Return the slots of every bucket in another order, and where blocks of at most `largest` slots a bucket start.
+
+    A block is cut across the column in which two of its people differ most on average, in NCP, every bucket at the same rank;
+    people with equal values by the next such column, and at last at random. With `once` a cut is made only if both sides leave
+    room for matchings in which no record meets a value twice; so a block can stay larger.
+    """
+    order = slots.copy()
+    where = _positions(columns)
+    numeric = [column.kind != "categorical" for column in columns]
+    starts = [0]
+    waiting = [(0, slots.shape[1])]
+    while waiting:
+        begin, end = waiting.pop()
+        parts = -(-(end - begin) // largest)
+        middle = begin + (end - begin) * (parts // 2) // parts
+        if parts > 1 and _cut(order, where, numeric, costs, sensitive, begin, middle, end, once, random):
+            waiting += [(middle, end), (begin, middle)]
+        else:
+            starts.append(end)
+    return order, np.array(starts, dtype=np.int64)
+
+
+def _cut(
+    order: Rows,
+    where: Floats,
+    numeric: Sequence[bool],
+    costs: Costs,
+    sensitive: npt.NDArray[Any],
+    begin: int,
+    middle: int,
+    end: int,
+    once: bool,
+    random: Randomness,
+) -> bool:
+    """Sort the slots of a block so that it can be cut in the middle; return False where no column allows that."""
+    block = order[:, begin:end]
+    spread = _spread(numeric, costs.of_rows(block[block >= 0]))
+    chance = random.permutation(block.size).reshape(block.shape)
+    by_spread = np.argsort(-spread, kind="stable")
+    for first in by_spread:
+        if not spread[first] > 0:
+            return False
+        keys = [chance] + [_keys(where[j], block, chance) for j in by_spread[::-1] if j != first and spread[j] > 0]
+        ranked = np.take_along_axis(block, np.lexsort((*keys, _keys(where[first], block, chance)), axis=1), axis=1)
+        sides = ranked[:, : middle - begin], ranked[:, middle - begin :]
+        if not once or all(roomy(split_values(side, sensitive)) for side in sides):
+            order[:, begin:end] = ranked
+            return True
+    return False
+
+
+def _spread(numeric: Sequence[bool], costs: Costs) -> Floats:
+    """Return about how far two people are apart in each column, in NCP; people without a number or date left out."""
+    lines, sets = iter(costs.places), iter(zip(costs.codes, costs.first, costs.weights, strict=False))
+    found = []
+    for number in numeric:
+        if number:
+            line = next(lines)
+            known = line[~np.isnan(line)]
+            found.append(float(known.std()) if len(known) else 0.0)
+        else:
+            codes, first, weight = next(sets)
+            share = np.bincount(codes - first) / max(len(codes), 1)
+            found.append(float(weight * (1 - (share**2).sum())))
+    return np.array(found)
+
+
+def _keys(where: Floats, block: Rows, chance: Rows) -> Floats:
+    """Return the position of every slot; dummies and people without a value are anywhere."""
+    found = np.where(block < 0, np.nan, where[block])
+    return np.where(np.isnan(found), chance / block.size, found)
+
+
+def _positions(columns: Sequence[Column]) -> Floats:
+    """Return where everybody lies in each column between 0 and 1, categories in the order that cuts give them."""
+    space = Space.of(columns)
+    position = space.position.copy()
+    for j, missing in enumerate(space.missing):
+        if missing:
+            position[space.first[j + 1] - 1] = np.nan
+    found: Floats = position[space.codes + space.first[:-1, None]]
+    return found

@@ -1,0 +1,183 @@
+"""The whole scheme: buckets, matches, and whose value each published record carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import PolicyError
+from sfumato.groups.cuts import Space, column_weights, cut_boxes
+from sfumato.heterogeneous.assignment import draw_by_buckets, draw_by_walks
+from sfumato.heterogeneous.costs import Costs
+from sfumato.heterogeneous.deal import Fill, deal, deal_far_apart
+from sfumato.heterogeneous.matchers import Matcher, match
+from sfumato.heterogeneous.packing import Packed, Packing, pack
+from sfumato.heterogeneous.partition import cut_at_ranks
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+Rows = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+Assigned = Literal["walks", "buckets"]
+Partitioned = Literal["ranks", "separate"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How the scheme is run; what each means is said where `Heterogeneous` takes it."""
+
+    packing: Packed = "paper"
+    fill: Fill = "random"
+    matcher: Matcher = "hungarian"
+    assignment: Assigned = "walks"
+    partition: int | None = None
+    partitions: Partitioned = "ranks"
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records to publish: record r is matched with the rows `matches[start[r] : start[r + 1]]`, `carried[r]` gave its value.
+
+    `own[r]` is the row that it was made from (−1: a dummy). A record that would carry a dummy's value is not among them, so every
+    row gives its value to exactly one record.
+    """
+
+    start: Rows
+    matches: Small
+    own: Rows
+    carried: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Scheme:
+    """The records, the smallest number of matches of a record, and figures that only the publisher may see."""
+
+    records: Records
+    least: int
+    figures: Mapping[str, Any]
+
+
+def heterogeneous_records(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    costs: Costs,
+    choices: Choices,
+    *,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Scheme:
+    """Return the records of [003] for these people: Algorithm 1 or 3, Algorithm 2, and one drawn assignment.
+
+    With `partitions="separate"` people are first cut into boxes of at least `partition` people that keep the bounds, and each box
+    is published on its own, as the paper does. With `"ranks"` buckets are made once for all, and cut together into blocks.
+    """
+    parts = _separate(columns, sensitive, bounds, choices.partition, random) if _apart(choices) else [np.arange(len(sensitive))]
+    found: list[Records] = []
+    packings: list[Packing] = []
+    blocks: list[int] = []
+    for k, rows in enumerate(parts):
+        progress("matching records", k / len(parts))
+        used, codes = np.unique(sensitive[rows], return_inverse=True)
+        counts = tuple(map(int, np.bincount(codes)))
+        own = Bounds(tuple(bounds.values[v] for v in used), counts, tuple(bounds.limits[v] for v in used))
+        packing = pack(own, choices.packing)
+        records, many = _solve(rows, columns, codes, costs, packing, choices, random)
+        found.append(records)
+        packings.append(packing)
+        blocks.append(many)
+    figures = {
+        "matches": [min(p.buckets for p in packings), max(p.buckets for p in packings)],
+        "partitions": len(parts),
+        "blocks": sum(blocks),
+        "dummies": int(sum(p.dummies.sum() for p in packings)),
+        "algorithms": sorted({p.algorithm for p in packings}),
+    }
+    return Scheme(_joined(found), min(p.buckets for p in packings), figures)
+
+
+def _apart(choices: Choices) -> bool:
+    return choices.partition is not None and choices.partitions == "separate"
+
+
+def _separate(
+    columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int | None, random: Randomness
+) -> list[Rows]:
+    """Return the people of every box that is published on its own: boxes of at least `least` people that keep the bounds."""
+    space, weights = Space.of(columns), column_weights(columns, None)
+    boxes = cut_boxes(space, sensitive, bounds, tight=True, floor=least or 1, weights=weights, random=random)
+    order = np.argsort(boxes.group, kind="stable")
+    return np.split(order, np.cumsum(boxes.sizes)[:-1])
+
+
+def _solve(
+    rows: Rows,
+    columns: Sequence[Column],
+    codes: npt.NDArray[Any],
+    costs: Costs,
+    packing: Packing,
+    choices: Choices,
+    random: Randomness,
+) -> tuple[Records, int]:
+    """Return the records of one partition, and in how many blocks they were matched."""
+    if choices.fill == "distant":
+        slots = deal_far_apart(_splitting(packing), codes, costs.of_rows(rows), random)
+    else:
+        slots = deal(packing, codes, random)
+    starts = np.array([0, packing.size], dtype=np.int64)
+    if choices.partition is not None and choices.partitions == "ranks":
+        largest = max(1, choices.partition // packing.buckets)
+        local = [column.take(rows) for column in columns]
+        slots, starts = cut_at_ranks(slots, local, codes, costs.of_rows(rows), largest=largest, once=packing.once, random=random)
+    links = match(slots, codes, costs.of_rows(rows), once=packing.once, starts=starts, matcher=choices.matcher)
+    draw = draw_by_walks if choices.assignment == "walks" else draw_by_buckets
+    carried = np.empty(slots.shape, np.int64)
+    for begin, end in pairwise(starts.tolist()):
+        given = draw(links[:, begin:end] - np.int32(begin), random)
+        carried[:, begin:end] = slots[given // (end - begin), begin + given % (end - begin)]
+    return _records(rows, slots, links, carried), len(starts) - 1
+
+
+def _splitting(packing: Packing) -> Packing:
+    """Return the packing if its values may be in any number of buckets, which the threshold mode needs."""
+    if not packing.once:
+        raise PolicyError(
+            "Heterogeneous(fill='distant'): the paper has it for ℓ-diversity only, and these bounds need more buckets than that",
+            hint='leave fill out, or use model = "l-diversity"',
+        )
+    return packing
+
+
+def _records(rows: Rows, slots: Rows, links: Small, carried: Rows) -> Records:
+    """Return the records that carry somebody's value, with the rows behind them, dummies left out."""
+    buckets = len(slots)
+    keep = carried.reshape(-1) >= 0
+    matched = slots[np.arange(buckets), links].reshape(-1, buckets)[keep]
+    real = matched >= 0
+    start = np.concatenate(([0], np.cumsum(real.sum(axis=1)))).astype(np.int64)
+    own = slots.reshape(-1)[keep]
+    return Records(
+        start,
+        rows[matched[real]].astype(np.int32),
+        np.where(own < 0, -1, rows[own]),
+        rows[carried.reshape(-1)[keep]],
+    )
+
+
+def _joined(parts: Sequence[Records]) -> Records:
+    if len(parts) == 1:
+        return parts[0]
+    length = np.concatenate([np.diff(part.start) for part in parts])
+    return Records(
+        np.concatenate(([0], np.cumsum(length))).astype(np.int64),
+        np.concatenate([part.matches for part in parts]),
+        np.concatenate([part.own for part in parts]),
+        np.concatenate([part.carried for part in parts]),
+    )

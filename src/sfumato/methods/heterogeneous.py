@@ -1,0 +1,155 @@
+"""`Heterogeneous`: generalization by matching, as published, with the claim that was published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from sfumato.errors import NotProvable, PolicyError
+from sfumato.methods.base import Method, Outcome, require_choice, require_whole
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, randomness
+from sfumato.release.links import Links
+from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heterogeneous(Method):
+    """Every record gets ranges of its own, from the records of other buckets that it is matched with (USENIX Security 2022).
+
+    Parameters
+    ----------
+    accept_weaker_claim
+        Must be true. What this scheme guarantees does not hold for a person once values are allotted (see Notes), so the release
+        makes no claim against a reader; it states the paper's claim instead.
+    packing
+        How values become buckets: ``"paper"`` (Algorithm 1 where ℓ-diversity can serve, else Algorithm 3), or ``"tight"``, as few
+        buckets as can be found for any bounds. A record has as many matches as there are buckets, so fewer are better.
+    fill
+        Who of a value goes into which of its buckets: drawn (``"random"``), or ``"distant"``, the paper's threshold mode, which
+        looks at quasi and sensitive values at once, is open to minimality attacks and is here for study.
+    matcher
+        ``"hungarian"`` (least cost in every round), ``"sortgreedy"`` or ``"greedy"``.
+    assignment
+        Whose value a record carries: one of a random set of disjoint assignments (``"walks"``), or its match in bucket π(b) for a
+        random permutation π of the buckets of a block (``"buckets"``). Every match has probability 1/μ either way.
+    partition
+        People who are matched with each other; None for all at once, whose time grows with the cube of the table.
+    partitions
+        ``"ranks"``: buckets are made once and cut together at the same ranks into blocks of about `partition` people.
+        ``"separate"``: the paper's, boxes of at least `partition` people, each published on its own.
+
+    Notes
+    -----
+    The originals behind one *published record* keep the bounds. What a person faces are the published records linked to *her*
+    with the values that they now carry, and those can repeat: `sfumato.auditor.linked` measures how often. Records that would
+    carry the value of a dummy (where μ does not divide the number of people) are not published.
+    """
+
+    accept_weaker_claim: bool = False
+    packing: Literal["paper", "tight"] = "paper"
+    fill: Literal["random", "distant"] = "random"
+    matcher: Literal["hungarian", "sortgreedy", "greedy"] = "hungarian"
+    assignment: Literal["walks", "buckets"] = "walks"
+    partition: int | None = None
+    partitions: Literal["ranks", "separate"] | None = None
+
+    name: ClassVar[str] = "heterogeneous"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.accept_weaker_claim, bool):
+            raise PolicyError(f"Heterogeneous(accept_weaker_claim=…): expected true or false, got {self.accept_weaker_claim!r}")
+        require_choice("Heterogeneous", "packing", self.packing, ("paper", "tight"))
+        require_choice("Heterogeneous", "fill", self.fill, ("random", "distant"))
+        require_choice("Heterogeneous", "matcher", self.matcher, ("hungarian", "sortgreedy", "greedy"))
+        require_choice("Heterogeneous", "assignment", self.assignment, ("walks", "buckets"))
+        if self.fill == "distant" and self.packing != "paper":
+            raise PolicyError("Heterogeneous(fill='distant') is a mode of the paper's buckets", hint="packing = 'paper'")
+        if self.partition is None and self.partitions is not None:
+            raise PolicyError(
+                "Heterogeneous(partitions=…) says how to divide people, but not into how many", hint="add partition = 1000"
+            )
+        if self.partition is not None:
+            require_whole("Heterogeneous", "partition", self.partition, 1)
+            object.__setattr__(self, "partitions", self.partitions or "ranks")
+            require_choice("Heterogeneous", "partitions", self.partitions, ("ranks", "separate"))
+
+    def proves(self) -> tuple[Against, ...]:
+        """Return nobody: the paper's claim is not about a reader who has seen the release."""
+        return ()
+
+    def require_provable(self, table: Table, requirement: Requirement) -> None:
+        """Raise `NotProvable` unless the weaker claim is accepted, in place of one against a reader and nobody stronger."""
+        if not self.accept_weaker_claim:
+            raise NotProvable(
+                "method 'heterogeneous' proves no bound on what a reader believes: once values are allotted to records, those "
+                "linked to one person can repeat a value",
+                hint='accept_weaker_claim = true to publish with the paper\'s claim, or name = "near-groups"',
+                against=requirement.against,
+            )
+        if requirement.against != "reader":
+            raise NotProvable(
+                f"method 'heterogeneous' has a weaker claim to offer in place of one against 'reader', not against "
+                f"{requirement.against!r}",
+                hint='choose against = "reader"',
+                against=requirement.against,
+            )
+
+    def run(
+        self,
+        table: Table,
+        requirement: Requirement,
+        *,
+        random: Randomness | int | None = None,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Return the release; the private figures are numbers of matches, dummies and blocks."""
+        outcome, links = self.run_linked(table, requirement, random=random, progress=progress)
+        return replace(outcome, links=links)
+
+    def run_linked(
+        self,
+        table: Table,
+        requirement: Requirement,
+        *,
+        random: Randomness | int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Outcome, Links]:
+        """Return the release and, for the publisher alone, which people each record is linked with."""
+        from sfumato.heterogeneous.costs import Costs
+        from sfumato.heterogeneous.scheme import Choices, heterogeneous_records
+        from sfumato.methods.show_own_ranges import show_own_ranges
+        from sfumato.methods.show_ranges import require_free_range_names
+
+        self.require_provable(table, requirement)
+        require_free_range_names(table)
+        tell = progress or silent
+        coins = randomness(random)
+        bounds = requirement.bounds(table.sensitive.histogram())
+        choices = Choices(self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks")
+        scheme = heterogeneous_records(
+            table.quasi,
+            table.sensitive.codes,
+            bounds,
+            Costs.of(table.quasi, table.schema),
+            choices,
+            random=coins,
+            progress=lambda stage, done: tell(stage, 0.9 * done),
+        )
+        tell("showing ranges", 0.9)
+        records = scheme.records
+        release, links = show_own_ranges(
+            table,
+            Links(records.start, records.matches, records.carried),
+            bounds=bounds,
+            requirement=requirement,
+            method=self,
+            random=coins,
+            weaker_claim=WEAKER_CLAIMS[self.name],
+            least=scheme.least,
+            parameters={"dummies": scheme.figures["dummies"]},
+        )
+        tell("done", 1.0)
+        return Outcome(release, dict(scheme.figures)), links

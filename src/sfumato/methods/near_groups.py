@@ -1,0 +1,125 @@
+"""`NearGroups`: people near each other in groups that keep any per-value bounds, shown as ranges or as buckets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from sfumato.errors import PolicyError
+from sfumato.groups.grouping import Grouping, histograms, require_bounds
+from sfumato.groups.near.anneal import annealed_groups
+from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.result import Near
+from sfumato.groups.near.widths import domain_widths
+from sfumato.methods.base import Method, Outcome, require_choice
+from sfumato.methods.forms import require_free_names, show_as_buckets
+from sfumato.methods.show_ranges import require_free_range_names, show_as_ranges
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, randomness
+from sfumato.release.base import Release
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearGroups(Method):
+    """Put near people together so that ranges are narrow: groups of any size, nobody left out, nobody invented.
+
+    Parameters
+    ----------
+    form
+        ``"ranges"``: every group by its smallest ranges and value sets. ``"buckets"``: the same groups with exact quasi values,
+        which answer count queries far better.
+    effort
+        Multiplies the steps of the search for annealed groups, 1 by default: time grows with it, ranges get narrower. It is for
+        claims against a reader; matched groups have no such search.
+
+    Notes
+    -----
+    The requirement's adversary decides how groups are made. Against a reader they are *annealed*: people are exchanged, moved,
+    pushed out and regrouped by simulated annealing of Σ size·NCP [003], counts kept at most ⌊bound·size⌋ at every step. Who is
+    together depends on who has which value, so a reader who reruns the program would learn something. Against an engineer they
+    are *pure matched groups*, made after safe cuts by matching on quasi values alone.
+    """
+
+    form: Literal["ranges", "buckets"] = "ranges"
+    effort: float | None = None
+
+    name: ClassVar[str] = "near-groups"
+
+    def __post_init__(self) -> None:
+        require_choice("NearGroups", "form", self.form, ("ranges", "buckets"))
+        effort = self.effort
+        if effort is not None and (
+            isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort < float("inf")
+        ):
+            raise PolicyError(f"NearGroups(effort=…): expected a number above 0, got {effort!r}", hint="1 is the usual effort")
+
+    def proves(self) -> tuple[Against, ...]:
+        """Return reader and engineer: the groups are made differently for each."""
+        return ("reader", "engineer")
+
+    def run(
+        self,
+        table: Table,
+        requirement: Requirement,
+        *,
+        random: Randomness | int | None = None,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Return the release; the private figures are numbers and sizes of groups, and those of their making."""
+        self.require_provable(table, requirement)
+        (require_free_names if self.form == "buckets" else require_free_range_names)(table)
+        tell = progress or silent
+        coins = randomness(random)
+        bounds = requirement.bounds(table.sensitive.histogram())
+        if not bounds.protects:
+            raise PolicyError("nothing to keep: every sensitive value has a bound of 1", hint="lower the bounds")
+        found = self._group(table, requirement, bounds, coins, lambda stage, done: tell(stage, 0.9 * done))
+        tell("checking every group", 0.9)
+        release = self._show(table, found.grouping, bounds, requirement, coins)
+        tell("done", 1.0)
+        sizes = found.grouping.sizes
+        figures = {"groups": found.grouping.groups, "smallest": int(sizes.min()), "largest": int(sizes.max())}
+        return Outcome(release, {**figures, "loss": int(((sizes - 1) ** 2).sum()), **found.figures})
+
+    def _group(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> Near:
+        """Return the groups that the requirement's adversary allows."""
+        widths = domain_widths(table.quasi, table.schema)
+        codes = table.sensitive.codes
+        if requirement.against == "reader":
+            return annealed_groups(
+                table.quasi, codes, bounds, widths=widths, effort=self.effort or 1.0, random=coins, progress=tell
+            )
+        if self.effort is not None:
+            raise PolicyError(
+                f"NearGroups(effort={self.effort}): groups against an engineer are matched, and there is no search to extend",
+                hint='leave it out, or set against = "reader"',
+            )
+        return matched_groups(table.quasi, codes, bounds, widths=widths, random=coins, progress=tell)
+
+    def _show(self, table: Table, grouping: Grouping, bounds: Bounds, requirement: Requirement, coins: Randomness) -> Release:
+        """Return the groups in their form, every count checked once more."""
+        shown = histograms(grouping.group, table.sensitive.codes, len(bounds.values))
+        require_bounds(shown, grouping.sizes, bounds.limits)
+        if self.form == "ranges":
+            return show_as_ranges(
+                table,
+                grouping,
+                bounds=bounds,
+                requirement=requirement,
+                method=self,
+                random=coins,
+                parameters={"locality": "near"},
+            )
+        return show_as_buckets(
+            table,
+            grouping,
+            shown,
+            bounds=bounds,
+            requirement=requirement,
+            method=self,
+            random=coins,
+            locality="near",
+        )

@@ -1,0 +1,119 @@
+"""Showing records that have ranges of their own: from matches to the release that a recipient gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato import __version__
+from sfumato.methods.base import Method
+from sfumato.methods.forms import described_values, public_schema
+from sfumato.methods.show_ranges import require_free_range_names
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Requirement
+from sfumato.randomness import Randomness
+from sfumato.release.boxes import Box, Ranges, Sets
+from sfumato.release.links import Links
+from sfumato.release.manifest import Manifest
+from sfumato.release.ranges import RangesRelease
+from sfumato.table.column import Column
+from sfumato.table.table import Table
+
+Rows = npt.NDArray[np.int64]
+
+_AT_ONCE = 1 << 22
+
+
+def show_own_ranges(
+    table: Table,
+    links: Links,
+    *,
+    bounds: Bounds,
+    requirement: Requirement,
+    method: Method,
+    random: Randomness,
+    weaker_claim: str,
+    least: int,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[RangesRelease, Links]:
+    """Return the release in which every record shows the ranges of the people it is linked with, and the links in its order.
+
+    Every record is a group of its own, numbered as the rows are, which stand in random order. No claim about belief is made;
+    `weaker_claim` says what is claimed instead, and `least` with how many people every record is linked at least.
+    """
+    require_free_range_names(table)
+    shuffled = _taken(links, random.permutation(table.rows))
+    manifest = Manifest(
+        form=RangesRelease.form,
+        schema=public_schema(table),
+        rows=table.rows,
+        requirement=requirement.to_dict(),
+        method=method.to_dict(),
+        claims=(),
+        values=tuple(described_values(bounds)),
+        parameters={
+            "groups": table.rows,
+            "one_row_per_person": table.schema.one_row_per_person,
+            "weaker_claim": weaker_claim,
+            "matches": least,
+            **(parameters or {}),
+        },
+        seeded=random.reproducible,
+        reproducible=random.reproducible,
+        software=f"sfumato {__version__}",
+    )
+    boxes = tuple(_box(column, shuffled) for column in table.quasi)
+    value = table.sensitive.codes[shuffled.carried].astype(np.int32)
+    group = np.arange(table.rows, dtype=np.int32)
+    return RangesRelease(manifest, boxes, group, table.sensitive.domain, value, table.native), shuffled
+
+
+def _taken(links: Links, order: Rows) -> Links:
+    """Return the links of the records in another order."""
+    length = np.diff(links.start)[order]
+    start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+    place = np.repeat(links.start[order] - start[:-1], length) + np.arange(start[-1])
+    return Links(start, links.linked[place], links.carried[order])
+
+
+def _box(column: Column, links: Links) -> Box:
+    """Return what every record shows of a column: the smallest range or set that holds the people it is linked with."""
+    if column.kind == "categorical":
+        return _sets(column, links)
+    codes = column.codes[links.linked].astype(np.int64)
+    held = codes < len(column.values)
+    low = np.minimum.reduceat(codes, links.start[:-1])
+    high = np.maximum.reduceat(np.where(held, codes, -1), links.start[:-1])
+    nobody = high < 0
+    ends = np.unique(np.concatenate([low[~nobody], high[~nobody]]))
+    return Ranges(
+        column.name,
+        column.kind,
+        column.values.take(pa.array(ends)),
+        np.where(nobody, -1, np.searchsorted(ends, low)).astype(np.int32),
+        np.where(nobody, -1, np.searchsorted(ends, high)).astype(np.int32),
+        np.logical_or.reduceat(~held, links.start[:-1]),
+    )
+
+
+def _sets(column: Column, links: Links) -> Sets:
+    lengths: list[Rows] = []
+    found: list[Rows] = []
+    step = max(1, _AT_ONCE // column.size)
+    records = len(links.carried)
+    for begin in range(0, records, step):
+        end = min(begin + step, records)
+        inside = slice(links.start[begin], links.start[end])
+        present = np.zeros((end - begin, column.size), bool)
+        owner = np.repeat(np.arange(end - begin), np.diff(links.start[begin : end + 1]))
+        present[owner, column.codes[links.linked[inside]]] = True
+        lengths.append(present.sum(axis=1))
+        found.append(np.nonzero(present)[1])
+    used, short = np.unique(np.concatenate(found), return_inverse=True)
+    start = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+    known = used[used < len(column.values)]
+    return Sets(column.name, column.values.take(pa.array(known)), start, short.astype(np.int32))

@@ -1,0 +1,62 @@
+"""The private sidecar of a release whose records have ranges of their own: which people of the table each record is linked with.
+
+It undoes the release, so it never lies in one. An audit with it computes what somebody who knew the links would believe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.errors import FormatError, OutputError
+from sfumato.release.files import MANIFEST
+
+Rows = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+
+_LINKED, _CARRIED = "linked", "carried"
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Record r is linked with rows `linked[start[r] : start[r + 1]]` of the table, and carries the value of row `carried[r]`."""
+
+    start: Rows
+    linked: Small
+    carried: Rows
+
+    def save(self, path: str | Path) -> None:
+        """Write the sidecar to a new file that only its owner can read; a place inside a release is refused."""
+        place = Path(path)
+        if any((folder / MANIFEST).exists() for folder in place.absolute().parents):
+            raise OutputError(
+                f"{place} lies in a release; whoever gets that release would get the links too", hint="choose another directory"
+            )
+        lists = pa.ListArray.from_arrays(pa.array(self.start.astype(np.int32)), pa.array(self.linked))
+        try:
+            with place.open("xb") as file:
+                place.chmod(0o600)
+                pq.write_table(pa.table({_LINKED: lists, _CARRIED: pa.array(self.carried)}), file)
+        except FileExistsError:
+            raise OutputError(f"{place} exists already", hint="choose a new file") from None
+        except OSError as error:
+            raise OutputError(f"{place} cannot be written: {error.strerror or error}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Links:
+        """Return the links in a file; one that holds something else is refused."""
+        try:
+            table = pq.read_table(Path(path))
+            linked, carried = table[_LINKED].combine_chunks(), table[_CARRIED].combine_chunks()
+            start = np.asarray(linked.offsets, dtype=np.int64)
+            found = cls(start - start[0], np.asarray(linked.flatten(), dtype=np.int32), np.asarray(carried, dtype=np.int64))
+        except (OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
+            raise FormatError(
+                f"{path} is no file of links", hint="it is the one written beside the release it belongs to"
+            ) from None
+        return found

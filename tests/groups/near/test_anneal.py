@@ -1,0 +1,270 @@
+"""Annealed groups: exact changes of cost against brute force, caps at every step, and what decides nothing."""
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from sfumato import BetaLikeness, FPrivacy, LDiversity, Schema, Table
+from sfumato.errors import PolicyError
+from sfumato.groups.grouping import histograms, require_bounds
+from sfumato.groups.near import _anneal_kernels as kernels
+from sfumato.groups.near import _window_kernels as windows
+from sfumato.groups.near.anneal import _small_needs, annealed_groups, schedule
+from sfumato.groups.near.order import NEIGHBOURS, Scale, neighbours
+from sfumato.groups.near.widths import domain_widths
+from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import SeededRandomness
+from sfumato.utility.gcp import gcp_of_groups
+
+_exchange, _shift, _undo, _swap_cost, _move_cost = (
+    kernels.exchange,
+    kernels.shift,
+    kernels.undo,
+    kernels.swap_cost,
+    kernels.move_cost,
+)
+_local_people, _local_scale, _open_groups, _refresh = (
+    windows.local_people,
+    windows.local_scale,
+    windows.open_groups,
+    kernels.refresh,
+)
+_may_leave, _may_join, _may_swap = kernels.may_leave, kernels.may_join, kernels.may_swap
+
+
+@njit
+def changes(home, codes, first, place, unit, absent, value, need, start, near, moves):
+    """Return per move its told cost, whether it is told to keep the bounds, the groups after it, and after undoing all."""
+    rows = np.arange(len(home))
+    people, known, begins = _local_people(rows, 0, np.zeros_like(rows), rows, home, codes, first, value, start, near)
+    scale, kind = _local_scale(known, begins, first, place, unit, absent)
+    slots = home.max() + 3
+    count = np.zeros((slots, begins[-1]), np.uint16)
+    groups, pool = _open_groups(people, count, kind)
+    ncp = np.zeros(slots)
+    for g in range(slots):
+        _refresh(groups, ncp, scale, kind, unit, g)
+    log = np.zeros(8 * len(moves) + 64, np.int64)
+    told, kept = np.zeros(len(moves)), np.zeros(len(moves), np.int64)
+    homes = np.zeros((len(moves) + 1, len(home)), np.int64)
+    before = (groups[:, 3:].copy(), count.copy(), ncp.copy())
+    for k in range(len(moves)):
+        a, b = moves[k, 1], moves[k, 2]
+        if moves[k, 0] == 0 and people[a, 0] != people[b, 0]:
+            told[k] = _swap_cost(people, groups, count, pool, scale, kind, a, b)
+            kept[k] = _may_swap(people, groups, count, need, a, b) and _may_swap(people, groups, count, need, b, a)
+            _exchange(people, groups, count, ncp, pool, scale, kind, unit, log, a, b)
+        elif moves[k, 0] == 1 and people[a, 0] != b:
+            told[k] = _move_cost(people, groups, count, ncp, pool, scale, kind, a, b)
+            kept[k] = _may_leave(people, groups, count, pool, need, a) and _may_join(
+                people, groups, count, need, a, b, groups[b, 0] + 1
+            )
+            _shift(people, groups, count, ncp, pool, scale, kind, unit, log, a, b)
+        else:
+            kept[k] = -1
+        homes[k] = people[:, 0]
+    _undo(people, groups, count, ncp, pool, scale, kind, unit, log)
+    homes[-1] = people[:, 0]
+    same = (groups[:, 3:] == before[0]).all() and (count == before[1]).all() and np.abs(ncp - before[2]).max() < 1e-12
+    return told, kept, homes, same
+
+
+def table_of(seed, rows=120, values=5):
+    coins = np.random.default_rng(seed)
+    frame = pa.table(
+        {
+            "age": pa.array(coins.integers(0, 300, rows).astype(float), mask=coins.random(rows) < 0.1),
+            "town": pa.array([f"t{k}" for k in coins.integers(0, 6, rows)], mask=coins.random(rows) < 0.1),
+            "sex": np.array(["f", "m"])[coins.integers(0, 2, rows)],
+            "born": pa.array(coins.integers(0, 4000, rows).astype("datetime64[D]")),
+            "value": [f"v{k}" for k in np.minimum(coins.geometric(0.4, rows), values)],
+        }
+    )
+    return Table.from_frame(frame, Schema(quasi=["age", "town", "sex", "born"], sensitive=["value"]))
+
+
+def cost_of(table, home):
+    """Return Σ size·ΣNCP of a grouping, by the definition."""
+    found = gcp_of_groups(table.quasi, np.unique(home, return_inverse=True)[1].astype(np.int32))
+    return found.value * len(table.quasi) * table.rows
+
+
+def keeps(table, home, bounds):
+    group = np.unique(home, return_inverse=True)[1].astype(np.int32)
+    sizes = np.bincount(group)
+    found = histograms(group, table.sensitive.codes, len(bounds.values))
+    return all(
+        count <= bounds.limits[v] * int(sizes[g])
+        for g, v, count in zip(found.group, found.value, found.count.tolist(), strict=True)
+    )
+
+
+def run(table, requirement, *, effort=0.02, seed=1):
+    bounds = requirement.bounds(table.sensitive.histogram())
+    found = annealed_groups(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        widths=domain_widths(table.quasi, table.schema),
+        effort=effort,
+        random=SeededRandomness(seed),
+    )
+    return bounds, found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_told_change_of_cost_is_the_brute_force_one_and_undoing_restores_everything(seed):
+    table = table_of(seed)
+    bounds = LDiversity(2, against="reader").bounds(table.sensitive.histogram())
+    scale = Scale.of(table.quasi, domain_widths(table.quasi, table.schema))
+    need, start = _small_needs(bounds)
+    coins = np.random.default_rng(seed)
+    home = coins.integers(0, 9, table.rows)
+    moves = np.stack([coins.integers(0, 2, 200), coins.integers(0, table.rows, 200), coins.integers(0, table.rows, 200)], axis=1)
+    moves[moves[:, 0] == 1, 2] %= 10  # group 9 is empty at first, and groups may become empty
+    near = np.full((table.rows, NEIGHBOURS), -1, np.int32)
+    value = table.sensitive.codes.astype(np.int32)
+    told, kept, homes, same = changes(
+        home, scale.codes, scale.first, scale.place, scale.unit, scale.absent, value, need, start, near, moves
+    )
+    before = home
+    for k in range(len(moves)):
+        assert told[k] == pytest.approx(cost_of(table, homes[k]) - cost_of(table, before), abs=1e-8)
+        touched = set(before[before != homes[k]]) | set(homes[k][before != homes[k]])
+        if kept[k] == 1 and all(
+            keeps(table.take(before == g), before[before == g], _of(bounds, table, before == g)) for g in touched
+        ):
+            assert all(
+                keeps(table.take(homes[k] == g), homes[k][homes[k] == g], _of(bounds, table, homes[k] == g)) for g in touched
+            )
+        before = homes[k]
+    assert (kept >= 0).sum() > 150
+    assert same
+    assert (homes[-1] == home).all()
+
+
+def _of(bounds, table, mask):
+    """Return the bounds of the values that the chosen rows have, in the order of their own codes."""
+    used = np.unique(table.sensitive.codes[mask])
+    return Bounds(*(tuple(part[v] for v in used) for part in (bounds.values, bounds.counts, bounds.limits)))
+
+
+REQUIREMENTS = [
+    LDiversity(2, against="reader"),
+    BetaLikeness(1, against="reader"),
+    BetaLikeness("0.1", enhanced=True, against="reader"),
+    FPrivacy(theta=2, offset="0.05", against="reader"),
+]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), rows=st.integers(2, 300), which=st.integers(0, len(REQUIREMENTS) - 1))
+def test_every_record_is_in_one_group_and_every_group_keeps_the_bounds(seed, rows, which):
+    table = table_of(seed, rows)
+    counts = table.sensitive.histogram()
+    if which == 0 and 2 * max(counts.values()) > rows:
+        which = 1
+    bounds, found = run(table, REQUIREMENTS[which], seed=seed)
+    grouping = found.grouping
+    assert grouping.sizes.min() >= 1
+    assert grouping.sizes.sum() == rows
+    require_bounds(histograms(grouping.group, table.sensitive.codes, len(bounds.values)), grouping.sizes, bounds.limits)
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
+def test_the_first_groups_keep_the_bounds(requirement):
+    table = table_of(3, rows=500)
+    if isinstance(requirement, LDiversity):
+        table = table.take(np.flatnonzero(table.sensitive.codes > 0))
+    bounds = requirement.bounds(table.sensitive.histogram())
+    need, start = _small_needs(bounds)
+    home = windows.first_groups(table.sensitive.codes.astype(np.int32), need, start, table.rows)
+    assert keeps(table, home, bounds)
+
+
+def test_bounds_that_only_one_group_can_keep_make_one_group():
+    table = table_of(2, rows=101)
+    bounds, found = run(table, BetaLikeness(0, against="reader"))
+    assert all(limit == share for limit, share in zip(bounds.limits, bounds.shares, strict=True))
+    assert found.grouping.groups == 1
+
+
+def test_the_figure_is_the_gcp_of_the_groups():
+    table = table_of(5, rows=400)
+    _, found = run(table, FPrivacy(theta=2, offset="0.05", against="reader"))
+    assert found.figures["gcp"] == pytest.approx(gcp_of_groups(table.quasi, found.grouping.group).value)
+
+
+def test_more_effort_makes_narrower_groups():
+    table = table_of(6, rows=600)
+    little, much = (run(table, REQUIREMENTS[3], effort=effort)[1].figures["gcp"] for effort in (0.002, 0.1))
+    assert much < 0.9 * little
+
+
+def test_the_number_of_processors_changes_nothing(monkeypatch):
+    monkeypatch.setattr("sfumato.groups.near.anneal.WINDOW", 500)  # so that there are several windows to share
+    table = table_of(7, rows=3000)
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        one = run(table, REQUIREMENTS[3], effort=0.01)[1].grouping.group
+    finally:
+        numba.set_num_threads(threads)
+    assert (one == run(table, REQUIREMENTS[3], effort=0.01)[1].grouping.group).all()
+
+
+def test_the_order_of_the_input_changes_nothing_but_the_order():
+    table = table_of(8, rows=300)
+    turned = np.random.default_rng(1).permutation(table.rows)
+    one, two = (run(t, REQUIREMENTS[3])[1].grouping for t in (table, table.take(turned)))
+    keys = [
+        sorted(zip(t.quasi_ids().tolist(), t.sensitive.codes.tolist(), g.group.tolist(), strict=True))
+        for t, g in ((table, one), (table.take(turned), two))
+    ]
+    assert keys[0] == keys[1]
+
+
+def test_neighbours_are_the_nearest_of_a_small_table():
+    table = table_of(9, rows=100)
+    scale = Scale.of(table.quasi, domain_widths(table.quasi, table.schema))
+    near = neighbours(scale, [np.arange(100)], SeededRandomness(1))
+    apart = np.array([[distance(scale, a, b) if a != b else np.inf for b in range(100)] for a in range(100)])
+    blocks = near >= 0
+    assert blocks.all(axis=1).mean() > 0.5  # a block boundary may fall inside the table
+    for a in np.flatnonzero(blocks.all(axis=1)):
+        assert len(set(near[a].tolist())) == NEIGHBOURS
+    whole = neighbours(scale, [np.arange(100)] * 6, SeededRandomness(2))
+    assert np.allclose(np.sort(apart, axis=1)[:, :NEIGHBOURS], np.take_along_axis(apart, whole.astype(int), axis=1), atol=1e-6)
+
+
+def distance(scale, a, b):
+    total = 0.0
+    for j, unit in enumerate(scale.unit):
+        x, y = scale.codes[a, j], scale.codes[b, j]
+        place = scale.place[scale.first[j] : scale.first[j + 1]]
+        total += (unit if x != y else 0.0) if unit > 0 else abs(place[x] - place[y])
+    return total
+
+
+def test_orders_hold_every_row_once():
+    scale = Scale.of(table_of(10).quasi, [300, 5, 1, 4000])
+    assert sorted(scale.order(SeededRandomness(1), wobble=0.7).tolist()) == list(range(120))
+
+
+def test_equal_bounds_start_with_swaps_and_others_with_every_step():
+    table = table_of(11)
+    counts = {"a": 50, "b": 50}
+    equal = schedule(100, LDiversity(2).bounds(counts), 1.0)
+    other, twice = (schedule(100, BetaLikeness(1).bounds(table.sensitive.histogram()), effort) for effort in (1.0, 2.0))
+    assert equal.early[0] == 0 < equal.late[0]
+    assert other.early == other.late
+    assert twice.steps == 2 * other.steps
+
+
+def test_an_effort_that_is_not_positive_is_refused():
+    with pytest.raises(PolicyError, match="above 0"):
+        run(table_of(1), REQUIREMENTS[3], effort=0)

@@ -1,0 +1,302 @@
+"""The engineer's claim for near buckets: by enumerating worlds and coins on tiny tables, and by permuting labels end to end.
+
+The engineer knows the program, everybody's quasi values and their order in the input. A world is a placement of the sensitive
+values on the people. Pure means: given any release, her belief that a person has a value is exactly its share in the bucket.
+"""
+
+from collections import defaultdict
+from fractions import Fraction
+from itertools import permutations, product
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import Schema, Table, publication, publish
+from sfumato.errors import PolicyError
+from sfumato.groups.near import packing
+from sfumato.groups.near.matched import matched_groups
+from sfumato.groups.near.packing import pack
+from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.setting import Plan, Setting
+from sfumato.methods import Buckets
+from sfumato.policy import Policy
+from sfumato.privacy import FPrivacy, LDiversity
+from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import Randomness, SeededRandomness
+from tests.makers import people, skewed
+
+
+class Coins(Randomness):
+    """One outcome of all coins: rows, boxes, draws of split values, keys of those matched, numbers of groups, in this order."""
+
+    reproducible = True
+
+    def __init__(self, rows, draws, keys):
+        self.rows, self.draws, self.keys = rows, list(draws), keys
+        self.asked = 0
+
+    def words(self, count):
+        raise AssertionError("every coin of near groups is an order")
+
+    def spawn(self, key):
+        return self
+
+    def permutation(self, count):
+        self.asked += 1
+        if self.asked == 1:
+            return np.array(self.rows)
+        if self.asked > 2 and self.draws:
+            order = self.draws.pop(0)
+            assert len(order) == count
+            return np.array(order)
+        if self.asked > 2 and self.keys is not None:
+            keys, self.keys = self.keys, None
+            return np.argsort(np.argsort(np.array(keys)[:count]))
+        return np.arange(count)
+
+
+def worlds(values):
+    return sorted(set(permutations(values)))
+
+
+def seen(group, world):
+    """What the release shows up to the numbers of buckets: who shares a bucket, and each bucket's values."""
+    members = defaultdict(list)
+    for person, bucket in enumerate(group.tolist()):
+        members[bucket].append(person)
+    return frozenset((tuple(some), tuple(sorted(world[person] for person in some))) for some in members.values())
+
+
+def pure(likelihood):
+    """Return whether, given every release, each person has each value with exactly its share in her bucket."""
+    for release, by_world in likelihood.items():
+        total = sum(by_world.values())
+        for some, values in release:
+            for person, value in product(some, set(values)):
+                belief = Fraction(sum(chance for world, chance in by_world.items() if world[person] == value), total)
+                if belief != Fraction(values.count(value), len(values)):
+                    return False
+    return True
+
+
+def bounds_of(values, limit):
+    counts = np.bincount(values)
+    return Bounds(tuple(map(str, range(len(counts)))), tuple(counts.tolist()), (Fraction(limit),) * len(counts))
+
+
+def one(columns, world, bounds, coins, planner=None):
+    return matched_groups(columns, np.array(world), bounds, random=coins, floor=1, planner=planner).grouping.group
+
+
+WHOLE = ([0, 0, 1, 2], "1/2", [0, 1, 5, 6], [])
+LEFT = ([0, 0, 1, 1, 2, 2], "1/2", [0, 1, 4, 5, 9, 9], [2, 2])
+SEVERAL = ([0, 0, 0, 0, 1, 1], "2/3", [0, 1, 2, 7, 8, 9], [4])
+"""Values, their bound, quasi values, and how many people have each value that is drawn from: nobody is left over and every value
+is in one bucket; somebody is left over; a value fills two buckets alone."""
+
+
+@pytest.fixture(autouse=True)
+def small_tables(monkeypatch):
+    """Leave people over where a table of thousands would, and do not wake threads for a handful of people."""
+    monkeypatch.setattr(packing, "_LEFT_OVER", 0)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
+
+
+def orders(sizes):
+    return product(*(list(permutations(range(size))) for size in sizes))
+
+
+def enumerate_near(values, limit, quasi, sizes, rows, keys, make=one, draws=None):
+    """Return how often each world gives each release, over every draw, with one order of rows and one of keys."""
+    bounds = bounds_of(values, limit)
+    columns = people(values, x=quasi).quasi
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for world in worlds(values):
+        for drawn in draws or list(orders(sizes)):
+            group = make(columns, world, bounds, Coins(rows, drawn, keys))
+            likelihood[seen(group, world)][world] += 1
+    return likelihood
+
+
+@pytest.mark.parametrize(("values", "limit", "quasi", "sizes"), [WHOLE, LEFT, SEVERAL])
+def test_every_belief_is_the_share_in_the_bucket(values, limit, quasi, sizes):
+    """For every order of the other coins by itself, which is more than the claim needs."""
+    coins = SeededRandomness(5)
+    many = 0
+    for _ in range(3):
+        rows, keys = coins.permutation(len(values)), coins.permutation(len(values))
+        likelihood = enumerate_near(values, limit, quasi, sizes, rows, keys)
+        many = max(many, *(len(release) for release in likelihood))
+        assert pure(likelihood)
+    assert many > 1
+
+
+def together(own):
+    """Return a plan that puts everybody of six into groups of three."""
+    return Plan(Setting(((3, 2),)), np.array(own.counts)[:, None], "one-size")
+
+
+def two_sizes(own):
+    return plan(own, strategy="two-size")
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "sizes", "planner", "groups"),
+    [
+        ([0, 0, 0, 1, 1, 2], ("2/3", "1/2", "1/2"), [3], together, {3}),  # 0 has a bucket alone and one together with 2
+        ([0, 0, 1, 1, 2], ("1/2", "1/2", "1/3"), [2, 2], two_sizes, {2, 3}),
+    ],
+)
+def test_every_belief_is_the_share_in_the_bucket_also_for_bounds_that_differ(values, limits, sizes, planner, groups):
+    bounds = Bounds(("0", "1", "2"), tuple(map(values.count, range(3))), tuple(map(Fraction, limits)))
+    columns = people(values, x=[0, 1, 5, 6, 9, 9][: len(values)]).quasi
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for world in worlds(values):
+        for drawn in orders(sizes):
+            group = one(columns, world, bounds, Coins(range(len(values)), drawn, [3, 0, 5, 1, 4, 2]), planner=planner)
+            likelihood[seen(group, world)][world] += 1
+    assert {len(some) for release in likelihood for some, _ in release} == groups
+    assert pure(likelihood)
+
+
+def test_padded_safe_cuts_tell_nothing_either():
+    values, quasi = [0, 1, 2, 3], [0, 7, 7, 8]
+    likelihood = defaultdict(lambda: defaultdict(int))
+    for rows in permutations(range(4)):
+        for release, found in enumerate_near(values, "1/2", quasi, [], rows, range(4)).items():
+            for world, times in found.items():
+                likelihood[release][world] += times
+    assert pure(likelihood)
+    assert len({frozenset(some for some, _ in release) for release in likelihood}) == 3  # person 0 with either of three
+
+
+def test_the_enumeration_catches_people_left_over_for_their_quasi_values():
+    values, limit, quasi, sizes = LEFT
+    first = [tuple(tuple(range(size)) for size in sizes)]  # always the first of a value, in the order of quasi values
+    assert not pure(enumerate_near(values, limit, quasi, sizes, range(6), range(6), draws=first))
+
+
+def test_the_enumeration_catches_the_better_of_two_results():
+    values, limit, quasi, sizes = LEFT
+    made = {}
+
+    def better(columns, world, bounds, coins):
+        found = []
+        for drawn in (coins.draws[: len(sizes)], coins.draws[len(sizes) :]):
+            if (world, *drawn) not in made:
+                made[world, *drawn] = one(columns, world, bounds, Coins(coins.rows, drawn, coins.keys))
+            found.append(made[world, *drawn])
+        width = [sum(np.ptp(np.array(quasi)[group == g]) for g in set(group.tolist())) for group in found]
+        return found[int(width[1] < width[0])]
+
+    twice = list(orders([*sizes, *sizes]))
+    assert not pure(enumerate_near(values, limit, quasi, sizes, range(6), range(6), make=better, draws=twice))
+
+
+def test_the_enumeration_catches_members_listed_by_value():
+    """Ties in a match are then broken by value."""
+    values, quasi = [0, 0, 1, 2], [5, 5, 5, 5]
+
+    def listed(columns, world, bounds, coins):
+        return one(columns, world, bounds, Coins(coins.rows, coins.draws, np.argsort(np.argsort(world, kind="stable"))))
+
+    assert not pure(enumerate_near(values, "1/2", quasi, [], range(4), range(4), make=listed))
+    assert pure(enumerate_near(values, "1/2", quasi, [], range(4), range(4)))
+
+
+def permuted(table, codes, group, values, ell, order):
+    """Return the world in which, in every group, the person from bucket x has the value of the person from bucket order[x]."""
+    counts = np.bincount(codes, minlength=values)
+    by_count = sorted(range(values), key=lambda v: (counts[v], str(table.sensitive.domain.labels[v])))
+    (pieces,) = pack(counts[by_count], [Fraction(1, ell)] * values).classes
+    bucket_of = np.empty(values, np.int64)
+    bucket_of[by_count] = pieces.argmax(axis=1)
+    world = codes.copy()
+    for g in range(group.max() + 1):
+        mine = np.flatnonzero(group == g)
+        place = {int(bucket_of[codes[row]]): row for row in mine}
+        assert len(place) == ell
+        for bucket, row in place.items():
+            world[row] = codes[place[order[bucket]]]
+    return world
+
+
+def test_the_same_coins_give_the_same_groups_in_a_world_with_permuted_labels():
+    coins = np.random.default_rng(2)
+    codes = coins.permutation(np.repeat(np.arange(6), [20, 20, 10, 10, 12, 8]))  # packed into 3 or 2 full buckets
+    labels = [f"v{code}" for code in codes]
+    quasi = {"age": coins.integers(0, 30, 80).tolist(), "town": coins.integers(0, 4, 80).astype(str).tolist()}
+    requirement, method = LDiversity(4), Buckets(locality="near")
+    shown = publication(people(labels, **quasi), requirement, method=method, random=7)
+    assert shown.private["people_left_over"] == 0
+    table = people(labels, **quasi)
+    bounds = requirement.bounds(table.sensitive.histogram())
+    group = matched_groups(table.quasi, table.sensitive.codes, bounds, random=SeededRandomness(7)).grouping.group
+    for order in ([1, 0, 2, 3], [1, 2, 3, 0], [3, 2, 1, 0]):
+        world = permuted(table, table.sensitive.codes.astype(np.int64), group, 6, 4, order)
+        assert (world != table.sensitive.codes).any()
+        again = publish(people([f"v{code}" for code in world], **quasi), requirement, method=method, random=7)
+        assert again.tables()["qit"].equals(shown.release.tables()["qit"])
+        assert again.tables()["st"].equals(shown.release.tables()["st"])
+
+
+@pytest.mark.parametrize("against", ["reader", "engineer"])
+def test_near_buckets_are_claimed_against_both_and_the_audit_agrees(against):
+    result = publication(skewed(2000), LDiversity(2, against=against), method=Buckets(locality="near"), random=1)
+    assert result.release.manifest.parameters["locality"] == "near"
+    assert result.audit.claims[0].adversary == against
+    assert result.audit.holds is True
+    assert result.private["group_sizes"] == [2]
+
+
+def test_bounds_that_differ_are_kept_by_classes_of_several_sizes():
+    requirement = FPrivacy(theta=3, offset="0.1")
+    result = publication(skewed(2000), requirement, method=Buckets(locality="near", floor=500), random=1)
+    assert result.audit.holds is True
+    assert len(result.private["group_sizes"]) > 1
+
+
+def test_near_buckets_stand_in_where_all_bounds_are_equal_and_there_is_no_room_for_a_safe_cut():
+    values = ["a", "b"] * 40
+    table = people(values, age=list(range(80)))
+    engineer = publish(table, LDiversity(2), random=1)
+    assert engineer.manifest.parameters["locality"] == "near"
+    assert set(engineer.sizes.tolist()) == {2}
+    reader = publish(table, LDiversity(2, against="reader"), method=Buckets(floor=60), random=1)
+    assert reader.manifest.parameters["locality"] == "none"
+    differing = publish(people(values[:-1], age=list(range(79))), FPrivacy(theta="1.1"), random=1)
+    assert differing.manifest.parameters["locality"] == "none"
+
+
+@pytest.mark.parametrize("options", [{"inside": "setting"}, {"decoys": 1}, {"weights": "association"}])
+def test_options_that_near_buckets_cannot_use_are_refused(options):
+    with pytest.raises(PolicyError, match=next(iter(options))):
+        Buckets(locality="near", **options)
+
+
+def test_a_policy_may_ask_for_near_buckets():
+    policy = Policy.parse(
+        "[columns]\nquasi = ['age']\nsensitive = ['value']\n[requirement]\nmodel = 'l-diversity'\nl = 2\nagainst = 'engineer'\n"
+        "[method]\nname = 'buckets'\nlocality = 'near'\nfloor = 20\n"
+    )
+    assert policy.method == Buckets(locality="near", floor=20)
+
+
+def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():
+    """A sum of floats rests on the order of its terms: people must not be added up in the order of their values."""
+    coins = np.random.default_rng(0)
+    for seed in range(8):
+        ones = np.repeat([0, 1], [187, 115])
+        quasi = {"x": ones, "y": coins.permutation(ones)}
+        values = coins.permutation(np.repeat(["a", "b"], 151))
+        made = []
+        for world in (values, np.where(values == "a", "b", "a")):
+            table = Table.from_frame(pa.table({**quasi, "value": world}), Schema(quasi=["x", "y"], sensitive=["value"]))
+            bounds = LDiversity(2).bounds(table.sensitive.histogram())
+            made.append(matched_groups(table.quasi, table.sensitive.codes, bounds, block=40, random=SeededRandomness(seed)))
+        assert (made[0].grouping.group == made[1].grouping.group).all()
