@@ -1,0 +1,297 @@
+"""What do the generalization methods lose, side by side, and which of the paper's findings hold?
+
+[003]'s Figures 2 to 9: GCP and seconds against ℓ, β, people, quasi columns, partition and skew; median error of range queries
+against β, λ and Θ. Bundled census, seven quasi columns (age and education numeric), domains of 79, 2, 17, 6, 9, 10 and 83
+values, Occupation; uniform and Zipf values are drawn for the same people. A dash: the method cannot keep these bounds. Ring
+publishes groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import sfumato
+from benchmarks._matching_picture import draw_pictures
+from benchmarks._measure import best_of
+from benchmarks._show import Cell, Show
+from benchmarks.heterogeneous import census_table
+from sfumato.errors import Infeasible
+from sfumato.heterogeneous.costs import Costs
+from sfumato.heterogeneous.deal import deal
+from sfumato.heterogeneous.matchers import Matcher, match
+from sfumato.heterogeneous.packing import pack
+from sfumato.heterogeneous.partition import cut_at_ranks
+from sfumato.heterogeneous.scheme import Partitioned
+from sfumato.methods.base import Method
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.query import range_workload
+from sfumato.randomness import SeededRandomness
+from sfumato.utility import gcp, query_error
+
+PAPER = sfumato.Heterogeneous(accept_weaker_claim=True)
+MATCHERS: tuple[Matcher, ...] = ("hungarian", "sortgreedy", "greedy")
+PARTITIONS: tuple[Partitioned, ...] = ("ranks", "separate")
+FORMS: tuple[Literal["buckets", "ranges"], ...] = ("buckets", "ranges")
+Needs = Callable[[Against], Requirement]
+Lineup = Mapping[str, tuple[Method, Against]]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a study is: people, effort of annealing, and the parameters along each axis."""
+
+    people: int
+    effort: float
+    sizes: tuple[int, ...]
+    ells: tuple[int, ...]
+    betas: tuple[int, ...]
+    columns: tuple[int, ...]
+    partitions: tuple[int, ...]
+    skews: tuple[float, ...]
+    lambdas: tuple[int, ...]
+    thetas: tuple[float, ...]
+    queries: int
+
+
+QUICK = Scale(1_000, 0.02, (500, 1_000), (5, 10), (1, 3), (3, 7), (250,), (0, 0.5), (1, 3), (0.05, 0.1), 100)
+FULL = Scale(
+    10_000,
+    1.0,
+    (1_000, 3_000, 10_000, 30_000),
+    (2, 4, 6, 8, 10),
+    (1, 2, 3, 4, 5),
+    (2, 3, 4, 5, 6, 7),
+    (250, 500, 1_000, 2_500, 5_000),
+    (0, 0.3, 0.5, 0.7, 0.9),
+    (1, 2, 3, 4, 5, 6),
+    (0.05, 0.1, 0.15, 0.2, 0.25),
+    1_000,
+)
+
+
+def run(show: Show, quick: bool) -> None:
+    """Show every study, and draw the pictures of both methods' pages."""
+    study(show, QUICK if quick else FULL)
+    paths = draw_pictures(show.directory)
+    show.note("Pictures: " + ", ".join(path.name for path in paths))
+
+
+def study(show: Show, scale: Scale) -> None:
+    """Show loss and time along every axis, why heterogeneity itself saves nothing, and query error."""
+    lineup = _lineup(scale.effort)
+    _compile(lineup)
+    table = census_table(scale.people)
+    _homogeneous(show, table, scale.partitions[-1])
+    _compare(show, f"ℓ, {scale.people:,} people", {f"ℓ = {k}": (table, _l(k)) for k in scale.ells}, lineup)
+    _compare(show, f"β, {scale.people:,} people", {f"β = {k}": (table, _beta(k)) for k in scale.betas}, _without_ring(lineup))
+    tables = {f"{people:,}": census_table(people) for people in scale.sizes}
+    _compare(show, "people, ℓ = 10", {name: (sized, _l(10)) for name, sized in tables.items()}, lineup)
+    _compare(show, "people, β = 3", {name: (sized, _beta(3)) for name, sized in tables.items()}, _without_ring(lineup))
+    narrow = {f"d = {d}": (_first_columns(table, d), _l(10)) for d in scale.columns}
+    _compare(show, f"quasi columns, ℓ = 10, {scale.people:,} people", narrow, lineup)
+    _partitions(show, table, scale.partitions)
+    drawn = {_skew_name(skew): _redrawn(table, skew) for skew in scale.skews}
+    _compare(show, f"skew, ℓ = 10, {scale.people:,} people", {k: (t, _l(10)) for k, t in drawn.items()}, lineup)
+    _compare(show, f"skew, β = 3, {scale.people:,} people", {k: (t, _beta(3)) for k, t in drawn.items()}, _without_ring(lineup))
+    _answers(show, table, scale)
+
+
+def _lineup(effort: float) -> Lineup:
+    return {
+        "heterogeneous, hungarian": (PAPER, "reader"),
+        "heterogeneous, sortgreedy": (replace(PAPER, matcher="sortgreedy"), "reader"),
+        "heterogeneous, greedy": (replace(PAPER, matcher="greedy"), "reader"),
+        "heterogeneous, hungarian, tight": (replace(PAPER, packing="tight"), "reader"),
+        "near groups, reader": (sfumato.NearGroups(effort=effort), "reader"),
+        "near groups, engineer": (sfumato.NearGroups(), "engineer"),
+        "BuReL": (sfumato.BuReL(), "reader"),
+        "ring": (sfumato.Ring(accept_weaker_claim=True), "reader"),
+        "Mondrian": (sfumato.Mondrian(), "reader"),
+    }
+
+
+def _without_ring(lineup: Lineup) -> Lineup:
+    return {name: entry for name, entry in lineup.items() if name != "ring"}
+
+
+def _l(ell: int) -> Needs:
+    return lambda against: sfumato.LDiversity(ell, against=against)
+
+
+def _beta(beta: int) -> Needs:
+    return lambda against: sfumato.BetaLikeness(beta, against=against)
+
+
+def _compile(lineup: Lineup) -> None:
+    """Run everything once: few quasi columns leave room for cuts that many do not, and need kernels of their own."""
+    table = census_table(1_000)
+    for needs in (_l(10), _beta(3)):
+        for tried in (table, _first_columns(table, 3)):
+            for name, (method, against) in lineup.items():
+                quicker = sfumato.NearGroups(effort=0.001) if name == "near groups, reader" else method
+                _published(quicker, tried, needs(against))
+
+
+def _published(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[float, sfumato.Release] | None:
+    """Return seconds and release, or None where the bounds cannot be kept."""
+    try:
+        return best_of(1, partial(method.publish, table, needed, random=1))
+    except Infeasible:
+        return None
+
+
+def _compare(show: Show, axis: str, cases: Mapping[str, tuple[sfumato.Table, Needs]], lineup: Lineup) -> None:
+    """Show GCP and seconds of every method, a column per case."""
+    loss: list[list[Cell]] = []
+    spent: list[list[Cell]] = []
+    for name, (method, against) in lineup.items():
+        found = [_published(method, table, needs(against)) for table, needs in cases.values()]
+        loss.append([name, *(gcp(one[1]).value if one else None for one in found)])
+        spent.append([name, *(one[0] if one else None for one in found)])
+    show.table(f"GCP against {axis}", ["method", *cases], loss)
+    show.table(f"Seconds against {axis}", ["method", *cases], spent)
+
+
+def _first_columns(table: sfumato.Table, many: int) -> sfumato.Table:
+    """Return the table with only its first quasi columns."""
+    kept = [column.name for column in table.quasi[:many]]
+    return sfumato.Table.from_frame(table.to_arrow().select([*kept, "occupation"]), _schema_for(table, kept))
+
+
+def _schema_for(table: sfumato.Table, kept: Sequence[str]) -> sfumato.Schema:
+    schema = table.schema
+    domains = {name: domain for name, domain in schema.domains.items() if name in kept}
+    types = {name: kind for name, kind in schema.types.items() if name in (*kept, "occupation")}
+    return replace(schema, quasi=tuple(kept), domains=domains, types=types)
+
+
+def _redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
+    """Return the same people with values drawn anew, the k-th with weight k^−skew: uniform for 0, else Zipf."""
+    frame = table.to_arrow()
+    names = sorted(set(frame["occupation"].to_pylist()))
+    weight = np.arange(1, len(names) + 1) ** -float(skew)
+    values = np.random.default_rng(1).choice(names, table.rows, p=weight / weight.sum())
+    place = frame.column_names.index("occupation")
+    return sfumato.Table.from_frame(frame.set_column(place, "occupation", pa.array(values)), table.schema)
+
+
+def _skew_name(skew: float) -> str:
+    return f"Zipf {skew:g}" if skew else "uniform"
+
+
+def _partitions(show: Show, table: sfumato.Table, sizes: Sequence[int]) -> None:
+    """Show GCP and seconds of the scheme in partitions of both kinds; the last column is the whole table at once."""
+    loss: list[list[Cell]] = []
+    spent: list[list[Cell]] = []
+    for partitions in PARTITIONS:
+        for matcher in MATCHERS:
+            scheme = replace(PAPER, matcher=matcher)
+            tried = [*(replace(scheme, partitions=partitions, partition=p) for p in sizes), scheme]
+            found = [_published(method, table, _l(10)("reader")) for method in tried]
+            loss.append([f"{matcher}, {partitions}", *(gcp(one[1]).value if one else None for one in found)])
+            spent.append([f"{matcher}, {partitions}", *(one[0] if one else None for one in found)])
+    columns = ["heterogeneous", *(f"p = {p:,}" for p in sizes), "whole"]
+    show.table(f"GCP against partition, ℓ = 10, {table.rows:,} people", columns, loss)
+    show.table(f"Seconds against partition, ℓ = 10, {table.rows:,} people", columns, spent)
+
+
+def _homogeneous(show: Show, table: sfumato.Table, block: int) -> None:
+    """Show what the same matches cost when in every block all people share the groups of the cheapest anchor bucket."""
+    rows: list[list[Cell]] = []
+    for name, needs in (("ℓ = 10", _l(10)), ("β = 3", _beta(3))):
+        for matcher in MATCHERS:
+            for size in (None, block):
+                rows.append([name, matcher, size, *_anchors(table, needs("reader"), matcher, size)])
+    columns = ["bound", "matcher", "block", "blocks", "own ranges", "shared groups, cheapest anchor", "dearest anchor"]
+    show.table(f"GCP of the same matches, as own ranges and as shared groups, {table.rows:,} people", columns, rows)
+
+
+def _anchors(table: sfumato.Table, needed: Requirement, matcher: Matcher, block: int | None) -> list[Cell]:
+    """Return the number of blocks, the heterogeneous GCP, and that of each block's cheapest and dearest anchor's groups.
+
+    Without dummies the first GCP is the mean over anchors of what their groups cost, so the cheapest is never above it.
+    """
+    plan, codes = pack(needed.bounds(table.sensitive.histogram()), "paper"), table.sensitive.codes
+    costs = Costs.of(table.quasi, table.schema)
+    coins = SeededRandomness(1)
+    slots = deal(plan, codes, coins)
+    starts = np.array([0, plan.size], dtype=np.int64)
+    if block:
+        largest = max(1, block // plan.buckets)
+        slots, starts = cut_at_ranks(slots, table.quasi, codes, costs, largest=largest, once=plan.once, random=coins)
+    links = match(slots, codes, costs, once=plan.once, starts=starts, matcher=matcher)
+    sets = slots[np.arange(plan.buckets), links]
+    lost = np.stack([_ncp(costs, mine) for mine in sets])
+    people = (sets >= 0).sum(axis=2)
+    records = (slots >= 0).astype(float)
+    least = most = 0.0
+    for begin, end in pairwise(starts.tolist()):
+        shared = (lost[:, begin:end] * people[:, begin:end]).sum(axis=1)
+        least, most = least + shared.min(), most + shared.max()
+    whole = table.rows * len(table.quasi)
+    return [len(starts) - 1, float((lost * records).sum()) / whole, float(least) / whole, float(most) / whole]
+
+
+def _ncp(costs: Costs, sets: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the summed NCP of each set of rows, −1 for nobody."""
+    real = sets >= 0
+    total = np.zeros(len(sets))
+    for places in costs.places:
+        here = places[sets]
+        total += np.where(real, here, -np.inf).max(axis=1) - np.where(real, here, np.inf).min(axis=1)
+    for codes, weight in zip(costs.codes, costs.weights, strict=True):
+        seen = np.sort(np.where(real, codes[sets], -1), axis=1)
+        total += weight * ((np.diff(seen, axis=1) > 0) & (seen[:, :-1] >= 0)).sum(axis=1)
+    return total
+
+
+def _answers(show: Show, table: sfumato.Table, scale: Scale) -> None:
+    """Show the median error of range queries along β, λ and Θ; groups stand in both forms."""
+    lineup = _answering(scale.effort)
+    rows: dict[str, list[list[Cell]]] = {"β": [], "λ": [], "Θ": []}
+    plain = range_workload(table, queries=scale.queries, seed=2)
+    by_lambda = [range_workload(table, queries=scale.queries, lambda_=k, seed=2) for k in scale.lambdas]
+    by_theta = [range_workload(table, queries=scale.queries, theta=k, seed=2) for k in scale.thetas]
+    alone: dict[str, list[Cell]] = {}
+    for name, (method, against) in lineup.items():
+        made = {beta: _published(method, table, _beta(beta)(against)) for beta in {*scale.betas, 3}}
+        released = {beta: one[1] if one else None for beta, one in made.items()}
+        for axis, asked in {
+            "β": [(released[beta], plain) for beta in scale.betas],
+            "λ": [(released[3], workload) for workload in by_lambda],
+            "Θ": [(released[3], workload) for workload in by_theta],
+        }.items():
+            found = [query_error(release, table, workload) if release else None for release, workload in asked]
+            rows[axis].append([name, *(one.median if one else None for one in found)])
+            if all(found):
+                alone[axis] = ["independence", *(one.independence_median if one else None for one in found)]
+    headers = {
+        "β": [f"β = {k}" for k in scale.betas],
+        "λ": [f"λ = {k}" for k in scale.lambdas],
+        "Θ": [f"Θ = {k:g}" for k in scale.thetas],
+    }
+    for axis, lines in rows.items():
+        fixed = " and ".join(text for text in ("β = 3", "λ = 3", "Θ = 0.1") if text[0] != axis)
+        title = f"Median error of range queries against {axis}, {fixed}, {table.rows:,} people"
+        show.table(title, ["method", *headers[axis]], [*lines, alone[axis]])
+
+
+def _answering(effort: float) -> Lineup:
+    lineup: dict[str, tuple[Method, Against]] = {
+        "heterogeneous, hungarian": (PAPER, "reader"),
+        "heterogeneous, hungarian, tight": (replace(PAPER, packing="tight"), "reader"),
+    }
+    for form in FORMS:
+        lineup[f"near groups, reader, {form}"] = (sfumato.NearGroups(form=form, effort=effort), "reader")
+        lineup[f"near groups, engineer, {form}"] = (sfumato.NearGroups(form=form), "engineer")
+        lineup[f"BuReL, {form}"] = (sfumato.BuReL(form=form), "reader")
+        lineup[f"Mondrian, {form}"] = (sfumato.Mondrian(form=form), "reader")
+    return lineup
