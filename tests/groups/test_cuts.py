@@ -240,6 +240,7 @@ def test_boxes_around_an_open_value_keep_the_bounds_of_the_others(seed, floor):
     for tight in (False, True):
         found = boxes(table, requirement, tight=tight, floor=floor)
         require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds.limits)
+        assert found.sizes.sum() == table.rows
 
 
 def even_twin(histogram, missing, size):
