@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato
-from benchmarks._picture import _card, _upright, _write
+from benchmarks._svg import card, upright, write
 from sfumato.heterogeneous.costs import Costs
 from sfumato.heterogeneous.scheme import Choices, Records, heterogeneous_records
 from sfumato.privacy import LDiversity
@@ -60,7 +60,7 @@ def draw_graph(path: Path) -> Path:
     note = (
         f"ℓ-diversity, ℓ = 3 · each link carries with probability 1/3 · after this draw {_repeated(records)} meet a value twice"
     )
-    parts = _card(wide, high, title, note)
+    parts = card(wide, high, title, note)
     parts += [_head(left, "people: age, hours a week, diagnosis", "end"), _head(right, "published records", "start")]
     for bucket, first in enumerate(range(0, len(PEOPLE), 3)):
         shape = f'x="28" y="{at[first] - 24}" width="{left - 10}" height="{2 * step + 48}" rx="8"'
@@ -81,7 +81,7 @@ def draw_graph(path: Path) -> Path:
         parts.append(f'<text x="{left - 16}" y="{at[row] + 5}" font-size="14" text-anchor="end" class="ink">{text}</text>')
     for r, own in enumerate(records.own.tolist()):
         parts += _record(records, r, right, at[own])
-    return _write(path, [*parts, *_legend(left - 172, high - 24)])
+    return write(path, [*parts, *_legend(left - 172, high - 24)])
 
 
 def _nine_records() -> Records:
@@ -137,14 +137,14 @@ def draw_ranges(path: Path) -> Path:
     width, height = (wide - left - 28 - gap) / 2, high - top - bottom
     title = "The same sixty people, the same bound: ranges before and after"
     note = "people of the census, known by age and salary class · no belief in an occupation above 1/5"
-    parts = _card(wide, high, title, note)
+    parts = card(wide, high, title, note)
     for k, plan in enumerate(_plans()):
         parts.append(f'<g transform="translate({left + k * (width + gap):.1f},{top})">')
         parts += _drawn(plan, width, height)
         parts.append(
             f'<text x="{width / 2:.1f}" y="{height + 42}" font-size="13" text-anchor="middle" class="ink">age</text></g>'
         )
-    return _write(path, [*parts, _upright(32, top + height / 2, "salary class")])
+    return write(path, [*parts, upright(32, top + height / 2, "salary class")])
 
 
 def _plans() -> list[_Plan]:

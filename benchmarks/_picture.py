@@ -11,28 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._svg import card, upright, write
+
 Point = tuple[float, float, str]
 Points = Mapping[str, Sequence[Point]]
 Rectangle = tuple[float, float, float, float]
 
-LIGHT = ("#6e7781", "#bc4c00", "#1a7f37", "#0969da")
-DARK = ("#9198a1", "#f0883e", "#4ac26b", "#58a6ff")
 MARKS = ("ring", "diamond", "square", "circle")
-
-_COLOURS = "".join(f".s{k}{{fill:{c}}}.l{k}{{stroke:{c}}}" for k, c in enumerate(LIGHT))
-_DARK_COLOURS = "".join(f".s{k}{{fill:{c}}}.l{k}{{stroke:{c}}}" for k, c in enumerate(DARK))
-STYLE = f"""<style>
-text{{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","DejaVu Sans",sans-serif}}
-.card{{fill:#ffffff;stroke:#d1d9e0}}.paper{{fill:#ffffff}}.ink{{fill:#1f2328}}.soft{{fill:#59636e}}.grid{{stroke:#e3e8ed}}
-.axis{{stroke:#818b98}}.halo{{stroke:#ffffff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}}
-.people{{fill:none;stroke:#59636e;stroke-opacity:.6;stroke-width:1.9;stroke-linecap:round}}
-{_COLOURS}
-@media (prefers-color-scheme:dark){{
-.card{{fill:#0d1117;stroke:#3d444d}}.paper{{fill:#0d1117}}.ink{{fill:#f0f6fc}}.soft{{fill:#9198a1}}.grid{{stroke:#262c36}}
-.axis{{stroke:#656c76}}.halo{{stroke:#0d1117}}.people{{stroke:#b0b8c1}}
-{_DARK_COLOURS}
-}}
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +55,7 @@ def scatter(path: Path, points: Points, *, title: str, note: str, x: str, y: str
     values = [point for series in points.values() for point in series]
     across = _Log(min(p[0] for p in values) / 1.25, max(p[0] for p in values) * 1.35, left, wide - right)
     up = _Log(min(p[1] for p in values) / 1.4, max(p[1] for p in values) * 1.25, high - bottom, top)
-    parts = [*_card(wide, high, title, note), *_log_axes(across, up, x, y)]
+    parts = [*card(wide, high, title, note), *_log_axes(across, up, x, y)]
     marks, wanted = [], []
     lines = [[(float(left), up.at(1)), (float(wide - right), up.at(1))]]
     for k, (name, series) in enumerate(points.items()):
@@ -92,22 +77,22 @@ def scatter(path: Path, points: Points, *, title: str, note: str, x: str, y: str
         taken.append(box)
         look = f'font-size="{size}" class="s{k} halo"{weight}'
         parts.append(f'<text x="{box[0]:.1f}" y="{box[3] - 0.28 * size:.1f}" {look}>{escape(text)}</text>')
-    return _write(path, parts)
+    return write(path, parts)
 
 
 def plan_of_boxes(path: Path, *panels: Panel, title: str, note: str, x: str, y: str) -> Path:
     """Write the boxes of each panel side by side, with its people as faint dots, and return the path."""
     wide, high, left, top, bottom, gap = 900, 520, 56, 128, 58, 28
     width = (wide - left - 28 - gap * (len(panels) - 1)) / len(panels)
-    parts = _card(wide, high, title, note)
+    parts = card(wide, high, title, note)
     for k, panel in enumerate(panels):
         start = left + k * (width + gap)
         parts.append(f'<g transform="translate({start:.1f},{top})">')
         parts += _panel(panel, 2 + k, width, high - top - bottom)
         middle = f'x="{width / 2:.1f}" y="{high - top - 18}" font-size="13" text-anchor="middle"'
         parts.append(f'<text {middle} class="ink">{escape(x)}</text></g>')
-    parts.append(_upright(32, (top + high - bottom) / 2, y))
-    return _write(path, parts)
+    parts.append(upright(32, (top + high - bottom) / 2, y))
+    return write(path, parts)
 
 
 def _panel(panel: Panel, colour: int, width: float, height: float) -> list[str]:
@@ -132,16 +117,6 @@ def _panel(panel: Panel, colour: int, width: float, height: float) -> list[str]:
     return parts
 
 
-def _card(wide: int, high: int, title: str, note: str) -> list[str]:
-    return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-label="{escape(title)}">',
-        STYLE,
-        f'<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="10" class="card"/>',
-        f'<text x="28" y="38" font-size="18" font-weight="600" class="ink">{escape(title)}</text>',
-        f'<text x="28" y="60" font-size="13" class="soft">{escape(note)}</text>',
-    ]
-
-
 def _log_axes(across: _Log, up: _Log, x: str, y: str) -> list[str]:
     parts = []
     for tick in across.ticks():
@@ -160,13 +135,8 @@ def _log_axes(across: _Log, up: _Log, x: str, y: str) -> list[str]:
         )
     middle = (across.start + across.end) / 2
     parts.append(f'<text x="{middle}" y="{up.start + 46}" font-size="13" text-anchor="middle" class="ink">{escape(x)}</text>')
-    parts.append(_upright(24, (up.start + up.end) / 2, y))
+    parts.append(upright(24, (up.start + up.end) / 2, y))
     return parts
-
-
-def _upright(px: float, py: float, text: str) -> str:
-    turned = f'transform="translate({px},{py}) rotate(-90)"'
-    return f'<text {turned} font-size="13" text-anchor="middle" class="ink">{escape(text)}</text>'
 
 
 def _mark(shape: str, k: int, px: float, py: float) -> str:
@@ -216,9 +186,3 @@ def _shared(one: Rectangle, other: Rectangle) -> float:
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     return wide * high if wide > 0 and high > 0 else 0.0
-
-
-def _write(path: Path, parts: Sequence[str]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
-    return path

@@ -163,24 +163,50 @@ def input_order_decides_nothing(method: Method, requirement: Requirement, table:
     """
     people = _numbered(table)
     seen = [_look(method.publish(people, requirement, random=seed)) for seed in range(12)]
-    _require(len({rows for rows, _, _, _ in seen}) > 6, "rows are published in random order")
-    mates = {mates for _, mates, _, _ in seen}
+    _require(len({one.rows for one in seen}) > 6, "rows are published in random order")
+    mates = {one.mates for one in seen}
     if len(mates) <= 2:
         turned = people.take(np.random.default_rng(1).permutation(people.rows))
-        mates |= {_look(method.publish(turned, requirement, random=seed))[1] for seed in range(4)}
+        mates |= {_look(method.publish(turned, requirement, random=seed)).mates for seed in range(4)}
         _require(len(mates) == 1, "who shares a group is drawn at random, or does not depend on the input's order")
-    uneven = any(uneven for _, _, _, uneven in seen)
-    _require(not uneven or len({first for _, _, first, _ in seen}) > 1, "the numbers of groups are drawn at random")
+    drawn = "the numbers of groups are drawn at random"
+    _require(not any(one.uneven for one in seen) or len({one.first for one in seen}) > 1, drawn)
+    _require(any(one.groups == 1 for one in seen) or len({one.home for one in seen}) > 1, drawn)
 
 
-def _look(release: Release) -> tuple[tuple[int, ...], tuple[int, ...], int, bool]:
-    """Return the first rows, who shares a group with person 0, the size of group 1, and whether sizes differ."""
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """The first rows, who shares a group, the number of person 0's group, how many groups there are, and the first one's size.
+
+    `mates` are the people with person 0; where a release shows ranges, all ranges, because they alone tell who is together.
+    `uneven` says that at least a third of the groups do not have the commonest size.
+    """
+
+    rows: tuple[str, ...]
+    mates: tuple[tuple[int, int], ...]
+    home: int
+    groups: int
+    first: int
+    uneven: bool
+
+
+def _look(release: Release) -> _Look:
+    """Return what a release of numbered people shows of its making; ranges show a number's lower and upper end."""
     main = next(iter(release.tables().values()))
-    name = "number" if "number" in main.column_names else "number_min"
-    number, group = np.asarray(main[name]), np.asarray(main[PART if PART in main.column_names else main.column_names[-1]])
+    exact = "number" in main.column_names
+    low, high = (np.asarray(main["number" if exact else f"number_{end}"]) for end in ("min", "max"))
+    group = np.asarray(main[PART if PART in main.column_names else main.column_names[-1]])
     sizes = np.bincount(group)[1:]
-    home = group[np.flatnonzero(number == 0)[0]]
-    return tuple(number[:8].tolist()), tuple(sorted(number[group == home].tolist())), int(sizes[0]), len(set(sizes.tolist())) > 1
+    home = int(group[np.flatnonzero((low <= 0) & (high >= 0))[0]])
+    told = np.flatnonzero(group == home) if exact else np.arange(len(group))
+    return _Look(
+        tuple(str(row) for row in (main.select(["number"]) if exact else main).slice(0, 8).to_pylist()),
+        tuple(sorted(zip(low[told].tolist(), high[told].tolist(), strict=True))),
+        home,
+        len(sizes),
+        int(sizes[0]),
+        bool(3 * np.bincount(sizes).max() <= 2 * len(sizes)),
+    )
 
 
 def input_order_does_not_matter(method: Method, requirement: Requirement, table: Table) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from sfumato.errors import ClaimBroken
-from sfumato.heterogeneous._assignment_kernel import cheapest_assignment
+from sfumato.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 from sfumato.heterogeneous.costs import Costs
 from sfumato.heterogeneous.deal import deal, deal_far_apart
 from sfumato.heterogeneous.matchers import match, roomy, split_values
@@ -145,15 +145,31 @@ def test_the_first_round_of_greedy_and_sortgreedy_is_what_their_definitions_give
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 14), st.integers(0, 10_000), st.sampled_from([2, 5, 1000, 1 << 28]))
-def test_the_compiled_assignment_is_a_cheapest_one(n, seed, largest):
-    cost = np.random.default_rng(seed).integers(0, largest, (n, n)).astype(np.int32)
+@given(st.integers(1, 14), st.integers(0, 10_000), st.sampled_from([2, 5, 1000, 1 << 23]), st.sampled_from([0, 0.2, 0.6]))
+def test_the_compiled_assignment_is_a_cheapest_one_and_avoids_forbidden_matches(n, seed, largest, barred):
+    coins = np.random.default_rng(seed)
+    cost = coins.integers(0, largest, (n, n)).astype(np.int32)
+    cost[(coins.random((n, n)) < barred) & (np.arange(n) != coins.permutation(n)[:, None])] = FORBIDDEN
+    to = assigned(cost)
+    rows, columns = linear_sum_assignment(cost)
+    assert cost[np.arange(n), to].sum(dtype=np.int64) == cost[rows, columns].sum(dtype=np.int64)
+
+
+@pytest.mark.parametrize("allowed", [0, 5, 30])
+def test_an_assignment_that_cannot_avoid_forbidden_matches_is_still_one_and_holds_some(allowed):
+    cost = np.full((40, 40), FORBIDDEN, np.int32)
+    cost[:allowed] = np.random.default_rng(allowed).integers(0, 1000, (allowed, 40))
+    assert (cost[np.arange(40), assigned(cost)] == FORBIDDEN).any()
+
+
+def assigned(cost):
+    """Return the column of every row, one to one."""
+    n = len(cost)
     to, back = np.empty(n, np.int64), np.empty(n, np.int64)
     cheapest_assignment(cost, to, back)
     assert sorted(to) == list(range(n))
     assert (back[to] == np.arange(n)).all()
-    rows, columns = linear_sum_assignment(cost)
-    assert cost[np.arange(n), to].sum(dtype=np.int64) == cost[rows, columns].sum(dtype=np.int64)
+    return to
 
 
 @settings(max_examples=30)

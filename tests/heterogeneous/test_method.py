@@ -37,8 +37,8 @@ APPLY = (
 
 
 def linked(table, requirement, method=PAPER, seed=1):
-    outcome, links = method.run_linked(table, requirement, random=seed)
-    return outcome.release, links
+    outcome = method.run(table, requirement, random=seed)
+    return outcome.release, outcome.links
 
 
 def census_table(rows):

@@ -8,7 +8,7 @@ from sfumato.errors import Infeasible, InputError, NotProvable, PolicyError
 from sfumato.groups.burel import burel_groups, plan_burel
 from sfumato.methods.burel import BuReL
 from sfumato.randomness import SeededRandomness
-from sfumato.testing import CHECKS, check_method, example_tables, input_order_decides_nothing
+from sfumato.testing import CHECKS, check_method, example_tables
 from sfumato.utility.gcp import gcp, gcp_of_groups
 from tests.makers import people, skewed
 
@@ -20,11 +20,7 @@ def several_looks():
 
 @pytest.mark.parametrize("method", [BuReL(), BuReL(packing="fewest", fill="hilbert")], ids=str)
 def test_burel_in_ranges_passes_the_conformance_suite(method):
-    # Ranges show of person 0's group only where it begins and its size, too little to see that it was drawn: buckets show it.
-    for check in CHECKS:
-        if check is not input_order_decides_nothing:
-            for table in example_tables().values():
-                check(method, LDiversity(2, against="reader"), table)
+    assert len(check_method(method)) == len(CHECKS) * len(example_tables())
 
 
 def test_burel_in_buckets_passes_the_conformance_suite():

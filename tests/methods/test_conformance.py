@@ -3,10 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato import Anatomy, Buckets, FPrivacy, LDiversity
+from sfumato import Anatomy, Buckets, BuReL, FPrivacy, LDiversity, Mondrian, NearGroups
 from sfumato.methods import METHODS, default_method
 from sfumato.randomness import SeededRandomness
-from sfumato.testing import CHECKS, ConformanceError, check_method, example_tables
+from sfumato.testing import CHECKS, ConformanceError, check_method, example_tables, input_order_decides_nothing
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,9 @@ from sfumato.testing import CHECKS, ConformanceError, check_method, example_tabl
         Buckets(locality="boxes", floor=30, inside="setting", strategy="two-size"),
         Anatomy(),
         Anatomy(l=3),
+        NearGroups(),
+        Mondrian(),
+        BuReL(),
     ],
     ids=str,
 )
@@ -76,6 +79,22 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
         check_method(Careless(locality="none"))
     with pytest.raises(ConformanceError, match="seeds_decide_everything"):
         check_method(Forgetful(locality="none"))
+
+
+def test_the_suite_sees_input_order_in_ranges_too():
+    class InOrder(SeededRandomness):
+        def permutation(self, count):
+            return np.arange(count)
+
+    class Orderly(Mondrian):
+        """Numbers groups and publishes rows in the order of the input."""
+
+        def run(self, table, requirement, *, random=None, progress=None):
+            return super().run(table, requirement, random=InOrder(random), progress=progress)
+
+    table = example_tables()["plain"]
+    with pytest.raises(ConformanceError, match="random order"):
+        input_order_decides_nothing(Orderly(), LDiversity(2, against="reader"), table)
 
 
 def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_them():

@@ -26,7 +26,8 @@ def values_behind(table, links):
 @pytest.mark.parametrize("assignment", ["walks", "shift"])
 def test_the_graph_is_regular_both_ways_and_every_record_has_different_values_behind_it(partition, assignment):
     table = skewed(rows=900)
-    outcome, links = accepting(partition=partition, assignment=assignment).run_linked(table, THREE, random=1)
+    outcome = accepting(partition=partition, assignment=assignment).run(table, THREE, random=1)
+    links = outcome.links
     behind = values_behind(table, links)
     assert behind.shape == (table.rows, 3)
     assert (np.diff(np.sort(behind, axis=1), axis=1) > 0).all()
@@ -39,8 +40,8 @@ def test_the_graph_is_regular_both_ways_and_every_record_has_different_values_be
 
 def test_a_record_shows_the_value_it_carries_and_the_ranges_of_whom_it_covers():
     table = skewed(rows=300)
-    outcome, links = accepting().run_linked(table, THREE, random=2)
-    release = outcome.release
+    outcome = accepting().run(table, THREE, random=2)
+    release, links = outcome.release, outcome.links
     assert release.value.tolist() == table.sensitive.codes[links.carried].tolist()
     age = np.array(table.column("age").arrow().to_pylist())[links.linked].reshape(-1, 3)
     shown = release.tables()["records"]
@@ -59,7 +60,7 @@ def test_after_a_shift_a_person_faces_different_values_and_after_walks_she_may_n
     table = skewed(rows=900)
     repeats = {}
     for assignment in ("shift", "walks"):
-        _, links = accepting(assignment=assignment).run_linked(table, THREE, random=3)
+        links = accepting(assignment=assignment).run(table, THREE, random=3).links
         repeats[assignment] = (np.diff(faced(table, links), axis=1) == 0).any(axis=1).mean()
     assert repeats["shift"] == 0
     assert repeats["walks"] > 0.05

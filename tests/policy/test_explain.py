@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.explain import Explanation, explain
-from sfumato.methods import Anatomy, Buckets, Method
+from sfumato.explain.sentences import FORMS
+from sfumato.methods import Anatomy, Buckets, BuReL, Heterogeneous, Method, Mondrian, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 
@@ -200,3 +201,39 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert "near people matched into small buckets" in matched.sentences()[0]
     assert matched.sentences()[1].startswith("No room for a first safe cut: 'a' has 20 % of people and a bound of 20 %")
     assert not any(strategy.chosen for strategy in matched.strategies)
+
+
+@pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL])
+@pytest.mark.parametrize(("form", "other"), [("ranges", "buckets"), ("buckets", "ranges")])
+def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Method], form: str, other: str) -> None:
+    method = kind(form=form)  # type: ignore[call-arg]
+    found = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=method, quick=True)
+    lines = found.details()
+    place = lines.index(FORMS)
+    assert lines[place - 1] == f'This policy publishes the form {form}; form = "{other}" shows the same groups as {other}.'
+    assert FORMS.startswith("The form buckets is for counting, the form ranges for readers who need records without exact")
+    assert "worse than assuming independence" in FORMS
+    assert found.to_dict()["form"] == form
+    inside = "group" if form == "ranges" else "bucket"
+    assert any(f"nobody with it is in a {inside} of fewer than 2" in line for line in lines)
+
+
+@pytest.mark.parametrize("method", [Buckets(locality="none"), Anatomy(), SmallDomain()], ids=str)
+def test_where_there_is_no_form_to_choose_none_is_spoken_of(method: Method) -> None:
+    found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method, quick=True)
+    assert not any("form buckets" in line or "publishes the form" in line for line in found.sentences())
+
+
+def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() -> None:
+    method = Heterogeneous(accept_weaker_claim=True)
+    found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method)
+    assert found.weaker is not None
+    first, second = found.verdict()[:2]
+    assert first.startswith("No belief is bounded: the method heterogeneous can make a release, with a weaker claim")
+    assert second == f"What is claimed instead: {found.weaker}"
+    assert FORMS in found.details()
+    assert any("at most 50 % of the people behind a published record have it" in line for line in found.details())
+    assert any(line.startswith("Heterogeneous (this policy)") and "holds against nobody" in line for line in found.sentences())
+    refused = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=Heterogeneous())
+    assert not refused.feasible
+    assert refused.verdict()[0].startswith("The bounds cannot be kept. method 'heterogeneous' proves no bound")

@@ -260,3 +260,23 @@ def test_intervals_for_boxes_cover_what_they_say(outcomes: np.ndarray, size: str
 def test_the_trend_is_closer_than_the_papers_estimate(outcomes: np.ndarray) -> None:
     learned, papers = np.median(outcomes[:, 2:4], axis=0)
     assert learned < 0.9 * papers
+
+
+@pytest.mark.parametrize("against", ["reader", "engineer"])
+def test_near_groups_are_answered_by_the_trend_more_closely_than_by_the_papers_and_without_an_interval(against: str) -> None:
+    table = sfumato.Table.from_frame(
+        census(6_000, 51).select([*QUASI, "occupation"]), sfumato.Schema(quasi=QUASI, sensitive=["occupation"])
+    )
+    method = sfumato.NearGroups(form="buckets", effort=0.05 if against == "reader" else None)
+    release = method.publish(table, sfumato.LDiversity(5, against=against), random=1)
+    assert boxes_by(release) == "near"
+    workload = range_workload(table, queries=150, seed=3)
+    actual = np.array(true_answers(table, workload))
+    ours, papers = (count_many(release, workload, estimator=name) for name in (None, "paper"))
+    assert {(answer.estimator, answer.low, answer.high) for answer in ours if answer.std_error} == {("likelihood", None, None)}
+    assert "no interval" in ours[0].note
+    asked = actual > 0
+    errors = [np.abs(np.array([a.value for a in answers]) - actual)[asked] / actual[asked] for answers in (ours, papers)]
+    assert np.median(errors[0]) < 0.9 * np.median(errors[1])
+    cells = release.count("SELECT gender, COUNT(*) WHERE age >= 40 GROUP BY gender")
+    assert all(cell.low is None for _, cell in cells if cell.std_error)

@@ -18,6 +18,7 @@ from sfumato.query import (
     Query,
     anatomy_workload,
     parse_sql,
+    prefix_workload,
     range_workload,
     sql_workload,
     true_answers,
@@ -95,6 +96,31 @@ def test_range_queries_are_contiguous_and_have_an_answer(table: People) -> None:
                 assert sorted(part.values) == list(range(min(part.values), max(part.values) + 1))  # type: ignore[type-var, arg-type]
                 assert len(part.values) == round(30 * 0.1 ** (1 / 3))
     assert lengths == {round(50 * 0.1 ** (1 / 3))}
+
+
+def test_prefix_queries_reach_from_the_first_value_and_name_single_values_of_somebody(table: People) -> None:
+    workload = prefix_workload(table, "age", ["sex", "ward"], queries=200, share=0.2, seed=6)
+    assert len(workload) + workload.dropped == 200
+    assert (true_answers(table, workload) > 0).all()
+    ends = set()
+    for query in workload:
+        age, sex, ward, ill = query.condition.parts  # type: ignore[union-attr]
+        assert (age.column, age.low) == ("age", 0)
+        ends.add(age.high)
+        assert sex.low == sex.high
+        assert ward == Missing("ward") or ward.low == ward.high
+        assert sorted(ill.values) == list(range(min(ill.values), min(ill.values) + 6))
+    assert len(ends) > 40
+    assert any(query.condition.parts[2] == Missing("ward") for query in workload)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "single", "word"),
+    [("sex", [], "no values in an order"), ("age", ["seks"], "no quasi column 'seks'"), ("age", ["age"], "named twice")],
+)
+def test_impossible_prefix_queries_are_refused(table: People, prefix: str, single: list[str], word: str) -> None:
+    with pytest.raises(QueryError, match=word):
+        prefix_workload(table, prefix, single)
 
 
 def test_the_same_seed_gives_the_same_workload(table: People) -> None:

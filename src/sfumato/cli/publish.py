@@ -83,10 +83,13 @@ def deliver(
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
     from sfumato.receipt import earlier_publications, save_with_receipt
+    from sfumato.release.links import require_private_place
 
     chosen = Policy.load(policy)
     if links is not None and chosen.method.name not in LINKING:
         raise PolicyError(f"--links: method {chosen.method.name!r} matches nobody", hint=f"only for {' and '.join(LINKING)}")
+    if links is not None:
+        require_private_place(links, out)
     with progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(data)

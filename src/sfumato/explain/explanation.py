@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from sfumato.methods.randomizing import Randomizing
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
+from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table import Table
 
 
@@ -58,7 +59,11 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release."""
+    """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release.
+
+    `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
+    bound on belief, in the words of the release; None where it claims the bounds.
+    """
 
     rows: int
     dropped: int
@@ -74,6 +79,8 @@ class Explanation:
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...]
     form: str = "buckets"
+    either_form: bool = False
+    weaker: str | None = None
     near: bool = False
     boxes: Boxes | None = None
     room: NoRoom | None = None
@@ -138,6 +145,8 @@ class Explanation:
             "method": self.method,
             "max_size": self.max_size,
             "decoys": self.decoys,
+            "form": self.form,
+            "weaker_claim": self.weaker,
             "feasible": self.feasible,
             "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
             "obstacle": None if self.obstacle is None else _plain(vars(self.obstacle)),
@@ -207,6 +216,8 @@ def explain(
         obstacle=cost.obstacle,
         strategies=cost.strategies,
         form=getattr(method, "form", "buckets"),
+        either_form=any(parameter.name == "form" for parameter in fields(method)),
+        weaker=None if method.proves() else WEAKER_CLAIMS[method.name],
         near=cost.near,
         boxes=cost.boxes,
         room=cost.room,

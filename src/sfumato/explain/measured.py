@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sfumato.exact import percent
 from sfumato.explain.cost import people_text
 from sfumato.explain.sentences import range_text
-from sfumato.explain.study import MATCHED, Measured, Study
+from sfumato.explain.study import MATCHED, NOBODY, Measured, Study
 
 WAYS: Mapping[str, str] = {
     "none": "drawn at random (none)",
@@ -62,11 +62,11 @@ def figures(found: Study) -> list[str]:
         if row.groups is None or row.sizes is None or row.exposure is None:
             lines.append(f"{_capital(_way(row))}: not possible, because {row.note.rstrip('.')}.")
             continue
-        article = "an" if row.against[0] in "aeiou" else "a"
+        held = row.against if row.against == NOBODY else f"{'an' if row.against[0] in 'aeiou' else 'a'} {row.against}"
         note = f" ({row.note})" if row.note else ""
         lines.append(
-            f"{_capital(_way(row))}: {_errors(found, row.errors)}exposure {percent(row.exposure, 1)}; holds against {article} "
-            f"{row.against}, {row.groups:,} {'group' if row.groups == 1 else 'groups'} of {range_text(row.sizes)}{note}."
+            f"{_capital(_way(row))}: {_errors(found, row.errors)}exposure {percent(row.exposure, 1)}; holds against "
+            f"{held}, {row.groups:,} {'group' if row.groups == 1 else 'groups'} of {range_text(row.sizes)}{note}."
         )
     return lines
 

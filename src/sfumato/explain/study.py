@@ -35,6 +35,9 @@ MOST_PEOPLE = 300_000
 FELL_BACK = "no room to put near people together, so the buckets are those of none"
 MATCHED = "no room for a first safe cut, so near people are matched into small buckets"
 
+NOBODY = "nobody"
+"""Against whom a method with a weaker claim holds."""
+
 _SEED = 0
 
 Floats = npt.NDArray[np.float64]
@@ -213,7 +216,8 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     spread = int(sizes.min()), int(sizes.max())
     matched = isinstance(method, Buckets) and method.locality == "boxes" and _locality(made.release) == "near"
     note = MATCHED if matched else ""
-    return Measured(method.name, requirement.against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
+    against = requirement.against if method.proves() else NOBODY
+    return Measured(method.name, against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
 
 
 def is_blind(release: Release) -> bool:

@@ -7,14 +7,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+FORBIDDEN = 1 << 28
+"""The cost of a match that may not be. All costs that may be, one a row, add up to less; so sums of few fit 32 bits."""
+
 _FAR = np.int64(1) << 60
-_FAR_AWAY = 1e15
+_FAR_AWAY = np.int32(1 << 30)
 _WIDTH = 64
 
 
 @njit(cache=True)
 def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
-    """Fill `to[row]` and `back[column]` with an assignment of least total cost."""
+    """Fill `to[row]` and `back[column]` with an assignment of least total cost.
+
+    Costs are 32-bit numbers from 0 on, `FORBIDDEN` where a match may not be. Where every assignment holds forbidden matches, so
+    does the one found.
+    """
     n = len(cost)
     price = np.empty(n, np.int64)
     free = np.empty(n, np.int64)
@@ -100,24 +107,27 @@ def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int
 def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> None:  # pragma: no cover - compiled
     """Match every free row along a shortest path of exchanges.
 
-    Distances are whole numbers far below 2^53, kept as floats because processors compare many of those at once.
+    Distances are all that is kept up for every column, in 32 bits, because processors compare many of those at once; the path is
+    found from them afterwards.
     """
     n = len(cost)
-    distance = np.empty(n, np.float64)
-    final = np.empty(n, np.float64)
-    shift = np.empty(n, np.float64)
-    before = np.empty(n, np.int64)
+    distance = np.empty(n, np.int32)
+    final = np.empty(n, np.int32)
+    shift = np.empty(n, np.int32)
+    offset = np.empty(n, np.int32)
     reached = np.empty(n, np.int64)
-    least = np.empty(-(-n // _WIDTH), np.float64)
+    least = np.empty(-(-n // _WIDTH), np.int32)
     for f in range(many):
         start = free[f]
         for j in range(n):
             shift[j] = price[j]
             distance[j] = cost[start, j] - shift[j]
-            before[j] = start
-        done, end, nearest = 0, -1, 0.0
+        done, end, nearest = 0, -1, np.int32(0)
         while True:
             nearest = _least(distance, least)
+            if nearest >= _FAR_AWAY >> 1:
+                _match_anyhow(to, back, free, f, many)
+                return
             ready = done
             for k in range(len(least)):
                 if least[k] != nearest:
@@ -134,39 +144,73 @@ def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) ->
                 j = reached[k]
                 final[j] = nearest
                 distance[j] = _FAR_AWAY
-                shift[j] = -2 * _FAR_AWAY
+                shift[j] = -_FAR_AWAY
             for k in range(done, ready):
                 j = reached[k]
-                _relax(cost[back[j]], shift, cost[back[j], j] - price[j] - nearest, back[j], distance, before)
+                offset[k] = cost[back[j], j] - price[j] - nearest
+                _relax(cost[back[j]], shift, offset[k], distance)
             done = ready
+        _exchange(cost, to, back, price, start, end, nearest, reached, done, offset, final)
         for k in range(done):
-            price[reached[k]] += np.int64(final[reached[k]] - nearest)
-        while True:
-            i = before[end]
-            back[end] = i
-            end, to[i] = to[i], end
-            if i == start:
-                break
+            price[reached[k]] += final[reached[k]] - nearest
 
 
-@njit(cache=True, fastmath={"nnan", "ninf", "nsz"})
+@njit(cache=True)
+def _exchange(
+    cost: Any,
+    to: Any,
+    back: Any,
+    price: Any,
+    start: int,
+    end: int,
+    nearest: int,
+    reached: Any,
+    done: int,
+    offset: Any,
+    final: Any,
+) -> None:  # pragma: no cover - compiled
+    """Give every column on a shortest path to the row before it; that row was reached earlier, and explains the distance."""
+    j, before, away = end, done, nearest
+    while True:
+        row = start
+        if cost[start, j] - price[j] != away:
+            for k in range(before):
+                through = back[reached[k]]
+                if cost[through, j] - price[j] - offset[k] == away:
+                    row, before, away = through, k, final[reached[k]]
+                    break
+        back[j] = row
+        j, to[row] = to[row], j
+        if row == start:
+            return
+
+
+@njit(cache=True)
+def _match_anyhow(to: Any, back: Any, free: Any, first: int, many: int) -> None:  # pragma: no cover - compiled
+    """Give the free rows any free columns: the matches before them already hold forbidden ones."""
+    j = 0
+    for f in range(first, many):
+        while back[j] >= 0:
+            j += 1
+        to[free[f]] = j
+        back[j] = free[f]
+
+
+@njit(cache=True)
 def _least(distance: Any, least: Any) -> Any:  # pragma: no cover - compiled
     """Return the smallest distance, and fill in that of every stretch of columns, so that only few have to be searched."""
     nearest = distance[0]
     for k in range(len(least)):
         found = distance[k * _WIDTH]
         for j in range(k * _WIDTH, min(len(distance), (k + 1) * _WIDTH)):
-            found = distance[j] if distance[j] < found else found
+            found = min(found, distance[j])
         least[k] = found
         nearest = min(nearest, found)
     return nearest
 
 
-@njit(cache=True, fastmath={"nnan", "ninf", "nsz"})
-def _relax(row: Any, shift: Any, offset: float, i: int, distance: Any, before: Any) -> None:  # pragma: no cover - compiled
-    """Shorten distances by going through row i; columns that are done have a shift that keeps them far away."""
+@njit(cache=True)
+def _relax(row: Any, shift: Any, offset: int, distance: Any) -> None:  # pragma: no cover - compiled
+    """Shorten distances by going through a row; columns that are done have a shift that keeps them far away."""
     for k in range(len(row)):
-        reach = row[k] - shift[k] - offset
-        nearer = reach < distance[k]
-        before[k] = i if nearer else before[k]
-        distance[k] = reach if nearer else distance[k]
+        distance[k] = min(distance[k], np.int32(row[k] - shift[k] - offset))

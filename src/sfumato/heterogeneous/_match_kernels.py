@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from sfumato.heterogeneous._assignment_kernel import cheapest_assignment
+from sfumato.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 
-FORBIDDEN = 1 << 30
-"""The cost of a match that may not be; more than all matches of a round together cost."""
 NOTHING = -(1 << 30)
 """The place of somebody who has no value in a numeric column."""
 

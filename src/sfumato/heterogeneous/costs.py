@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.heterogeneous._match_kernels import FORBIDDEN, NOTHING
+from sfumato.heterogeneous._assignment_kernel import FORBIDDEN
+from sfumato.heterogeneous._match_kernels import NOTHING
 from sfumato.table.column import Column
 from sfumato.table.declared import DeclaredDomain
 from sfumato.table.schema import Schema

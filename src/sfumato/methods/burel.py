@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.groups.burel import Fill, Packing, burel_groups, plan_burel
-from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.forms import require_free_names, show_as_buckets
-from sfumato.methods.show_ranges import require_free_range_names, show_as_ranges
-from sfumato.privacy.bounds import Bounds
+from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.base import Release
 from sfumato.table.table import Table
 
 _CANDIDATES = 200
@@ -48,14 +44,14 @@ class BuReL(Method):
     packing: Packing = "roomy"
     fill: Fill = "near"
     candidates: int | None = None
-    form: Literal["ranges", "buckets"] = "ranges"
+    form: Form = "ranges"
 
     name: ClassVar[str] = "burel"
 
     def __post_init__(self) -> None:
         require_choice("BuReL", "packing", self.packing, ("fewest", "roomy"))
         require_choice("BuReL", "fill", self.fill, ("hilbert", "near"))
-        require_choice("BuReL", "form", self.form, ("ranges", "buckets"))
+        require_choice("BuReL", "form", self.form, FORMS)
         if self.fill == "near":
             object.__setattr__(self, "candidates", _CANDIDATES if self.candidates is None else self.candidates)
             require_whole("BuReL", "candidates", self.candidates, 1)
@@ -76,12 +72,11 @@ class BuReL(Method):
     ) -> Outcome:
         """Return the release; the private figures are numbers of value buckets and groups, and sizes of groups."""
         self.require_provable(table, requirement)
-        (require_free_names if self.form == "buckets" else require_free_range_names)(table)
+        require_names_for(table, self.form)
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        if not bounds.protects:
-            raise PolicyError("nothing to keep: every sensitive value has a bound of 1", hint="lower the bounds")
+        require_something_to_keep(bounds)
         tell("packing values", 0.0)
         plan = plan_burel(bounds, self.packing)
         grouping = burel_groups(
@@ -94,31 +89,6 @@ class BuReL(Method):
             progress=lambda stage, done: tell(stage, 0.1 + 0.8 * done),
         )
         tell("checking every group", 0.9)
-        release = self._show(table, grouping, bounds, requirement, coins)
+        release = show_groups(table, grouping, self.form, bounds=bounds, requirement=requirement, method=self, random=coins)
         tell("done", 1.0)
-        sizes = grouping.sizes
-        figures = {
-            "value_buckets": len(plan.buckets),
-            "groups": grouping.groups,
-            "smallest": int(sizes.min()),
-            "largest": int(sizes.max()),
-            "loss": int(((sizes - 1) ** 2).sum()),
-        }
-        return Outcome(release, figures)
-
-    def _show(self, table: Table, grouping: Grouping, bounds: Bounds, requirement: Requirement, coins: Randomness) -> Release:
-        """Return the groups in their form, checked by the definition; eligible templates suffice, if all went well."""
-        shown = histograms(grouping.group, table.sensitive.codes, len(bounds.values))
-        require_bounds(shown, grouping.sizes, bounds.limits)
-        if self.form == "ranges":
-            return show_as_ranges(table, grouping, bounds=bounds, requirement=requirement, method=self, random=coins)
-        return show_as_buckets(
-            table,
-            grouping,
-            shown,
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=coins,
-            locality="tight",
-        )
+        return Outcome(release, {"value_buckets": len(plan.buckets), **group_figures(grouping)})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from sfumato.errors import NotProvable, PolicyError
-from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.errors import PolicyError
+from sfumato.methods.base import require_choice, require_whole
+from sfumato.methods.linking import Linked, Linking
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.release.links import Links
-from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heterogeneous(Method):
+class Heterogeneous(Linking):
     """Every record gets ranges of its own, from the records of other buckets that it is matched with (USENIX Security 2022).
 
     Parameters
@@ -48,7 +48,6 @@ class Heterogeneous(Method):
     carry the value of a dummy (where μ does not divide the number of people) are not published.
     """
 
-    accept_weaker_claim: bool = False
     packing: Literal["paper", "tight"] = "paper"
     fill: Literal["random", "distant"] = "random"
     matcher: Literal["hungarian", "sortgreedy", "greedy"] = "hungarian"
@@ -57,10 +56,10 @@ class Heterogeneous(Method):
     partitions: Literal["ranks", "separate"] | None = None
 
     name: ClassVar[str] = "heterogeneous"
+    unproven: ClassVar[str] = "once values are allotted to records, those linked to one person can repeat a value"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.accept_weaker_claim, bool):
-            raise PolicyError(f"Heterogeneous(accept_weaker_claim=…): expected true or false, got {self.accept_weaker_claim!r}")
+        super().__post_init__()
         require_choice("Heterogeneous", "packing", self.packing, ("paper", "tight"))
         require_choice("Heterogeneous", "fill", self.fill, ("random", "distant"))
         require_choice("Heterogeneous", "matcher", self.matcher, ("hungarian", "sortgreedy", "greedy"))
@@ -76,58 +75,11 @@ class Heterogeneous(Method):
             object.__setattr__(self, "partitions", self.partitions or "ranks")
             require_choice("Heterogeneous", "partitions", self.partitions, ("ranks", "separate"))
 
-    def proves(self) -> tuple[Against, ...]:
-        """Return nobody: the paper's claim is not about a reader who has seen the release."""
-        return ()
-
-    def require_provable(self, table: Table, requirement: Requirement) -> None:
-        """Raise `NotProvable` unless the weaker claim is accepted, in place of one against a reader and nobody stronger."""
-        if not self.accept_weaker_claim:
-            raise NotProvable(
-                "method 'heterogeneous' proves no bound on what a reader believes: once values are allotted to records, those "
-                "linked to one person can repeat a value",
-                hint='accept_weaker_claim = true to publish with the paper\'s claim, or name = "near-groups"',
-                against=requirement.against,
-            )
-        if requirement.against != "reader":
-            raise NotProvable(
-                f"method 'heterogeneous' has a weaker claim to offer in place of one against 'reader', not against "
-                f"{requirement.against!r}",
-                hint='choose against = "reader"',
-                against=requirement.against,
-            )
-
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
-        """Return the release; the private figures are numbers of matches, dummies and blocks."""
-        outcome, links = self.run_linked(table, requirement, random=random, progress=progress)
-        return replace(outcome, links=links)
-
-    def run_linked(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Outcome, Links]:
-        """Return the release and, for the publisher alone, which people each record is linked with."""
+    def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
+        """Return the matches and the drawn assignment; the private figures are numbers of matches, dummies and blocks."""
         from sfumato.heterogeneous.costs import Costs
         from sfumato.heterogeneous.scheme import Choices, heterogeneous_records
-        from sfumato.methods.show_own_ranges import show_own_ranges
-        from sfumato.methods.show_ranges import require_free_range_names
 
-        self.require_provable(table, requirement)
-        require_free_range_names(table)
-        tell = progress or silent
-        coins = randomness(random)
-        bounds = requirement.bounds(table.sensitive.histogram())
         choices = Choices(self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks")
         scheme = heterogeneous_records(
             table.quasi,
@@ -135,21 +87,9 @@ class Heterogeneous(Method):
             bounds,
             Costs.of(table.quasi, table.schema),
             choices,
-            random=coins,
-            progress=lambda stage, done: tell(stage, 0.9 * done),
+            random=random,
+            progress=progress,
         )
-        tell("showing ranges", 0.9)
         records = scheme.records
-        release, links = show_own_ranges(
-            table,
-            Links(records.start, records.matches, records.carried),
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=coins,
-            weaker_claim=WEAKER_CLAIMS[self.name],
-            least=scheme.least,
-            parameters={"dummies": scheme.figures["dummies"]},
-        )
-        tell("done", 1.0)
-        return Outcome(release, dict(scheme.figures)), links
+        links = Links(records.start, records.matches, records.carried)
+        return Linked(links, scheme.least, scheme.figures, {"dummies": scheme.figures["dummies"]})

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number, exact
-from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.groups.mondrian import Constraint, Kind, mondrian
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.forms import require_free_names, show_as_buckets
-from sfumato.privacy.bounds import Bounds
+from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, show_groups
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.base import Release
 from sfumato.table.table import Table
 
 _USED_BY: dict[str, tuple[str, ...]] = {
@@ -65,14 +62,14 @@ class Mondrian(Method):
     c: Number | None = None
     t: Number | None = None
     distance: Literal["equal", "ordered"] | None = None
-    form: Literal["ranges", "buckets"] = "ranges"
+    form: Form = "ranges"
 
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
         require_choice("Mondrian", "partition", self.partition, ("strict", "relaxed"))
         require_choice("Mondrian", "constraint", self.constraint, get_args(Kind))
-        require_choice("Mondrian", "form", self.form, ("ranges", "buckets"))
+        require_choice("Mondrian", "form", self.form, FORMS)
         require_whole("Mondrian", "k", self.k, 1)
         if self.constraint == "t-closeness" and self.distance is None:
             object.__setattr__(self, "distance", "equal")
@@ -120,7 +117,7 @@ class Mondrian(Method):
     ) -> Outcome:
         """Return the release; the private figures are numbers and sizes of groups."""
         self.require_provable(table, requirement)
-        self._require_names(table)
+        require_names_for(table, self.form)
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
@@ -142,51 +139,21 @@ class Mondrian(Method):
             progress=lambda stage, done: tell(stage, 0.8 * done),
         )
         tell("checking every group", 0.8)
-        release = self._show(table, grouping, bounds, requirement, coins)
-        tell("done", 1.0)
-        sizes = grouping.sizes
-        figures = {"groups": grouping.groups, "smallest": int(sizes.min()), "largest": int(sizes.max())}
-        return Outcome(release, {**figures, "loss": int(((sizes - 1) ** 2).sum())})
-
-    def _constraint(self) -> Constraint:
-        return Constraint(self.constraint, self.l or 1, Fraction(self.c or 0), Fraction(self.t or 0), self.distance or "equal")
-
-    def _require_names(self, table: Table) -> None:
-        if self.form == "buckets":
-            require_free_names(table)
-        else:
-            from sfumato.methods.show_ranges import require_free_range_names
-
-            require_free_range_names(table)
-
-    def _show(self, table: Table, grouping: Grouping, bounds: Bounds, requirement: Requirement, coins: Randomness) -> Release:
-        """Return the groups in their form, checked; a release that bounds nothing says so."""
-        shown = histograms(grouping.group, table.sensitive.codes, len(bounds.values))
-        require_bounds(shown, grouping.sizes, bounds.limits)
-        note = {} if bounds.protects else {"note": _note(self.constraint)}
-        if self.form == "ranges":
-            from sfumato.methods.show_ranges import show_as_ranges
-
-            return show_as_ranges(
-                table,
-                grouping,
-                bounds=bounds,
-                requirement=requirement,
-                method=self,
-                random=coins,
-                parameters=note,
-            )
-        release = show_as_buckets(
+        release = show_groups(
             table,
             grouping,
-            shown,
+            self.form,
             bounds=bounds,
             requirement=requirement,
             method=self,
             random=coins,
-            locality="tight",
+            parameters={} if bounds.protects else {"note": _note(self.constraint)},
         )
-        return replace(release, manifest=replace(release.manifest, parameters={**release.manifest.parameters, **note}))
+        tell("done", 1.0)
+        return Outcome(release, group_figures(grouping))
+
+    def _constraint(self) -> Constraint:
+        return Constraint(self.constraint, self.l or 1, Fraction(self.c or 0), Fraction(self.t or 0), self.distance or "equal")
 
 
 def _note(constraint: Kind) -> str:

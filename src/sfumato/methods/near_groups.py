@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.groups.near.anneal import annealed_groups
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.near.result import Near
 from sfumato.groups.near.widths import domain_widths
 from sfumato.methods.base import Method, Outcome, require_choice
-from sfumato.methods.forms import require_free_names, show_as_buckets
-from sfumato.methods.show_ranges import require_free_range_names, show_as_ranges
+from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.base import Release
 from sfumato.table.table import Table
 
 
@@ -43,13 +40,13 @@ class NearGroups(Method):
     are *pure matched groups*, made after safe cuts by matching on quasi values alone.
     """
 
-    form: Literal["ranges", "buckets"] = "ranges"
+    form: Form = "ranges"
     effort: float | None = None
 
     name: ClassVar[str] = "near-groups"
 
     def __post_init__(self) -> None:
-        require_choice("NearGroups", "form", self.form, ("ranges", "buckets"))
+        require_choice("NearGroups", "form", self.form, FORMS)
         effort = self.effort
         if effort is not None and (
             isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort < float("inf")
@@ -70,19 +67,25 @@ class NearGroups(Method):
     ) -> Outcome:
         """Return the release; the private figures are numbers and sizes of groups, and those of their making."""
         self.require_provable(table, requirement)
-        (require_free_names if self.form == "buckets" else require_free_range_names)(table)
+        require_names_for(table, self.form)
         tell = progress or silent
         coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        if not bounds.protects:
-            raise PolicyError("nothing to keep: every sensitive value has a bound of 1", hint="lower the bounds")
+        require_something_to_keep(bounds)
         found = self._group(table, requirement, bounds, coins, lambda stage, done: tell(stage, 0.9 * done))
         tell("checking every group", 0.9)
-        release = self._show(table, found.grouping, bounds, requirement, coins)
+        release = show_groups(
+            table,
+            found.grouping,
+            self.form,
+            bounds=bounds,
+            requirement=requirement,
+            method=self,
+            random=coins,
+            locality="near",
+        )
         tell("done", 1.0)
-        sizes = found.grouping.sizes
-        figures = {"groups": found.grouping.groups, "smallest": int(sizes.min()), "largest": int(sizes.max())}
-        return Outcome(release, {**figures, "loss": int(((sizes - 1) ** 2).sum()), **found.figures})
+        return Outcome(release, {**group_figures(found.grouping), **found.figures})
 
     def _group(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> Near:
         """Return the groups that the requirement's adversary allows."""
@@ -98,28 +101,3 @@ class NearGroups(Method):
                 hint='leave it out, or set against = "reader"',
             )
         return matched_groups(table.quasi, codes, bounds, widths=widths, random=coins, progress=tell)
-
-    def _show(self, table: Table, grouping: Grouping, bounds: Bounds, requirement: Requirement, coins: Randomness) -> Release:
-        """Return the groups in their form, every count checked once more."""
-        shown = histograms(grouping.group, table.sensitive.codes, len(bounds.values))
-        require_bounds(shown, grouping.sizes, bounds.limits)
-        if self.form == "ranges":
-            return show_as_ranges(
-                table,
-                grouping,
-                bounds=bounds,
-                requirement=requirement,
-                method=self,
-                random=coins,
-                parameters={"locality": "near"},
-            )
-        return show_as_buckets(
-            table,
-            grouping,
-            shown,
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=coins,
-            locality="near",
-        )

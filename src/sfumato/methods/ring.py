@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.errors import Infeasible, NotProvable, PolicyError
+from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
-from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.show_own_ranges import show_own_ranges
-from sfumato.methods.show_ranges import require_free_range_names
+from sfumato.methods.base import require_choice, require_whole
+from sfumato.methods.grouped import require_something_to_keep
+from sfumato.methods.linking import Linked, Linking
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.release.links import Links
-from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ring(Method):
+class Ring(Linking):
     """Put every group on a ring; each record shows the ranges of ℓ neighbours on it (NH; Wong, Mamoulis and Cheung, 2010).
 
     Parameters
@@ -50,108 +48,46 @@ class Ring(Method):
     records whose ranges fit a person.
     """
 
-    accept_weaker_claim: bool = False
     l: int | None = None  # noqa: E741  (the model's own letter)
     partition: Partition = "diverse"
     assignment: Assigned = "walks"
     tries: int = 20
 
     name: ClassVar[str] = "ring"
+    unproven: ClassVar[str] = "the records that cover one person can repeat a value"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.accept_weaker_claim, bool):
-            raise PolicyError(f"Ring(accept_weaker_claim=…): expected true or false, got {self.accept_weaker_claim!r}")
+        super().__post_init__()
         require_choice("Ring", "partition", self.partition, ("diverse", "merged"))
         require_choice("Ring", "assignment", self.assignment, ("walks", "shift"))
         require_whole("Ring", "tries", self.tries, 0)
         if self.l is not None:
             require_whole("Ring", "l", self.l, 2)
 
-    def proves(self) -> tuple[Against, ...]:
-        """Return nobody: what is claimed is not about a reader who has seen the release."""
-        return ()
-
-    def require_provable(self, table: Table, requirement: Requirement) -> None:
-        """Raise `NotProvable` unless the weaker claim is accepted, in place of one against a reader and nobody stronger."""
-        if not self.accept_weaker_claim:
-            raise NotProvable(
-                "method 'ring' proves no bound on what a reader believes: the records that cover one person can repeat a value",
-                hint='accept_weaker_claim = true to publish with the weaker claim, or name = "near-groups"',
-                against=requirement.against,
-            )
-        if requirement.against != "reader":
-            raise NotProvable(
-                f"method 'ring' has a weaker claim to offer in place of one against 'reader', not {requirement.against!r}",
-                hint='choose against = "reader"',
-                against=requirement.against,
-            )
-
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
-        """Return the release; the private figures are ℓ and the numbers and sizes of rings."""
-        outcome, links = self.run_linked(table, requirement, random=random, progress=progress)
-        return replace(outcome, links=links)
-
-    def run_linked(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Outcome, Links]:
-        """Return the release and, for the publisher alone, which people each record covers."""
-        self.require_provable(table, requirement)
-        require_free_range_names(table)
-        tell = progress or silent
-        coins = randomness(random)
-        bounds = requirement.bounds(table.sensitive.histogram())
+    def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
+        """Return whom each place of a ring covers; the private figures are ℓ and the numbers and sizes of rings."""
         length = self._length(bounds)
         columns, codes = table.quasi, table.sensitive.codes
-        tell("cutting quasi space", 0.0)
-        grouping = ring_partition(columns, codes, bounds, length, self.partition, coins)
+        progress("cutting quasi space", 0.0)
+        grouping = ring_partition(columns, codes, bounds, length, self.partition, random)
         rings = ring_order(
             columns,
             codes,
             grouping,
             length,
             tries=self.tries,
-            random=coins,
-            progress=lambda stage, done: tell(stage, 0.1 + 0.7 * done),
+            random=random,
+            progress=lambda stage, done: progress(stage, 0.1 + 0.8 * done),
         )
-        tell("drawing an assignment", 0.8)
-        links = _links(rings, length, draw_carried(rings, length, self.assignment, coins))
-        tell("showing ranges", 0.9)
-        release, links = show_own_ranges(
-            table,
-            links,
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=coins,
-            weaker_claim=WEAKER_CLAIMS[self.name],
-            least=length,
-        )
-        tell("done", 1.0)
+        progress("drawing an assignment", 0.9)
+        links = _links(rings, length, draw_carried(rings, length, self.assignment, random))
         sizes = grouping.sizes
-        figures: dict[str, Any] = {
-            "l": length,
-            "rings": grouping.groups,
-            "smallest": int(sizes.min()),
-            "largest": int(sizes.max()),
-        }
-        return Outcome(release, figures), links
+        figures = {"l": length, "rings": grouping.groups, "smallest": int(sizes.min()), "largest": int(sizes.max())}
+        return Linked(links, length, figures)
 
     def _length(self, bounds: Bounds) -> int:
         """Return ℓ; it keeps the bounds, and no value has more than 1/ℓ of the people."""
-        if not bounds.protects:
-            raise PolicyError("nothing to keep: every sensitive value has a bound of 1", hint="lower the bounds")
+        require_something_to_keep(bounds)
         least = max(bounds.needs)
         length = self.l or least
         if length < least:

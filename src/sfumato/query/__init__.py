@@ -4,7 +4,7 @@ from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.count import count, count_many
 from sfumato.query.predicate import And, Between, In, Like, Missing, Not, Or, Query
 from sfumato.query.sql import parse_sql
-from sfumato.query.workload import Workload, anatomy_workload, range_workload, sql_workload, true_answers
+from sfumato.query.workload import Workload, anatomy_workload, prefix_workload, range_workload, sql_workload, true_answers
 
 __all__ = [
     "And",
@@ -24,6 +24,7 @@ __all__ = [
     "count",
     "count_many",
     "parse_sql",
+    "prefix_workload",
     "range_workload",
     "sql_workload",
     "true_answers",

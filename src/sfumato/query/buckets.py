@@ -10,7 +10,8 @@ Three estimators, for a piece of a query (people with a sensitive value in S who
     Expectation maximisation over P(condition | sensitive value), few steps from the overall share (the first step is `paper`). No
     interval either.
 `likelihood`
-    For boxes of near people see `sfumato.query.trend`: the default there, by measurement (benchmarks/boxes.py). For blind buckets
+    For boxes of near people see `sfumato.query.trend`: the default there, by measurement (benchmarks/boxes.py), and for near
+    groups, where it halves the papers' error but has no interval that holds (benchmarks/near_groups.py). For blind buckets
     see `sfumato.query.likelihood`: the default for those of up to 600 sensitive values, by measurement: on a census of
     100,000 (benchmarks/query_error.py) its mean error is 0.2 to 0.92 times the papers' for optimal, top-down and unsuppressed
     Anatomy buckets, and only its intervals hold. Where all buckets have one large size there is little to learn, and
@@ -44,17 +45,19 @@ EM_STEPS = 5
 NO_INTERVAL = {
     "paper": "no interval: this estimator leans toward independence by more than its standard error",
     "em": "no interval: the error of few EM steps is not known; the standard error is that of the papers' estimator",
+    "likelihood": "no interval: in near groups the estimate is off by more than its standard error tells",
 }
 
 
 @dataclass(frozen=True)
 class Guess:
-    """An estimate before it is dressed as an answer: value, standard error, and what is certain."""
+    """An estimate before it is dressed: value, standard error, what is certain, and whether an interval would cover the truth."""
 
     value: float
     std_error: float
     least: float
     most: float
+    covers: bool = True
 
     @property
     def inside(self) -> float:
@@ -103,7 +106,7 @@ def guess(release: BucketsRelease, pieces: Sequence[Piece], estimator: Estimator
     """Return the estimated number of people in disjoint pieces of a query."""
     index = index_of(release)
     if estimator == "likelihood" and boxes_by(release) is not None:
-        found = [_guess_in_boxes(index, trend_of(release), piece) for piece in pieces]
+        found = [_guess_in_boxes(index, trend_of(release), piece, covers=boxes_by(release) != "near") for piece in pieces]
     elif len(pieces) > 1 and estimator != "likelihood":
         return _guess_many(index, pieces, estimator)
     else:
@@ -116,6 +119,7 @@ def guess(release: BucketsRelease, pieces: Sequence[Piece], estimator: Estimator
         sum(g.std_error for g in found),
         sum(g.least for g in found),
         min(float(index.rows), sum(g.most for g in found)),
+        all(g.covers for g in found),
     )
 
 
@@ -132,7 +136,8 @@ def guess_partly(release: BucketsRelease, partly: Partly, estimator: Estimator) 
         value += weight * found.inside
         error += weight * found.std_error
     spread = max(0.0, possible.inside - sure.inside)
-    return Guess(value, math.hypot(error, spread / math.sqrt(12)), sure.least, possible.most), sure, possible
+    covers = sure.covers and possible.covers
+    return Guess(value, math.hypot(error, spread / math.sqrt(12)), sure.least, possible.most, covers), sure, possible
 
 
 def dress_partly(
@@ -154,7 +159,7 @@ def dress(found: Guess, estimator: Estimator, confidence: float, notes: Sequence
     high: float | None
     if found.least == found.most:
         return Estimate(value, 0.0, value, value, confidence, estimator, "; ".join(notes))
-    if estimator == "likelihood":
+    if estimator == "likelihood" and found.covers:
         reach = NormalDist().inv_cdf(0.5 + confidence / 2) * found.std_error
         low, high = max(found.least, found.value - reach), min(found.most, found.value + reach)
         low, high = min(low, value), max(high, value)
@@ -181,14 +186,14 @@ def _guess_one(index: BucketIndex, piece: Piece, estimator: Estimator) -> Guess:
     return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
 
-def _guess_in_boxes(index: BucketIndex, trend: Trend, piece: Piece) -> Guess:
+def _guess_in_boxes(index: BucketIndex, trend: Trend, piece: Piece, *, covers: bool) -> Guess:
     rows, people = index.table.find(piece.rows)
     hits = index.count(rows, people)
     value, variance, least, most, _ = index.weigh(hits, piece.values)
     if least != most:
         shift, more = trend.estimate(piece, rows, people, hits)
         value, variance = value + shift, variance + more
-    return Guess(float(value), math.sqrt(variance), float(least), float(most))
+    return Guess(float(value), math.sqrt(variance), float(least), float(most), covers)
 
 
 def _em(index: BucketIndex, piece: Piece, hits: Integers) -> float:

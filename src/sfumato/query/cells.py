@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,4 +86,4 @@ def reconcile(parts: list[Guess], total: Guess) -> list[Guess]:
         if abs(gap) < 1e-9 * max(1.0, goal) or not free.any():
             break
         values = np.clip(values + gap * np.where(free, weight, 0.0) / weight[free].sum(), least, most)
-    return [Guess(float(value), part.std_error, part.least, part.most) for value, part in zip(values, parts, strict=True)]
+    return [replace(part, value=float(value)) for value, part in zip(values, parts, strict=True)]

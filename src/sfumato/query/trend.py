@@ -27,7 +27,7 @@ import threading
 import weakref
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,10 @@ class Misses:
     cluster: float
 
 
-MISSES: dict[str, Misses] = {"safe": Misses(0.0, 0.5), "tight": Misses(0.03, 1.5)}
+Locality = Literal["safe", "tight", "near"]
+
+MISSES: dict[Locality, Misses] = {"safe": Misses(0.0, 0.5), "tight": Misses(0.03, 1.5), "near": Misses(0.03, 1.5)}
+"""By how near people came together. For near groups they are too small, so that no interval is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +147,15 @@ class Trend:
         return weights
 
 
-def boxes_by(release: BucketsRelease) -> Literal["safe", "tight"] | None:
-    """Return by which cuts the buckets became boxes of near people; None where the manifest does not say so, or for few boxes."""
+def boxes_by(release: BucketsRelease) -> Locality | None:
+    """Return how near people came together; None where the manifest does not say that they did, or in few buckets only.
+
+    Buckets of near people are boxes by safe or tight cuts, or near groups, which may touch.
+    """
     method, locality = release.manifest.method, release.manifest.parameters.get("locality")
-    if locality not in ("safe", "tight") or method.get("inside", "whole") != "whole" or len(release.sizes) < FEWEST_BOXES:
+    if locality not in MISSES or method.get("inside", "whole") != "whole" or len(release.sizes) < FEWEST_BOXES:
         return None
-    return "safe" if locality == "safe" else "tight"
+    return cast(Locality, locality)
 
 
 _known: weakref.WeakKeyDictionary[BucketsRelease, Trend] = weakref.WeakKeyDictionary()

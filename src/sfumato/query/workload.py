@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import QueryError
+from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
 from sfumato.query.compile import Pieces, compile_condition
 from sfumato.query.index import RowIndex
@@ -104,6 +104,44 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
     answers = true_answers(table, made)
     kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
     return Workload(f"ranges, Θ {theta:g}, λ {lambda_}", kept, len(made) - len(kept))
+
+
+def prefix_workload(
+    table: TableLike, prefix: str, single: Sequence[str], *, queries: int = 5000, share: float = 0.5, seed: int = 0
+) -> Workload:
+    """Return the queries that census staff suggest ([003] §5): a prefix of one column, single values of others.
+
+    Each has everybody up to a random value of the numeric or date column `prefix` (a prefix [0, i]), the `single` values of a
+    random person, so that people in large cells are asked about more often, and a contiguous range of that `share` of the
+    sensitive values. The paper leaves open how they are drawn. Questions that nobody meets are dropped.
+    """
+    _check(queries=queries, share=share, columns=None, most=len(table.quasi))
+    ordered, others = _quasi(table, prefix), [_quasi(table, name) for name in single]
+    if ordered.kind == "categorical" or not len(ordered.values):
+        raise QueryError(f"{prefix!r} has no values in an order, so it has no prefixes", hint="name a numeric or date column")
+    if len({prefix, *single}) <= len(single):
+        raise QueryError("a column is named twice", hint="name each column once, the prefix not among the single ones")
+    random = randomness(seed)
+    domain = table.sensitive.domain
+    made = []
+    for person in random.below(len(table.sensitive.codes), queries).tolist():
+        last = int(random.below(len(ordered.values), 1)[0])
+        parts = [_code_range(ordered, 0, last + 1)]
+        parts += [_code_range(column, int(column.codes[person]), int(column.codes[person]) + 1) for column in others]
+        made.append(
+            Query(And((*parts, _value_set(domain, np.arange(*_draw_range(random, len(domain), share))))), terms="published")
+        )
+    answers = true_answers(table, made)
+    kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
+    return Workload(f"prefixes of {prefix}, single {', '.join(single)}", kept, len(made) - len(kept))
+
+
+def _quasi(table: TableLike, name: str) -> Column:
+    found = next((column for column in table.quasi if column.name == name), None)
+    if found is None:
+        names = [column.name for column in table.quasi]
+        raise QueryError(f"no quasi column {name!r}", hint=did_you_mean(name, names))
+    return found
 
 
 def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:

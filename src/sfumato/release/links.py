@@ -33,10 +33,7 @@ class Links:
     def save(self, path: str | Path) -> None:
         """Write the sidecar to a new file that only its owner can read; a place inside a release is refused."""
         place = Path(path)
-        if any((folder / MANIFEST).exists() for folder in place.absolute().parents):
-            raise OutputError(
-                f"{place} lies in a release; whoever gets that release would get the links too", hint="choose another directory"
-            )
+        require_private_place(place)
         lists = pa.ListArray.from_arrays(pa.array(self.start.astype(np.int32)), pa.array(self.linked))
         try:
             with place.open("xb") as file:
@@ -60,3 +57,16 @@ class Links:
                 f"{path} is no file of links", hint="it is the one written beside the release it belongs to"
             ) from None
         return found
+
+
+def require_private_place(place: Path, *releases: Path) -> None:
+    """Raise `OutputError` unless this is a new file in a directory that exists, is no release, and will be none of these."""
+    folders = place.absolute().parents
+    if any((folder / MANIFEST).exists() for folder in folders) or any(path.absolute() in folders for path in releases):
+        raise OutputError(
+            f"{place} lies in a release; whoever gets that release would get the links too", hint="choose another directory"
+        )
+    if place.exists():
+        raise OutputError(f"{place} exists already", hint="choose a new file")
+    if not place.absolute().parent.is_dir():
+        raise OutputError(f"{place} cannot be written: there is no directory {place.parent}")

@@ -10,17 +10,19 @@ from numba import njit
 from sfumato.groups.near._anneal_kernels import (
     CATEGORIES,
     CODES,
-    ENDS,
     HOME,
+    MARKS,
+    NCP,
     NEED,
     NUMBERS,
+    ONE,
     ROOM,
     SIZE,
     START,
     VALUE,
     allocating,
+    ends,
     put,
-    refresh,
     release_slot,
 )
 from sfumato.groups.near._anneal_steps import anneal
@@ -98,32 +100,42 @@ def renumber(codes: Any, low: int, size: int) -> tuple[Any, Any]:  # pragma: no 
 
 @allocating
 def local_people(
-    rows: Any, window: int, member_of: Any, where: Any, home: Any, codes: Any, first: Any, value: Any, start: Any, near: Any
+    rows: Any, home: Any, codes: Any, first: Any, value: Any, start: Any
 ) -> tuple[Any, Any, Any]:  # pragma: no cover - compiled
-    """Return the records of a window as `people` of the kernels, their codes' old numbers, and where each column's begin."""
+    """Return the records of a window as `people` of the kernels, the old numbers of their codes, and where each column's begin.
+
+    The values come after the last column.
+    """
     columns = len(first) - 1
-    people = np.empty((len(rows), CODES + columns + near.shape[1]), np.int32)
+    people = np.empty((len(rows), CODES + columns), np.int32)
     people[:, HOME] = renumber(home[rows], 0, 1 << 60)[0]
     at = 0
     begins = np.empty(columns + 2, np.int64)
     known = np.zeros(0, np.int64)
-    for j in range(columns):
+    for j in range(columns + 1):
         begins[j] = at
-        short, old = renumber(codes[rows, j].astype(np.int64), at, first[j + 1] - first[j])
-        people[:, CODES + j] = short
+        if j < columns:
+            short, old = renumber(codes[rows, j].astype(np.int64), at, first[j + 1] - first[j])
+        else:
+            short, old = renumber(value[rows].astype(np.int64), at, len(start))
+        people[:, CODES + j if j < columns else VALUE] = short
         known = np.concatenate((known, old))
         at += len(old)
-    begins[columns] = at
-    short, old = renumber(value[rows].astype(np.int64), at, len(start))
-    people[:, VALUE] = short
-    begins[columns + 1] = at + len(old)
+    begins[columns + 1] = at
     for k in range(len(rows)):
         people[k, NEED] = start[value[rows[k]]]
+    return people, known, begins
+
+
+@allocating
+def local_near(rows: Any, window: int, member_of: Any, where: Any, near: Any) -> Any:  # pragma: no cover - compiled
+    """Return `near` of the kernels: neighbours by their places in the window."""
+    inside = np.empty((len(rows), near.shape[1]), np.int32)
+    for k in range(len(rows)):
         for t in range(near.shape[1]):
             other = near[rows[k], t]
-            inside = other >= 0 and member_of[other] == window
-            people[k, CODES + columns + t] = where[other] if inside else -1
-    return people, known, begins
+            inside[k, t] = where[other] if other >= 0 and member_of[other] == window else -1
+    return inside
 
 
 @allocating
@@ -132,26 +144,29 @@ def local_scale(
 ) -> tuple[Any, Any]:  # pragma: no cover - compiled
     """Return `place` and `kind` of the kernels for a window with these codes."""
     columns = len(unit)
-    scale = np.zeros(begins[-1])
+    scale = np.zeros(begins[columns], np.int64)
     kind = np.empty(columns, np.int32)
     for j in range(columns):
         kind[j] = CATEGORIES if unit[j] > 0 else NUMBERS
         for at in range(begins[j], begins[j + 1]):
             code = known[at]
-            scale[at] = unit[j] if unit[j] > 0 else place[first[j] + code]
+            scale[at] = round(ONE * (unit[j] if unit[j] > 0 else place[first[j] + code]))
             if code == absent[j]:
                 kind[j] = at
     return scale, kind
 
 
 @allocating
-def open_groups(people: Any, count: Any, kind: Any) -> tuple[Any, Any]:  # pragma: no cover - compiled
+def open_groups(people: Any, count: Any, place: Any, kind: Any) -> tuple[Any, Any]:  # pragma: no cover - compiled
     """Return `groups` and `pool` of the kernels with the records in them, and fill `count`."""
     slots = len(count)
-    groups = np.zeros((slots, ENDS + 2 * len(kind)), np.int32)
+    groups = np.zeros((slots, MARKS + 2 * ((len(place) + 63) // 64) + 2 * len(kind)), np.int64)
     for j in range(len(kind)):
-        if kind[j] != CATEGORIES:
-            groups[:, ENDS + 2 * j : ENDS + 2 * j + 2] = -1
+        at = ends(groups, kind, j)
+        if kind[j] == CATEGORIES:
+            groups[:, at + 1] = people[0, CODES + j]
+        else:
+            groups[:, at : at + 2] = -1
     pool = np.empty(4 * len(people) + 8 * slots, np.int32)
     sizes = np.zeros(slots, np.int64)
     for k in range(len(people)):
@@ -161,7 +176,7 @@ def open_groups(people: Any, count: Any, kind: Any) -> tuple[Any, Any]:  # pragm
         groups[g, START], groups[g, ROOM] = pool[-1], sizes[g] + 2
         pool[-1] += sizes[g] + 2
     for k in range(len(people)):
-        put(people, groups, count, pool, kind, k, people[k, HOME])
+        put(people, groups, count, pool, place, kind, k, people[k, HOME])
     return groups, pool
 
 
@@ -207,46 +222,47 @@ def anneal_window(
     `zero` is of the type that counts have, `sizes` are the smallest and the largest group that a single record can need, `heat`
     the temperatures at the beginning and at the end, `steps` are tried per record.
     """
-    people, known, begins = local_people(mine, window, member_of, where, home, codes, first, value, start, near)
+    people, known, begins = local_people(mine, home, codes, first, value, start)
+    inside = local_near(mine, window, member_of, where, near)
     scale, kind = local_scale(known, begins, first, place, unit, absent)
+    starts = start[known[begins[-2] :]]
     used = 0
     for k in range(len(mine)):
         used = max(used, people[k, HOME] + 1)
     slots = used + len(mine) // sizes[0] + 2
     count = np.zeros((slots, begins[-1]), zero.dtype)
-    groups, pool = open_groups(people, count, kind)
-    ncp = np.zeros(slots)
+    groups, pool = open_groups(people, count, scale, kind)
     spare = np.zeros(slots + 1, np.int64)
     for g in range(slots):
-        refresh(groups, ncp, scale, kind, unit, g)
         release_slot(groups, spare, g)
     log = np.zeros(4 * len(mine) + 64, np.int64)
     rare = rare_records(people, need)
     budget = int(steps * len(mine))
+    warm, cold = heat[0] * ONE, heat[1] * ONE
     anneal(
         people,
+        inside,
         groups,
         count,
-        ncp,
         pool,
         scale,
         kind,
-        unit,
         log,
         need,
+        starts,
         spare,
         word,
         rare,
         sizes,
         budget,
-        heat[0],
-        heat[1],
+        warm,
+        cold,
         chances,
         minus_logs,
     )
     total = 0.0
     for g in range(slots):
-        total += groups[g, SIZE] * ncp[g]
+        total += groups[g, SIZE] * (groups[g, NCP] / ONE)
     for k in range(len(mine)):
         home[mine[k]] = offset + people[k, HOME]
     return total

@@ -156,7 +156,8 @@ def _draw(
             people = people[random.permutation(len(people))]
         for place, some in zip(used, np.split(people, np.cumsum(parts[used])[:-1]), strict=True):
             found[place].append(some)
-    together = [np.concatenate([np.empty(0, np.int64), *some]) for some in found]
+    # In the order of the rows: whoever lists a bucket's members later finds no trace of their values.
+    together = [np.sort(np.concatenate([np.empty(0, np.int64), *some])) for some in found]
     classes, at = [], 1
     for pieces in packing.classes:
         classes.append(np.stack(together[at : at + pieces.shape[1]]))

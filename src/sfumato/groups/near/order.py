@@ -15,7 +15,7 @@ from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 BLOCK = 800  # neighbours are looked for among so many people who follow each other
-NEIGHBOURS = 20
+NEIGHBOURS = 32
 _LEAF = 6
 
 
@@ -168,15 +168,41 @@ def kd_order(
 
 
 @njit(cache=True)
-def _distance(a: Any, b: Any, codes: Any, first: Any, place: Any, unit: Any, most: float) -> Any:  # pragma: no cover - compiled
-    total = 0.0
+def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:  # pragma: no cover - compiled
+    """Return [columns × people] where on its scale each code lies, the code itself for a category."""
+    spots = np.empty((len(unit), len(mine)), np.float32)
     for j in range(len(unit)):
-        x, y = codes[a, j], codes[b, j]
-        if x != y:
-            total += unit[j] if unit[j] > 0 else abs(place[first[j] + x] - place[first[j] + y])
-            if total >= most:
-                break
-    return total
+        for k in range(len(mine)):
+            code = codes[mine[k], j]
+            spots[j, k] = np.float32(code) if unit[j] > 0 else np.float32(place[first[j] + code])
+    return spots
+
+
+@njit(cache=True)
+def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:  # pragma: no cover - compiled
+    """Set how far everybody is from person a; column by column, so that several people are told at once."""
+    away[:] = 0
+    for j in range(len(unit)):
+        row, here, step = spots[j], spots[j, a], np.float32(unit[j])
+        if step > 0:
+            for b in range(len(away)):
+                away[b] += step if row[b] != here else np.float32(0)
+        else:
+            for b in range(len(away)):
+                away[b] += abs(row[b] - here)
+
+
+@njit(cache=True)
+def _keep(near: Any, apart: Any, b: int, d: Any) -> None:  # pragma: no cover - compiled
+    """Put b among somebody's nearest, which are in order, unless it is there already."""
+    for known in near:
+        if known == b:
+            return
+    at = len(near) - 1
+    while at > 0 and apart[at - 1] > d:
+        apart[at], near[at] = apart[at - 1], near[at - 1]
+        at -= 1
+    apart[at], near[at] = d, b
 
 
 @njit(cache=True, parallel=True)
@@ -187,22 +213,13 @@ def find_neighbours(
     people, most = len(order), near.shape[1]
     blocks = (people + turn + BLOCK - 1) // BLOCK
     for block in prange(blocks):
-        low, high = max(block * BLOCK - turn, 0), min((block + 1) * BLOCK - turn, people)
-        for k in range(low, high):
-            a = order[k]
-            for away in range(1, high - low):
-                at = k + away
-                b = order[at if at < high else at - (high - low)]
-                d = _distance(a, b, codes, first, place, unit, apart[a, most - 1])
-                if d >= apart[a, most - 1] or _among(near[a], b):
-                    continue
-                at = most - 1
-                while at > 0 and apart[a, at - 1] > d:
-                    apart[a, at], near[a, at] = apart[a, at - 1], near[a, at - 1]
-                    at -= 1
-                apart[a, at], near[a, at] = d, b
-
-
-@njit(cache=True)
-def _among(known: Any, b: int) -> bool:  # pragma: no cover - compiled
-    return bool((known == b).any())
+        mine = order[max(block * BLOCK - turn, 0) : min((block + 1) * BLOCK - turn, people)]
+        spots = _spots(mine, codes, first, place, unit)
+        away = np.empty(len(mine), np.float32)
+        for k in range(len(mine)):
+            a = mine[k]
+            _distances(spots, unit, k, away)
+            for later in range(1, len(mine)):  # those who follow first: equally near ones would all be the first of the block
+                b = k + later if k + later < len(mine) else k + later - len(mine)
+                if away[b] < apart[a, most - 1]:
+                    _keep(near[a], apart[a], mine[b], away[b])
