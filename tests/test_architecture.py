@@ -77,9 +77,10 @@ def test_the_auditor_shares_nothing_with_the_makers():
 
 
 def test_release_query_and_auditor_have_a_file_for_every_form():
-    from sfumato.release import BucketsRelease, RandomizedRelease, RangesRelease
+    from sfumato.release import BucketsRelease, ColumnsRelease, RandomizedRelease, RangesRelease, ViewsRelease
 
-    for form in (BucketsRelease.form, RangesRelease.form, RandomizedRelease.form):
+    for release in (BucketsRelease, ColumnsRelease, RangesRelease, RandomizedRelease, ViewsRelease):
+        form = release.form
         for room in ("release", "query", "auditor"):
             assert (ROOT / room / f"{form}.py").is_file()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
@@ -23,6 +24,8 @@ _HOMES = {
     "Mondrian": "sfumato.methods",
     "NearGroups": "sfumato.methods",
     "Policy": "sfumato.policy",
+    "PresenceAssociation": "sfumato.privacy",
+    "PriView": "sfumato.methods",
     "Publication": "sfumato.api",
     "Query": "sfumato.query",
     "Release": "sfumato.release",
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from sfumato.api import Publication, audit, publication, publish
     from sfumato.auditor import Audit
     from sfumato.methods import (
+        Ambiguity,
         Anatomy,
         Buckets,
         BuReL,
@@ -48,17 +52,19 @@ if TYPE_CHECKING:
         Heterogeneous,
         Mondrian,
         NearGroups,
+        PriView,
         Ring,
         SmallDomain,
         UniformPerturbation,
     )
     from sfumato.policy import Policy
-    from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
+    from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Query
     from sfumato.release import Release
     from sfumato.table import Schema, Table
 
 __all__ = [
+    "Ambiguity",
     "Anatomy",
     "Audit",
     "BetaLikeness",
@@ -71,6 +77,8 @@ __all__ = [
     "Mondrian",
     "NearGroups",
     "Policy",
+    "PresenceAssociation",
+    "PriView",
     "Publication",
     "Query",
     "Release",

@@ -43,11 +43,8 @@ def publication(
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
     chosen = default_method(requirement) if method is None else method
     _require_kind(chosen, Method, "method", "such as Buckets() or Anatomy()")
-    if not chosen.bounds(table, requirement).protects:
-        raise PolicyError(
-            "the requirement protects nobody: every sensitive value of this table has a bound of 1",
-            hint="lower theta or offset, or set bounds for single values",
-        )
+    if requirement.presence in (None, 1) and not chosen.bounds(table, requirement).protects:
+        raise _protects_nobody(requirement)
     outcome = chosen.run(table, requirement, random=random, progress=progress)
     audit = audit_release(outcome.release, table, placed=outcome.placed, links=outcome.links)
     if audit.holds is not True:
@@ -70,22 +67,45 @@ def publish(
     return publication(table, requirement, method=method, random=random, progress=progress).release
 
 
-def audit(release: Release | str | Path, table: Table | None = None, *, links: Links | str | Path | None = None) -> Audit:
+def audit(
+    release: Release | str | Path,
+    table: Table | None = None,
+    *,
+    links: Links | str | Path | None = None,
+    outsiders: Any = None,
+) -> Audit:
     """Return the audit of a release, or of a release directory; with the original table also against that.
 
-    `links`, or the file they were saved in, is what the publisher of a heterogeneous or ring release may have kept.
+    `links`, or the file they were saved in, is what the publisher of a heterogeneous or ring release may have kept. `outsiders`
+    are people who are not in the table, as a `Table` or a frame with the quasi columns as published: for a release that hides
+    presence the audit then also says how sure a reader becomes that they are in it, and how many are certainly absent.
     """
+    away = outsiders.to_arrow() if isinstance(outsiders, Table) else outsiders
     if table is not None:
         _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     if links is not None:
         if table is None:
             raise PolicyError("links: they are checked against the original table", hint="give the table too")
         known = links if isinstance(links, Links) else Links.load(links)
-        return audit_release(release if isinstance(release, Release) else Release.load(release), table, links=known)
+        return audit_release(
+            release if isinstance(release, Release) else Release.load(release), table, links=known, outsiders=away
+        )
     if isinstance(release, Release):
-        return audit_release(release, table)
+        return audit_release(release, table, outsiders=away)
     _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")
-    return audit_stored(read_release(Path(release)), table)
+    return audit_stored(read_release(Path(release)), table, outsiders=away)
+
+
+def _protects_nobody(requirement: Requirement) -> PolicyError:
+    if requirement.presence is not None:
+        return PolicyError(
+            "the requirement protects nobody: alpha is 1, and every sensitive value of this table has a bound of 1",
+            hint="lower alpha, which bounds presence, or beta, which bounds the belief in values",
+        )
+    return PolicyError(
+        "the requirement protects nobody: every sensitive value of this table has a bound of 1",
+        hint="lower theta or offset, or set bounds for single values",
+    )
 
 
 def _require_kind(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:

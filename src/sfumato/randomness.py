@@ -64,10 +64,12 @@ class Randomness(ABC):
         # Key and position in one word: sorting words is several times faster than sorting positions by key.
         mask = np.uint64((1 << bits) - 1)
         while True:
-            packed = np.sort((self.words(count) & ~mask) | np.arange(count, dtype=np.uint64))
-            keys = packed & ~mask
-            if not (keys[1:] == keys[:-1]).any():
-                return (packed & mask).astype(np.int64)
+            packed = self.words(count) & ~mask
+            packed |= np.arange(count, dtype=np.uint64)
+            packed.sort()
+            if not ((packed[1:] ^ packed[:-1]) <= mask).any():
+                packed &= mask
+                return packed.view(np.int64)
 
     def _sorted_keys(self, count: int) -> Integers:
         while True:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from sfumato.auditor import audit_release
 from sfumato.errors import Infeasible, NotProvable, SfumatoError
 from sfumato.methods.base import Method
-from sfumato.privacy import LDiversity
+from sfumato.privacy import LDiversity, PresenceAssociation
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.release.base import Release
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
@@ -69,10 +69,13 @@ def example_tables() -> dict[str, Table]:
 def check_method(method: Method, requirement: Requirement | None = None, tables: dict[str, Table] | None = None) -> list[str]:
     """Check every promise on every table and return the names of the checks that ran.
 
-    `requirement` must be feasible for the tables (default: 2-diversity against the strongest adversary the method proves).
+    `requirement` must be feasible for the tables (default: 2-diversity against the strongest adversary the method proves, for a
+    method that hides presence with an α of 1).
     """
     strongest = method.proves()[-1]
-    requirement = requirement or LDiversity(2, against=strongest)
+    if requirement is None:
+        two = LDiversity(2, against=strongest)
+        requirement = PresenceAssociation(1, two, against=strongest) if method.hides_presence else two
     if requirement.against not in method.proves():
         raise ConformanceError(f"{method} does not prove {requirement.against!r}; give a requirement that it does")
     done = []
@@ -97,7 +100,10 @@ def audit_confirms_the_claims(method: Method, requirement: Requirement, table: T
     """With the table the audit finds every claim kept and nothing lost or invented; without it, nothing broken."""
     release = method.publish(table, requirement, random=1)
     _require(bool(release.claims), "a release makes at least one claim")
-    _require(all(claim.adversary == requirement.against for claim in release.claims), "the claim names the policy's adversary")
+    values = [claim for claim in release.claims if claim.kind == "association"]
+    _require(all(claim.adversary == requirement.against for claim in values), "the claim names the policy's adversary")
+    hidden = [claim.adversary for claim in release.claims if claim.kind == "presence"]
+    _require(hidden == ([] if requirement.presence is None else ["stranger"]), "presence is claimed if asked for, to a stranger")
     report = audit_release(release, table)
     _require(report.holds is True, f"the audit with the table holds; found {report.problems} {report.claims}")
     _require(audit_release(release).holds is not False, "the audit without the table finds nothing broken")
@@ -127,12 +133,19 @@ def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: 
     _require(bool(np.allclose(np.nansum(beliefs, axis=1), 1)), "beliefs of a published person add up to one")
 
 
-def _numbered(table: Table) -> Table:
-    """Return the same people with a number of their own as only quasi value."""
+def _numbered(table: Table, *, also: bool = False) -> Table:
+    """Return the same people with a number of their own as quasi value, the only one or `also` with the last of the table's."""
+    kept = {column.name: column.arrow() for column in table.quasi[1:][-1:]} if also else {}
     return Table.from_frame(
-        pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
-        Schema(quasi=["number"], sensitive=list(table.sensitive.domain.names)),
+        pa.table({"number": np.arange(table.rows), **kept, **_sensitive_columns(table)}),
+        Schema(quasi=["number", *kept], sensitive=list(table.sensitive.domain.names)),
     )
+
+
+def _asking(requirement: Requirement, l: int, against: Against) -> Requirement:  # noqa: E741
+    """Return ℓ-diversity against somebody, with the bound on presence of the requirement."""
+    asked = LDiversity(l, against=against)
+    return asked if requirement.presence is None else PresenceAssociation(requirement.presence, asked, against=against)
 
 
 def _true_shares(release: RandomizedRelease, table: Table) -> list[npt.NDArray[np.float64]]:
@@ -161,7 +174,7 @@ def input_order_decides_nothing(method: Method, requirement: Requirement, table:
 
     Who shares a group must be drawn at random, or follow from quasi values and so be the same for any order of the input.
     """
-    people = _numbered(table)
+    people = _numbered(table, also=method.hides_presence)
     seen = [_look(method.publish(people, requirement, random=seed)) for seed in range(12)]
     _require(len({one.rows for one in seen}) > 6, "rows are published in random order")
     mates = {one.mates for one in seen}
@@ -257,7 +270,7 @@ def unprovable_claims_are_refused(method: Method, requirement: Requirement, tabl
     for against in get_args(Against):
         if against not in method.proves():
             try:
-                method.publish(table, LDiversity(1, against=against), random=6)
+                method.publish(table, _asking(requirement, 1, against), random=6)
             except NotProvable as error:
                 _require(bool(error.hint), "the refusal says what would work")
                 continue
@@ -267,7 +280,7 @@ def unprovable_claims_are_refused(method: Method, requirement: Requirement, tabl
 def infeasible_bounds_are_refused(method: Method, requirement: Requirement, table: Table) -> None:
     """Bounds below a value's share are refused with the values that break them."""
     try:
-        method.publish(table, LDiversity(10_000, against=requirement.against), random=7)
+        method.publish(table, _asking(requirement, 10_000, requirement.against), random=7)
     except Infeasible as error:
         _require(bool(error.values) and bool(error.hint), "the error names the values and what would be feasible")
         return

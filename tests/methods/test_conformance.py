@@ -109,5 +109,7 @@ def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_th
         "small-domain",
         "uniform",
         "burel-perturbation",
+        "ambiguity",
+        "priview",
     }
     assert default_method(LDiversity(3)) == Buckets()

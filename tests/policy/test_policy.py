@@ -151,7 +151,17 @@ def test_exact_options_of_mondrian_are_taken_as_written(written: str, expected: 
         ("l = 3", 'l = "three"', ["[requirement] l: expected a whole number", "three"]),
         ("l = 3", "l = true", ["[requirement] l: expected a whole number from 1 on, got true"]),
         ('"l-diversity"', '"l-divrsity"', ["[requirement] model", "did you mean 'l-diversity'?"]),
-        ('"l-diversity"', '"presence-association"', ["not in this version", "f-privacy, l-diversity"]),
+        ('"l-diversity"\nl = 3', '"presence-association"\nalpha = 0.1', ["[requirement] beta", "missing"]),
+        (
+            '"l-diversity"\nl = 3',
+            '"presence-association"\nalpha = 2\nbeta = 0.1',
+            ["[requirement] alpha: expected a number", "got 2"],
+        ),
+        (
+            '"l-diversity"\nl = 3',
+            '"presence-association"\nalpha = 0.1\nbeta = { model = "l-diversity", k = 3 }',
+            ["[requirement] beta: l-diversity has no parameter 'k'"],
+        ),
         ('"l-diversity"', "3", ["[requirement] model", "expected text", "whole number"]),
         ('model = "l-diversity"\n', "", ["[requirement] model", "missing", "f-privacy"]),
         ("[requirement]", "[requiremnt]", ["unknown section [requiremnt]", "did you mean [requirement]?"]),

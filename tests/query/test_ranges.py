@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from sfumato import FPrivacy, Schema, Table
 from sfumato.errors import QueryError
-from sfumato.query import And, Between, In, Missing, Not, Or, Query, parse_sql, range_workload, true_answers
+from sfumato.query import Between, In, Query, parse_sql, range_workload, true_answers
 from sfumato.query import disjoint as disjoint_module
 from sfumato.query.compile import compile_condition
 from sfumato.query.disjoint import disjoint
 from sfumato.query.ranges import count_ranges
 from sfumato.query.vocabulary import Vocabulary
 from tests.makers import people, skewed
+from tests.query._conditions import CELLS, CONDITIONS, meets
 from tests.release._ranges import of_boxes, of_groups
 
 REQUIREMENT = FPrivacy(theta=3, offset="0.05", against="reader")
@@ -117,26 +118,6 @@ def test_a_condition_of_too_many_conjunctions_is_refused(monkeypatch):
         ask(release, "age = 1 OR town = 'x'")
 
 
-CONDITIONS = st.recursive(
-    st.one_of(
-        st.builds(lambda a, b: Between("age", min(a, b), max(a, b)), st.integers(0, 5), st.integers(0, 5)),
-        st.builds(lambda v: In("town", tuple(v)), st.lists(st.sampled_from("xyz"), min_size=1, max_size=2, unique=True)),
-        st.builds(lambda v: In("value", tuple(v)), st.lists(st.sampled_from("ab"), min_size=1, max_size=1)),
-        st.just(Missing("town")),
-    ),
-    lambda inner: st.one_of(
-        st.builds(lambda p: And(tuple(p)), st.lists(inner, min_size=1, max_size=3)),
-        st.builds(lambda p: Or(tuple(p)), st.lists(inner, min_size=1, max_size=3)),
-        st.builds(Not, inner),
-    ),
-    max_leaves=6,
-)
-
-CELLS = people(
-    ["a", "b"] * 6, age=[k % 6 for k in range(12)], town=[None, None, "x", "x", "y", "y", "z", "z", "x", "y", None, "z"]
-)
-
-
 @settings(max_examples=150, deadline=None)
 @given(CONDITIONS)
 def test_disjoint_conjunctions_are_disjoint_and_together_the_condition(condition):
@@ -166,26 +147,9 @@ def test_the_estimate_is_the_sum_over_all_cells_of_all_groups(condition, drawn):
         cells = list(itertools.product(ages, row["town"]))
         key = (row["group"], row["value"])
         if key not in seen:
-            seen[key] = sum(_meets(condition, age, town, row["value"]) is True for age, town in cells) / len(cells)
+            seen[key] = sum(meets(condition, age, town, row["value"]) is True for age, town in cells) / len(cells)
         expected += seen[key]
     assert ask(release, Query(condition)).value == pytest.approx(expected)
-
-
-def _meets(condition, age, town, value):
-    """Return SQL's truth: True, False or None."""
-    if isinstance(condition, Not):
-        inner = _meets(condition.part, age, town, value)
-        return None if inner is None else not inner
-    if isinstance(condition, (And, Or)):
-        parts = [_meets(part, age, town, value) for part in condition.parts]
-        decisive = isinstance(condition, Or)
-        return decisive if decisive in parts else None if None in parts else not decisive
-    held = {"age": age, "town": town, "value": value}[condition.column]
-    if isinstance(condition, Missing):
-        return held is None
-    if held is None:
-        return None
-    return condition.low <= held <= condition.high if isinstance(condition, Between) else held in condition.values
 
 
 @pytest.mark.parametrize("estimator", ["paper", "likelihood"])

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.query import sql_workload
-from sfumato.utility import independence, query_error
+from sfumato.utility import independence, marginals, query_error
 from tests.query._releases import people, release_of
 
 TABLE = people(pa.table({"sex": ["f", "f", "m", "m"], "ill": ["Flu", "HIV", "HIV", "HIV"]}), ["ill"])
@@ -37,6 +37,16 @@ def test_a_release_that_separates_people_has_no_error_and_covers_everything() ->
 
 def test_independence_multiplies_the_shares() -> None:
     assert independence(TABLE, WORKLOAD).tolist() == [0.5, 1.5, 0.5, 2.0]
+
+
+def test_marginals_multiply_the_shares_of_every_column() -> None:
+    data = {"sex": ["f", "f", "m", "m"], "age": [1, 1, 1, 2], "ill": ["Flu", "HIV", "HIV", "HIV"]}
+    table = people(pa.table(data), ["ill"])
+    asked = sql_workload("sex = 'f' AND age = 1 AND ill = 'HIV'\nsex = 'f' OR age = 2\nill = 'Flu' OR age = 2")
+    # 4 · 1/2 · 3/4 · 3/4; 4 · (1 − 1/2 · 3/4); 1 + 3 · 1/4.
+    assert marginals(table, asked).tolist() == pytest.approx([9 / 8, 5 / 2, 7 / 4])
+    # Who knows the quasi table as well knows that both women are of age 1.
+    assert independence(table, asked).tolist() == pytest.approx([3 / 2, 3, 7 / 4])
 
 
 def test_a_workload_of_zero_answers_has_no_relative_error() -> None:

@@ -58,7 +58,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     crowded = int((certain > count).sum())
     if crowded:
         problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
-    problems += _values(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
+    problems += wrong_totals(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
     return Comparison(tuple(problems), warnings, shares, _exposure(published))
 
@@ -132,7 +132,7 @@ def _codes(published: pa.ChunkedArray, original: pa.DictionaryArray) -> tuple[in
     return len(words), pieces[0], pieces[1]
 
 
-def _values(published: Published, counts: dict[str, int], missing: int) -> list[str]:
+def wrong_totals(published: Published, counts: dict[str, int], missing: int) -> list[str]:
     """Return what is wrong with the totals of st, when `missing` people may be left out."""
     invented = sorted(set(published.labels) - set(counts))
     if invented:

@@ -21,8 +21,11 @@ def bounds_of(
     """Return the bound of each value, or None if it depends on the table's shares and these are not known."""
     model = requirement.get("model")
     try:
+        if model == "presence-association":
+            return _given_presence(requirement["beta"], shares, values)
+        _require_ranges(requirement)
         if model == "l-diversity":
-            return dict.fromkeys(values, 1 / _number(requirement["l"]))
+            return dict.fromkeys(values, 1 / _within(requirement["l"], Fraction(1), None))
         if model == "f-privacy" and _number(requirement["theta"]) == 0:
             return {value: _linear(requirement, value, Fraction(0)) for value in values}
         if shares is None:
@@ -30,8 +33,30 @@ def bounds_of(
         rules = {"f-privacy": _linear, "beta-likeness": _likeness, "rho-privacy": _rho}
         rule = rules[str(model)]
         return {value: rule(requirement, value, shares.get(value, Fraction(0))) for value in values}
-    except (KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
+    except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise FormatError("manifest.json: the requirement is not one this audit can read") from None
+
+
+def presence_bound(requirement: Mapping[str, Any]) -> Fraction | None:
+    """Return alpha, the bound on the belief that a person is in the table; None where the requirement has none."""
+    if requirement.get("model") != "presence-association":
+        return None
+    try:
+        alpha = _number(requirement["alpha"])
+    except (KeyError, ValueError, ZeroDivisionError):
+        raise FormatError("manifest.json: the requirement is not one this audit can read") from None
+    if not 0 < alpha <= 1:
+        raise FormatError("manifest.json: alpha should be above 0 and at most 1")
+    return alpha
+
+
+def _given_presence(beta: Any, shares: Mapping[str, Fraction] | None, values: list[str]) -> dict[str, Fraction] | None:
+    """Return the bounds on values for somebody who is in the table: one number for all, or those of a model."""
+    if not isinstance(beta, Mapping):
+        return dict.fromkeys(values, _share(beta))
+    if beta["model"] == "presence-association":
+        raise ValueError("a bound on presence inside another")
+    return bounds_of(beta, shares, values)
 
 
 def _number(text: Any) -> Fraction:
@@ -39,6 +64,32 @@ def _number(text: Any) -> Fraction:
     if isinstance(text, bool) or not _PLAIN.fullmatch(str(text)):
         raise ValueError("not a number as manifests write them")
     return Fraction(str(text))
+
+
+def _within(text: Any, least: Fraction, most: Fraction | None) -> Fraction:
+    """Return a number that lies between these two; anything else could be no parameter of a requirement."""
+    number = _number(text)
+    if number < least or (most is not None and number > most):
+        raise ValueError("a number out of its range")
+    return number
+
+
+def _share(text: Any) -> Fraction:
+    """Return a number above 0 and at most 1."""
+    number = _within(text, Fraction(0), Fraction(1))
+    if not number:
+        raise ValueError("a number out of its range")
+    return number
+
+
+def _require_ranges(requirement: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless the parameters of F'-privacy or (ρ1, ρ2)-privacy are such as can be asked for."""
+    if requirement.get("model") == "f-privacy":
+        _within(requirement["offset"], Fraction(0), Fraction(1))
+        for bound in requirement["bounds"].values():
+            _share(bound)
+    if requirement.get("model") == "rho-privacy" and not 0 < _number(requirement["rho1"]) < _share(requirement["rho2"]) < 1:
+        raise ValueError("rho1 and rho2 out of their ranges")
 
 
 def _linear(requirement: Mapping[str, Any], value: str, share: Fraction) -> Fraction:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.auditor.against import Comparison, compare
 from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.claims import declared_values, judge, may_suppress, open_values, warnings_of
+from sfumato.auditor.claims import declared_values, judge, may_suppress, open_values, several_rows, warnings_of
 from sfumato.auditor.published import Published, read_published
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.manifest import Manifest
@@ -25,7 +25,7 @@ def audit_buckets(
 ) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
     published = read_published(manifest, tables["qit"], tables["st"])
-    found = list(problems) + _structure(manifest, published)
+    found = list(problems) + _structure(manifest, published) + several_rows(manifest, table)
     comparison = None if table is None else compare(published, table, suppression=may_suppress(manifest))
     if comparison is not None:
         found += comparison.problems

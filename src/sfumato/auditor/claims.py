@@ -12,6 +12,7 @@ from sfumato.auditor.published import Published
 from sfumato.auditor.result import ClaimResult
 from sfumato.exact import percent
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.table import Table
 
 BLIND = "that the program put people together as the manifest says, whoever has which value, cannot be seen in the tables"
 
@@ -29,9 +30,9 @@ def judge(claim: Claim, manifest: Manifest, published: Published, limits: Mappin
     A person's belief is the largest over the buckets that fit her, so the worst bucket decides ([F' §3.1]). With decoys a value
     that may be a decoy belongs to one person of the bucket at most, which is the belief counted here.
     """
-    unfounded = _unfounded(claim, manifest)
-    if unfounded:
-        return ClaimResult(claim, False, note=unfounded)
+    fault = unfounded(claim, manifest)
+    if fault:
+        return ClaimResult(claim, False, note=fault)
     if not len(published.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
     worst = _worst(published, limits)
@@ -42,7 +43,7 @@ def judge(claim: Claim, manifest: Manifest, published: Published, limits: Mappin
     return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
 
 
-def _unfounded(claim: Claim, manifest: Manifest) -> str:
+def unfounded(claim: Claim, manifest: Manifest) -> str:
     """Return why the claim is not one that such a release can make; empty if it is."""
     if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
         return "this form cannot support such a claim"
@@ -57,11 +58,16 @@ def _unfounded(claim: Claim, manifest: Manifest) -> str:
 
 
 def _is_blind(manifest: Manifest) -> bool:
-    """Return whether the method is one of those known to put people together regardless of who they are."""
+    """Return whether the method is one of those known to put people together regardless of who they are, and makes this form."""
     method = manifest.method
+    locality = manifest.parameters.get("locality")
+    if manifest.form == "columns":
+        boxes = method.get("name") == "ambiguity" and method.get("grouping") == "boxes"
+        return boxes and locality == "safe" and not manifest.parameters.get("suppression")
+    if manifest.form == "views":
+        return False
     if method.get("name") == "anatomy":
         return method.get("suppress") is False and not manifest.parameters.get("suppression")
-    locality = manifest.parameters.get("locality")
     if method.get("name") == "near-groups":
         return locality == "near"
     return method.get("name") == "buckets" and locality in ("none", "safe", "near") and method.get("guard_decoys") is False
@@ -114,6 +120,14 @@ def declared_values(manifest: Manifest, published: Published, limits: Mapping[st
         if limits is not None and bound != limits[label]:
             problems.append(f"{label}: its bound follows as {limits[label]} from the requirement, the manifest says {bound}")
     return problems
+
+
+def several_rows(manifest: Manifest, table: Table | None) -> list[str]:
+    """Return that the release speaks of people where the table's rows are not people; nothing without the table."""
+    stated = manifest.parameters.get("one_row_per_person", True) is not False
+    if table is None or table.schema.one_row_per_person or not stated:
+        return []
+    return ["the release speaks of people, but in the table one person may have several rows"]
 
 
 def warnings_of(manifest: Manifest) -> list[str]:

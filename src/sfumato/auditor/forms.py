@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.auditor.buckets import audit_buckets
+from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.linked import audit_linked
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
-from sfumato.errors import FormatError
+from sfumato.auditor.views import audit_views
+from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, release_from
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.views import ViewsRelease
 from sfumato.table.table import Table
 
 
@@ -27,12 +33,19 @@ def audit_release(
     problems: tuple[str, ...] = (),
     placed: npt.NDArray[np.int64] | None = None,
     links: Links | None = None,
+    outsiders: Any = None,
 ) -> Audit:
     """Return the audit of a release in memory; with the original table also whether nothing was lost or invented.
 
     `placed` and `links` are what only the publisher knows: in which part of a randomized release each row of the table is, and
-    with which people each record with ranges of its own was matched.
+    with which people each record with ranges of its own was matched. `outsiders` are quasi rows of people who are not in the
+    table, for forms that speak of presence.
     """
+    if outsiders is not None and not isinstance(release, ColumnsRelease | ViewsRelease):
+        raise InputError(
+            f"outsiders: a release of the form {release.form!r} says nothing about presence",
+            hint="leave them out; only columns and views do",
+        )
     if links is not None:
         if not isinstance(release, RangesRelease) or table is None:
             raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
@@ -41,14 +54,18 @@ def audit_release(
         return audit_buckets(release.manifest, release.tables(), table, problems)
     if isinstance(release, RangesRelease):
         return audit_ranges(release.manifest, release.tables(), table, problems)
+    if isinstance(release, ColumnsRelease):
+        return audit_columns(release.manifest, release.tables(), table, problems, outsiders=outsiders)
+    if isinstance(release, ViewsRelease):
+        return audit_views(release.manifest, release.tables(), table, problems, outsiders=outsiders)
     if isinstance(release, RandomizedRelease):
         return audit_randomized(release.manifest, release.tables(), table, problems, placed=placed)
     raise FormatError(f"there is no audit for the form {release.form!r}")
 
 
-def audit_stored(stored: Stored, table: Table | None = None) -> Audit:
+def audit_stored(stored: Stored, table: Table | None = None, *, outsiders: Any = None) -> Audit:
     """Return the audit of a release on disk: tables that cannot be a release are findings here, not errors."""
     try:
-        return audit_release(release_from(stored), table, problems=stored.problems)
+        return audit_release(release_from(stored), table, problems=stored.problems, outsiders=outsiders)
     except FormatError as error:
         return Audit(claims=(), problems=(*stored.problems, error.message), against_table=table is not None)

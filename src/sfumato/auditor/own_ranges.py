@@ -67,6 +67,14 @@ def has_weaker_claim(manifest: Manifest) -> bool:
 
 def weaker_claim_faults(manifest: Manifest, published: Published) -> list[str]:
     """Return why the release cannot make such a claim: other words, other claims beside it, or people who share ranges."""
+    faults = stated_faults(manifest)
+    if len(published.sizes) != published.people:
+        faults.append(f"{published.people} records are in {len(published.sizes)} groups; each should be one of its own")
+    return faults
+
+
+def stated_faults(manifest: Manifest) -> list[str]:
+    """Return why the weaker claim is not one that such a release can make: other words, or other claims beside it."""
     faults = []
     if manifest.parameters.get("weaker_claim") != WEAKER_CLAIMS.get(str(manifest.method.get("name"))):
         faults.append("the weaker claim is not made in the words that such a claim has")
@@ -74,8 +82,6 @@ def weaker_claim_faults(manifest: Manifest, published: Published) -> list[str]:
         faults.append("a release with a weaker claim makes no other")
     if manifest.method.get("accept_weaker_claim") is not True:
         faults.append("the publisher did not accept a weaker claim")
-    if len(published.sizes) != published.people:
-        faults.append(f"{published.people} records are in {len(published.sizes)} groups; each should be one of its own")
     return faults
 
 

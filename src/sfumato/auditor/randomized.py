@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sfumato.auditor.against import quasi_keys
 from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.claims import warnings_of
+from sfumato.auditor.claims import several_rows, warnings_of
 from sfumato.auditor.placement import Floats, Integers, Placement, Slots, place
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.auditor.published import Published
@@ -76,6 +76,7 @@ def audit_randomized(
     except FormatError as error:
         return Audit(claims=(), problems=(*problems, error.message), against_table=table is not None)
     found = [*problems, *_structure(manifest, read), *_implausible(read, placement), *(placement.problems if placement else ())]
+    found += several_rows(manifest, table)
     claims = tuple(_judge(claim, manifest, read, placement, limits) for claim in manifest.claims)
     prior = _priors(read, placement)
     return Audit(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.claims import declared_values, judge, open_values, warnings_of
+from sfumato.auditor.claims import declared_values, judge, open_values, several_rows, warnings_of
 from sfumato.auditor.containment import Contained, contain
 from sfumato.auditor.own_ranges import has_weaker_claim, judge_weaker_claim, weaker_claim_faults
 from sfumato.auditor.published import Published, distinct, texts
@@ -46,7 +46,7 @@ def audit_ranges(
     except FormatError as error:
         return Audit(claims=(), problems=(*problems, error.message), against_table=table is not None)
     found = [*problems, *_structure(manifest, published), *(contained.problems if contained else ())]
-    found += declared_values(manifest, published, limits, RECORDS)
+    found += declared_values(manifest, published, limits, RECORDS) + several_rows(manifest, table)
     if has_weaker_claim(manifest):
         return _weaker(manifest, published, boxes, table, limits, found, contained)
     return Audit(

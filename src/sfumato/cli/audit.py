@@ -43,6 +43,14 @@ def audit(
         Path | None,
         typer.Option(help="The private file that `publish --links` made; needs --table.", show_default=False),
     ] = None,
+    outsiders: Annotated[
+        Path | None,
+        typer.Option(
+            help="People who are not in the table, with its quasi columns: for releases that hide presence, how sure a reader "
+            "becomes of theirs.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
@@ -62,7 +70,8 @@ def audit(
             tell("reading the table", 0.1)
             original, how = read_original(release, table, asked, kept, named=str(policy))
         tell("checking the release", 0.5)
-        found = check(release, original, links=links)
+        away = None if outsiders is None else read_outsiders(release, outsiders)
+        found = check(release, original, links=links, outsiders=away)
         found = replace(found, problems=(*found.problems, *policy_problems(release, asked, kept)))
     if as_json:
         print_json(found.to_dict())
@@ -93,6 +102,31 @@ def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept 
         return Table.read(table, Schema(**declared, other=rest)), "read as the manifest says"
     except InputError as error:
         raise InputError(error.message, hint="give --policy, which says how the publisher read the table") from None
+
+
+def read_outsiders(release: Path, people: Path) -> Table:
+    """Return people who are not in the table, their quasi columns read and recoded as the manifest says; they need no others."""
+    import pyarrow as pa
+
+    from sfumato.errors import FormatError
+    from sfumato.release.files import read_release
+    from sfumato.table import Schema, Table
+    from sfumato.table.read import read_arrow
+
+    declared = read_release(release).manifest.schema.get("declared")
+    if not isinstance(declared, dict):
+        raise FormatError(f"{release}: the manifest does not say how people are read")
+    public = Schema.from_dict(declared)
+    read = read_arrow(people)
+    nothing = "-" * (1 + max(map(len, read.column_names)))  # a name that no column has
+    schema = Schema(
+        quasi=public.quasi,
+        sensitive=[nothing],
+        other=[name for name in read.column_names if name not in public.quasi],
+        types={name: kind for name, kind in public.types.items() if name in public.quasi},
+        recode=public.recode,
+    )
+    return Table.from_frame(read.append_column(nothing, pa.array(["outsider"] * read.num_rows)), schema)
 
 
 def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> list[str]:
@@ -139,8 +173,9 @@ def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
         line = f"Claim against {article} [bold]{result.claim.adversary}[/bold]: {words[result.holds]}"
         if result.worst is not None and result.bound is not None:
             place = "closest to its bound" if result.holds else "beyond its bound"
+            what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
             line += (
-                f"; {place}: '{shown(result.value)}', {percent(result.worst)} where {percent(result.bound)} "
+                f"; {place}: {what}, {percent(result.worst)} where {percent(result.bound)} "
                 f"{'is' if result.holds else 'was'} allowed"
             )
         lines.append(line)

@@ -41,6 +41,16 @@ PROTECTS_NOBODY = Obstacle(
     "lower theta or offset, or give single values their own bounds under [requirement.bounds]",
 )
 
+HIDES_NOTHING = Obstacle(
+    "this policy protects nobody: alpha is 1, and every sensitive value of this table has a bound of 1",
+    "lower alpha, which bounds presence, or beta, which bounds the belief in values",
+)
+
+
+def protects_nobody(presence: Fraction | None) -> Obstacle:
+    """Return that every bound is 1, in the words of a requirement that speaks of presence or of one that does not."""
+    return PROTECTS_NOBODY if presence is None else HIDES_NOTHING
+
 
 @dataclass(frozen=True)
 class StrategyLoss:

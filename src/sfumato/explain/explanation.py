@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
-from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, compare_strategies
+from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
 from sfumato.explain.forecast import Forecast
+from sfumato.explain.presence import Presence
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.methods import Buckets, Method, default_method
@@ -86,6 +87,7 @@ class Explanation:
     room: NoRoom | None = None
     study: Study | None = None
     randomization: Forecast | None = None
+    presence: Presence | None = None
 
     @property
     def feasible(self) -> bool:
@@ -166,6 +168,7 @@ class Explanation:
             "near": self.near,
             "boxes": None if self.boxes is None else vars(self.boxes),
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
+            "presence": None if self.presence is None else self.presence.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -198,7 +201,7 @@ def explain(
     values = sorted(counts, key=lambda value: (counts[value], value))
     cost = _cost(table, requirement, method, tell)
     measured = None
-    if cost.strategies and not quick:
+    if (cost.strategies or cost.presence) and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
         cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
     return Explanation(
@@ -223,6 +226,7 @@ def explain(
         room=cost.room,
         study=measured,
         randomization=cost.randomization,
+        presence=cost.presence,
     )
 
 
@@ -236,6 +240,7 @@ class _Cost:
     boxes: Boxes | None = None
     room: NoRoom | None = None
     randomization: Forecast | None = None
+    presence: Presence | None = None
 
 
 def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress) -> _Cost:
@@ -243,13 +248,20 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
         bounds = method.bounds(table, requirement)
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
-    if not bounds.protects:
-        return _Cost(PROTECTS_NOBODY)
+    if requirement.presence in (None, 1) and not bounds.protects:
+        return _Cost(protects_nobody(requirement.presence))
     try:
         method.require_provable(table, requirement)
     except NotProvable as error:
+        if requirement.presence is not None:
+            return _Cost(Obstacle.of(error))
         strategies, obstacle = compare_strategies(bounds, method, tell, blind=True)
         return _Cost(obstacle or Obstacle.of(error), strategies)
+    if requirement.presence is not None:
+        try:
+            return _Cost(None, presence=Presence.of(table, requirement, method))
+        except Infeasible as error:
+            return _Cost(Obstacle.of(error))
     boxes = _boxes(table, requirement, bounds, method)
     room, near = None, False
     if boxes is None and isinstance(method, Buckets):

@@ -27,10 +27,12 @@ def about(found: Study) -> list[str]:
     """Return how the figures were measured, what they mean and what must not be done with them."""
     kinds = " and ".join(f"{number} {name}" for number, name in zip(found.questions, found.workloads, strict=True))
     unmet = f" ({found.unmet} left out because nobody meets them)" if found.unmet else ""
-    lines = [
-        "Locality: none draws people into buckets at random; safe and tight cuts put near people together. Safe cuts look only "
-        "at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
-    ]
+    lines = []
+    if any(row.name in WAYS for row in found.rows):
+        lines.append(
+            "Locality: none draws people into buckets at random; safe and tight cuts put near people together. Safe cuts look "
+            "only at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
+        )
     if any(row.name == "near" or row.note == MATCHED for row in found.rows):
         lines.append(
             "Near people matched into small buckets (near) hold against an engineer too. They are narrow, but their exposure is "

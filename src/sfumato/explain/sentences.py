@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from sfumato.exact import percent
-from sfumato.explain.cost import PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
+from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Boxes, Explanation, ValueBound
+from sfumato.explain.presence import HIDING, NOT_PROMISED
 from sfumato.release.manifest import KNOWS
 
 _TIGHTEST = 3
@@ -16,10 +17,11 @@ _TIGHTEST = 3
 _NAMED = 5
 """How many values are named in a list."""
 
+_NOBODY = (PROTECTS_NOBODY, HIDES_NOTHING)
 _EXACT: Mapping[str, str] = {"buckets": "bucket", "randomized": "randomized value"}
 """The forms that publish quasi values as they are, and what they show beside them."""
 
-_INSIDE: Mapping[str, str] = {"buckets": "bucket", "ranges": "group"}
+_INSIDE: Mapping[str, str] = {"buckets": "bucket", "ranges": "group", "columns": "group", "views": "group"}
 """What the forms call people who are published together."""
 
 FORMS = (
@@ -58,19 +60,19 @@ def details(told: Explanation) -> list[str]:
     ]
 
 
-def value_sentence(value: ValueBound, *, inside: str | None = "bucket", believed: bool = True) -> str:
+def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaimed: str | None = None) -> str:
     """Return what the policy means for one value: "'HIV': 0.3 % of people now; a reader may become at most 5 % sure".
 
-    `inside` is what the groups are called, None where there are none. Without `believed` the bound is one on the people behind a
-    record, not on what a reader believes.
+    `inside` is what the groups are called, None where there are none. `unclaimed` says of whom at most the bound have the value,
+    where that is all there is and no bound on what a reader believes.
     """
     now = f"'{value.value}': {percent(value.share)} of people now"
     if not value.feasible:
         return f"{now}; a bound of {percent(value.bound)} is less than everybody knows already"
     if value.bound == 1:
         return f"{now}; no bound, a reader may become certain"
-    if not believed:
-        return f"{now}; at most {percent(value.bound)} of the people behind a published record have it"
+    if unclaimed is not None:
+        return f"{now}; at most {percent(value.bound)} {unclaimed} have it"
     told = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
     return told if inside is None else f"{told}, so nobody with it is in a {inside} of fewer than {value.needs}"
 
@@ -78,7 +80,7 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", believed
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
     """Return why the bounds cannot be kept, value by value, and what would be feasible."""
     reason = obstacle.message.rstrip(".")
-    lines = [f"T{reason[1:]}." if obstacle == PROTECTS_NOBODY else f"The bounds cannot be kept. {reason}."]
+    lines = [f"T{reason[1:]}." if obstacle in _NOBODY else f"The bounds cannot be kept. {reason}."]
     for value in obstacle.values[:_TIGHTEST]:
         if value in obstacle.has and value in obstacle.needs and obstacle.has[value] != obstacle.needs[value]:
             lines.append(f"'{value}': has {percent(obstacle.has[value])}, needs {percent(obstacle.needs[value])}.")
@@ -89,11 +91,9 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
 
 def not_promised(told: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
-    exact = told.form in _EXACT
-    shown = "The quasi values are published as recoded" if exact else f"The {told.form} that hold the person are published"
     lines = [] if told.weaker is None else ["Not promised: a bound on what a reader believes who sees the values of the records."]
     lines += [
-        f"Not promised: that a person's presence in the table stays hidden. {shown}.",
+        *_presence(told),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
         "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
@@ -110,13 +110,25 @@ def not_promised(told: Explanation) -> list[str]:
     return lines
 
 
+def _presence(told: Explanation) -> list[str]:
+    if told.form in HIDING:
+        return list(NOT_PROMISED)
+    exact = told.form in _EXACT
+    shown = "The quasi values are published as recoded" if exact else f"The {told.form} that hold the person are published"
+    return [f"Not promised: that a person's presence in the table stays hidden. {shown}."]
+
+
 def _feasible(told: Explanation) -> list[str]:
     if told.obstacle is not None:
         return obstacle_sentences(told.obstacle)
     if told.weaker is not None:
         can = f"No belief is bounded: the method {told.method} can make a release, with a weaker claim in place of the policy's."
-        return [can, f"What is claimed instead: {told.weaker}"]
+        made = [] if told.presence is None else [f"It would have {told.presence.made()[0]}", *told.presence.made()[1:]]
+        return [can, *made, f"What is claimed instead: {told.weaker}"]
     can = f"The bounds can be kept: the method {told.method} can make a release"
+    if told.presence is not None:
+        first, *others = told.presence.made()
+        return [f"{can}, {first}", *others]
     if told.boxes is not None:
         return [f"{can}, {boxes_text(told.boxes, told.max_size)}."]
     if told.near:
@@ -140,7 +152,7 @@ def boxes_text(boxes: Boxes, max_size: int | None) -> str:
 
 
 def _unprotected(told: Explanation) -> list[str]:
-    if told.obstacle == PROTECTS_NOBODY:
+    if told.obstacle in _NOBODY:
         return []
     if not told.unbounded:
         kept = told.feasible and told.weaker is None
@@ -156,9 +168,10 @@ def _unprotected(told: Explanation) -> list[str]:
 
 def _unique(told: Explanation) -> str:
     if told.form not in _EXACT:
+        shown = {"columns": "every column apart", "views": "some of them apart, and the others together as they are"}
         return (
             f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as recoded. "
-            f"The form {told.form} shows groups of people instead."
+            f"The form {told.form} shows {shown.get(told.form, 'groups of people instead')}."
         )
     return (
         f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as published, "
@@ -192,17 +205,22 @@ def _table(told: Explanation) -> list[str]:
 
 
 def _promise(told: Explanation) -> list[str]:
+    if told.presence is not None and told.weaker is not None:
+        return told.presence.promise()
     if told.weaker is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     return [
+        *([] if told.presence is None else told.presence.promise()),
         f"The promise ({told.requirement['model']}, against = {told.against!r}) is made against somebody {KNOWS[told.against]}, "
-        "and who sees no link between quasi and sensitive values."
+        "and who sees no link between quasi and sensitive values.",
     ]
 
 
 def _values(told: Explanation) -> list[str]:
-    inside, believed = _INSIDE.get(told.form), told.weaker is None
-    return [value_sentence(value, inside=inside, believed=believed) + "." for value in told.tightest(_TIGHTEST)]
+    unclaimed = None
+    if told.weaker is not None:
+        unclaimed = "of the people behind a published record" if told.presence is None else "of a group"
+    return [value_sentence(value, inside=_INSIDE.get(told.form), unclaimed=unclaimed) + "." for value in told.tightest(_TIGHTEST)]
 
 
 def _losses(told: Explanation) -> list[str]:

@@ -48,7 +48,7 @@ class Measured:
     """A way to put people together: its median relative errors, one a workload, and its exposure; or why it cannot be used.
 
     `name` is none, safe, tight or near, or a method that has no such choice. `note` says why there are no figures, or why they
-    are those of other buckets.
+    are those of other buckets. `against` is nobody for a method that claims less than a bound against a reader.
     """
 
     name: str
@@ -136,6 +136,8 @@ def study(
 
 def sizes_of(release: Release) -> npt.NDArray[np.int64]:
     """Return how many people each group of a release has."""
+    if hasattr(release, "sizes"):
+        return np.asarray(release.sizes)
     groups = next(getattr(release, name) for name in ("bucket", "group", "part") if hasattr(release, name))
     sizes = np.bincount(cast("npt.NDArray[Any]", groups))
     return sizes[sizes > 0]
@@ -188,6 +190,9 @@ def _median(answers: Floats, truth: Floats) -> float:
 
 def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tuple[str, Against, Method, bool]]:
     """Give name, adversary and method of every way to put people together, and whether it is the policy's own."""
+    if requirement.presence is not None:
+        yield method.name, requirement.against, method, True  # buckets show who is in the table
+        return
     own = method if isinstance(method, Buckets) else Buckets(locality="none")
     blind = own.blind()
     tight = replace(own, locality="boxes", decoys=0, guard_decoys=False)
@@ -216,7 +221,7 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     spread = int(sizes.min()), int(sizes.max())
     matched = isinstance(method, Buckets) and method.locality == "boxes" and _locality(made.release) == "near"
     note = MATCHED if matched else ""
-    against = requirement.against if method.proves() else NOBODY
+    against = requirement.against if made.release.claims else NOBODY
     return Measured(method.name, against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
 
 

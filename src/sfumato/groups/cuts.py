@@ -48,11 +48,11 @@ class Space:
         missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
         first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
         position = np.zeros(int(first[-1]))
-        ranks = _ranks(codes, [column.size for column in columns])
+        ranks = [_ranks(column) for column in columns]
         for j, column in enumerate(columns):
             place = position[first[j] : first[j + 1]]
             if column.kind == "categorical":
-                order = _category_order(j, codes, ranks, column.size)
+                order = _category_order(j, columns, ranks)
                 codes[j] = order[codes[j]]
                 place[:] = np.arange(column.size) / max(column.size - 1, 1)
             else:
@@ -162,22 +162,22 @@ def _on_a_line(column: Column) -> Floats:
     return (numbers - numbers[0]) / width if width > 0 else np.zeros(len(numbers))
 
 
-def _ranks(codes: npt.NDArray[np.int32], sizes: Sequence[int]) -> Floats:
-    """Return for every column the mid-rank of each row's code, between 0 and 1."""
-    ranks = np.empty(codes.shape)
-    for j, size in enumerate(sizes):
-        times = np.bincount(codes[j], minlength=size)
-        ranks[j] = ((np.cumsum(times) - times / 2) / codes.shape[1])[codes[j]]
-    return ranks
+def _ranks(column: Column) -> Floats:
+    """Return the mid-rank of each code of a column, between 0 and 1."""
+    times = np.bincount(column.codes, minlength=column.size)
+    return np.asarray((np.cumsum(times) - times / 2) / len(column))
 
 
-def _category_order(j: int, codes: npt.NDArray[np.int32], ranks: Floats, size: int) -> npt.NDArray[np.int32]:
+def _category_order(j: int, columns: Sequence[Column], ranks: Sequence[Floats]) -> npt.NDArray[np.int32]:
     """Return the place of each category of column j on the line along which the other columns' means differ most."""
-    others = [k for k in range(len(codes)) if k != j]
-    times = np.bincount(codes[j], minlength=size)
+    others = [k for k in range(len(columns)) if k != j]
+    codes, size = columns[j].codes, columns[j].size
+    times = np.bincount(codes, minlength=size)
     if size < 3 or not others:
         return np.arange(size, dtype=np.int32)
-    means = np.stack([np.bincount(codes[j], weights=ranks[k], minlength=size) / np.maximum(times, 1) for k in others], axis=1)
+    means = np.stack(
+        [np.bincount(codes, ranks[k][columns[k].codes], minlength=size) / np.maximum(times, 1) for k in others], axis=1
+    )
     means -= (means * times[:, None]).sum(axis=0) / times.sum()
     _, _, axes = np.linalg.svd(means * np.sqrt(times)[:, None], full_matrices=False)
     along = means @ axes[0]

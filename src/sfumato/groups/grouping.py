@@ -43,10 +43,18 @@ def histograms(group: npt.NDArray[Any], codes: npt.NDArray[Any], values: int) ->
     """Return the histogram of every group, from one group number and one value code per person."""
     key = group.astype(np.int64) * values + codes
     key.sort()
-    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else np.empty(0, np.int64)
-    distinct = key[starts]
-    count = np.diff(np.append(starts, len(key)))
-    return Histograms((distinct // values).astype(np.int32), (distinct % values).astype(np.int32), count.astype(np.int64))
+    fresh = np.ones(len(key), bool)
+    np.not_equal(key[1:], key[:-1], out=fresh[1:])
+    people, key = len(key), key[fresh]  # what is no longer needed is let go: these arrays are as long as the table
+    value = (key % values).astype(np.int32)
+    key //= values
+    group = key.astype(np.int32)
+    del key
+    count = np.flatnonzero(fresh)
+    count[:-1] -= count[1:]
+    count[-1:] -= people
+    np.negative(count, out=count)
+    return Histograms(group, value, count)
 
 
 def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any]) -> None:

@@ -1,5 +1,6 @@
 """Methods: one public class a file."""
 
+from sfumato.methods.ambiguity import Ambiguity
 from sfumato.methods.anatomy import Anatomy
 from sfumato.methods.base import Method, Outcome
 from sfumato.methods.buckets import Buckets
@@ -8,6 +9,7 @@ from sfumato.methods.burel_perturbation import BuReLPerturbation
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.near_groups import NearGroups
+from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
@@ -26,18 +28,24 @@ METHODS: dict[str, type[Method]] = {
         SmallDomain,
         UniformPerturbation,
         BuReLPerturbation,
+        Ambiguity,
+        PriView,
     )
 }
 """The methods by the name they have in a policy file."""
 
 
 def default_method(requirement: Requirement) -> Method:
-    """Return the method used when a policy names none: near people together in buckets, which keep any per-value bounds."""
-    return Buckets()
+    """Return the method used when a policy names none: near people together in buckets, which keep any per-value bounds.
+
+    Where presence is bounded too: quasi columns apart, on disjoint boxes.
+    """
+    return Buckets() if requirement.presence is None else Ambiguity()
 
 
 __all__ = [
     "METHODS",
+    "Ambiguity",
     "Anatomy",
     "BuReL",
     "BuReLPerturbation",
@@ -47,6 +55,7 @@ __all__ = [
     "Mondrian",
     "NearGroups",
     "Outcome",
+    "PriView",
     "Ring",
     "SmallDomain",
     "UniformPerturbation",

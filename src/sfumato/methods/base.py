@@ -39,6 +39,8 @@ class Method(ABC):
     """A way to publish. Parameters are checked when the method is made; the same seed gives the same release."""
 
     name: ClassVar[str]
+    hides_presence: ClassVar[bool] = False
+    """Whether the method can keep a bound on the belief that a person is in the table at all."""
 
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:
@@ -74,14 +76,36 @@ class Method(ABC):
         """Return the method's name and parameters as plain JSON values."""
         return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
+    def require_presence(self, requirement: Requirement) -> None:
+        """Raise unless the requirement speaks of presence if and only if this method can hide it."""
+        if requirement.presence is not None and not self.hides_presence:
+            raise NotProvable(
+                f"method {self.name!r} cannot keep a bound on presence: it shows who is in the table",
+                hint='name = "ambiguity" or "priview"; or a requirement without alpha',
+                against=requirement.against,
+            )
+        if requirement.presence is None and self.hides_presence:
+            raise PolicyError(
+                f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
+                hint='model = "presence-association" with alpha, and this model as beta; or name = "buckets"',
+            )
+
     def require_provable(self, table: Table, requirement: Requirement) -> None:
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against = requirement.against
+        self.require_presence(requirement)
         if against not in self.proves():
             shown = " or ".join(f"'{one}'" for one in self.proves())
             raise NotProvable(
                 f"method {self.name!r} with these parameters proves its claim against {shown}, not against {against!r}",
                 hint=_who_can(against, self.proves()),
+                against=against,
+            )
+        if requirement.presence is not None and table.dropped:
+            raise NotProvable(
+                f"{table.dropped} people were left out because a value is missing: whoever has such a value is certainly not "
+                "published, and the claim about presence does not cover that",
+                hint='use missing = "value" for those columns, or a requirement without alpha',
                 against=against,
             )
         if against != "reader" and table.dropped:

@@ -51,6 +51,7 @@ class Linking(Method):
 
     def require_provable(self, table: Table, requirement: Requirement) -> None:
         """Raise `NotProvable` unless the weaker claim is accepted, in place of one against a reader and nobody stronger."""
+        self.require_presence(requirement)
         against = requirement.against
         if not self.accept_weaker_claim:
             raise NotProvable(

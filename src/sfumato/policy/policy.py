@@ -21,10 +21,7 @@ TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "
 INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
 
-LATER_MODELS = ("presence-association",)
-LATER_METHODS = (
-    "ambiguity", "priview", "privbayes",
-)  # fmt: skip
+LATER_METHODS = ("privbayes",)
 WEAKER = "accept_weaker_claim"
 EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 """Options on which a privacy decision rests: their decimals are taken as written."""
@@ -115,7 +112,7 @@ def _requirement(found: Section) -> Requirement:
     model = text(found, "model", "[requirement]")
     if model is None:
         raise PolicyError("[requirement] model: missing", hint=f"one of {', '.join(MODELS)}")
-    cls = _named(model, MODELS, LATER_MODELS, "[requirement] model")
+    cls = _named(model, MODELS, "[requirement] model")
     arguments = {key: value for key, value in found.items() if key != "model"}
     if "bounds" in arguments:
         arguments["bounds"] = section(arguments, "bounds")
@@ -126,7 +123,7 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     name = text(found, "name", "[method]")
     if name is None:
         name = default_method(requirement).name  # options without a name are options of the default
-    cls = _named(name, METHODS, LATER_METHODS, "[method] name")
+    cls = _named(name, METHODS, "[method] name", later=LATER_METHODS)
     arguments = {key: value for key, value in found.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
@@ -140,7 +137,7 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     return _located("[method]", cls, options)
 
 
-def _named(name: str, known: dict[str, type[T]], later: tuple[str, ...], where: str) -> type[T]:
+def _named(name: str, known: dict[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
     if name in known:
         return known[name]
     if name in later:

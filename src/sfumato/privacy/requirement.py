@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -29,6 +31,11 @@ class Requirement(ABC):
                 f"{type(self).__name__}(against=…): expected one of {', '.join(get_args(Against))}, got {self.against!r}",
                 hint=did_you_mean(str(self.against), get_args(Against)),
             )
+
+    @property
+    def presence(self) -> Fraction | None:
+        """How sure a stranger may become that a person is in the table; None for a model that does not speak of it."""
+        return None
 
     @abstractmethod
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -86,9 +93,17 @@ def _plain(value: Any) -> Any:
 
 
 def _show(value: object) -> str:
+    """Return a parameter as it can be typed in a policy file."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f'"{name}" = {_show(item)}' for name, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(name)} = {_show(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
     return f'"{decimal_text(value)}"' if isinstance(value, Fraction) else str(value)
+
+
+def _key(name: str) -> str:
+    """Return a key as TOML writes it: bare where it can be, else quoted."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def round_up(number: Fraction, digits: int = 4) -> Fraction:

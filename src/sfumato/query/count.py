@@ -11,26 +11,30 @@ from sfumato.errors import QueryError
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.buckets import Guess, choose_estimator, dress, dress_partly, guess, guess_partly
 from sfumato.query.cells import Places, cut_to_cell, find_places, occurring_cells, reconcile
+from sfumato.query.columns import count_columns
 from sfumato.query.compile import Compiled, Partly, Piece, compile_condition
 from sfumato.query.index import BucketIndex, index_of
 from sfumato.query.predicate import Query
 from sfumato.query.randomized import count_randomized
 from sfumato.query.ranges import count_ranges
 from sfumato.query.sql import parse_sql
+from sfumato.query.views import as_buckets
 from sfumato.query.vocabulary import Vocabulary
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.views import ViewsRelease
 
 
 def count(release: Release, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
     """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
 
-    `estimator=None` takes the default of the form, see `sfumato.query.buckets`, `ranges` and `randomized`. Conditions on
-    recoded columns are understood in original terms, see `sfumato.query.meaning`. One that cuts through a published value is
-    answered by the share of that value's range that is inside; the interval then reaches from all of its people outside to all
-    of them inside, and a note says so.
+    `estimator=None` takes the default of the form, see `sfumato.query.buckets`, `ranges`, `columns`, `views` and `randomized`.
+    Conditions on recoded columns are understood in original terms, see `sfumato.query.meaning`. One that cuts through a
+    published value is answered by the share of that value's range that is inside; the interval then reaches from all of its
+    people outside to all of them inside, and a note says so.
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
@@ -39,6 +43,10 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
         return count_ranges(release, asked, estimator=estimator, confidence=confidence)
     if isinstance(release, RandomizedRelease):
         return count_randomized(release, asked, estimator=estimator, confidence=confidence)
+    if isinstance(release, ColumnsRelease):
+        return count_columns(release, asked, estimator=estimator, confidence=confidence)
+    if isinstance(release, ViewsRelease):
+        release, estimator = as_buckets(release, estimator), "paper"
     if not isinstance(release, BucketsRelease):
         raise QueryError(f"no estimator is known for the form {release.form!r}")
     chosen = choose_estimator(release, estimator)

@@ -54,6 +54,13 @@ class Release(ABC):
     def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
         """Return, per given quasi row and sensitive value, the reader's belief, averaged over the published rows that fit."""
 
+    def presence(self, people: Any) -> npt.NDArray[np.float64]:
+        """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
+        raise FormatError(
+            f"a release of the form {self.form!r} says nothing about presence: it shows who is in the table",
+            hint="only the forms columns (method ambiguity) and views (method priview) do",
+        )
+
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""

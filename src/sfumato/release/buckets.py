@@ -10,10 +10,10 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
+from sfumato.release.careful import take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, dictionary_array, match_rows
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Kind
@@ -120,11 +120,12 @@ class BucketsRelease(Release):
         quasi_names, sensitive_names, kinds = published_names(manifest)
         if set(tables) != {"qit", "st"}:
             raise FormatError(f"a buckets release has the tables qit and st; this one has {', '.join(sorted(tables)) or 'none'}")
-        qit = _table(tables, "qit", [*quasi_names, BUCKET])
-        st = _table(tables, "st", [BUCKET, *sensitive_names, COUNT])
+        qit = take_table(tables, "qit", [*quasi_names, BUCKET])
+        st = take_table(tables, "st", [BUCKET, *sensitive_names, COUNT])
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        bucket, st_bucket, count = _whole(qit, BUCKET, "qit"), _whole(st, BUCKET, "st"), _whole(st, COUNT, "st")
+        bucket = whole_numbers(qit, BUCKET, "qit")
+        st_bucket, count = (whole_numbers(st, column, "st") for column in (BUCKET, COUNT))
         if any(numbers.min(initial=1) < 1 for numbers in (bucket, st_bucket, count)):
             raise FormatError("bucket numbers and counts start at 1; this release has smaller ones")
         if max(bucket.max(initial=0), st_bucket.max(initial=0)) > len(bucket) + len(st_bucket):
@@ -154,25 +155,3 @@ def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str,
     if not set(kinds.values()) <= set(get_args(Kind)):
         raise FormatError(f"manifest.json: a column is of one of the kinds {', '.join(get_args(Kind))}")
     return quasi, sensitive, kinds
-
-
-def _table(tables: Mapping[str, pa.Table], name: str, columns: list[str]) -> pa.Table:
-    """Return a table with exactly these columns: one more could tell anything."""
-    table = tables[name]
-    if sorted(table.column_names) != sorted(columns):
-        raise FormatError(f"table {name!r} should have the columns {', '.join(columns)}; it has {', '.join(table.column_names)}")
-    for column in table.schema:
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise FormatError(f"table {name!r}: column {column.name!r} holds {kind}, which no release has")
-    return table
-
-
-def _whole(table: pa.Table, column: str, name: str) -> Integers:
-    values = table[column]
-    if values.null_count or not pa.types.is_integer(values.type):
-        raise FormatError(f"table {name!r}: column {column!r} should hold whole numbers only")
-    try:
-        return np.asarray(pc.cast(values, pa.int64()).to_numpy(), dtype=np.int64)
-    except pa.ArrowInvalid:
-        raise FormatError(f"table {name!r}: column {column!r} holds numbers beyond any table") from None

@@ -81,6 +81,23 @@ def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Intege
     return owner, order[np.repeat(first, length) + offset]
 
 
+def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:
+    """Return [people × columns]: each person's codes in these columns, −1 for a value that a column does not have.
+
+    `people` is any frame with the columns (pandas, polars, pyarrow), or a list of mappings.
+    """
+    table = _people_table(people, [column.name for column in columns])
+    found = np.empty((table.num_rows, len(columns)), np.int64)
+    for j, column in enumerate(columns):
+        try:
+            wanted = table[column.name].cast(column.values.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(f"column {column.name!r}: {error}", hint=f"expected {column.values.type} values") from None
+        place = pc.index_in(wanted, value_set=column.dictionary())
+        found[:, j] = np.asarray(place.fill_null(-1).combine_chunks(), dtype=np.int64)
+    return found
+
+
 def _people_table(people: Any, names: list[str]) -> pa.Table:
     if isinstance(people, list):
         people = pa.Table.from_pylist(people)

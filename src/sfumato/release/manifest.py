@@ -43,6 +43,12 @@ KNOWS: dict[str, str] = {
 """What each adversary knows, in the words of docs/guarantees.md."""
 
 
+_EQUALLY_LIKELY = {
+    "columns": "all tables that fit the release",
+    "views": "all matchings of a group's rows of at with its rows of st, in every group by itself,",
+}
+
+
 @dataclass(frozen=True)
 class Claim:
     """One promise of a release: against whom, and what is bounded."""
@@ -61,6 +67,22 @@ class Claim:
             adversary,
             f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values, believes that "
             f"a given {whom} has a given sensitive value with probability at most that value's bound.",
+        )
+
+    @classmethod
+    def presence(cls, adversary: Adversary, *, form: str = "columns", one_row_per_person: bool = True) -> Claim:
+        """Return the claim that belief in a person's presence stays within alpha, in the words it is always made in.
+
+        They differ by form: fragments that are columns are read as tables that fit them, views as matchings of their rows.
+        """
+        article = "An" if adversary[0] in "aeiou" else "A"
+        whom = "person" if one_row_per_person else "row (one person may have several)"
+        return cls(
+            "presence",
+            adversary,
+            f"{article} {adversary}, {KNOWS[adversary]}, and to whom {_EQUALLY_LIKELY[form]} are equally likely, "
+            f"believes that a given {whom} is in the table with probability at most the requirement's alpha. Whoever has quasi "
+            "values that the release does not cover is certainly absent: that side is not bounded.",
         )
 
 

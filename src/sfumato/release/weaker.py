@@ -17,5 +17,21 @@ WEAKER_CLAIMS = {
         "speaks of probabilities before values are allotted to records, and does not bound what a reader believes who has seen "
         "them."
     ),
+    "ambiguity": (
+        "In every group by itself, a stranger to whom all sets of people that fit the group's tables are equally likely believes "
+        "that a person whose values the group covers is in it with probability at most alpha, and, if she is in it, that she has "
+        "a sensitive value with probability at most that value's bound. This is the claim of Ambiguity (Wang, Journal of "
+        "Computer Science and Technology 25(3), 2010, Theorems 1 and 2). It speaks of one group: other groups may cover the same "
+        "person, and it does not bound what a reader believes who combines all groups that cover her, nor that whoever is "
+        "covered by no group is known to be absent."
+    ),
+    "priview": (
+        "In every group by itself, with its two tables joined by a matching and all matchings equally likely, a row that occurs "
+        "once in each table is met with probability at most alpha, and no sensitive value has a larger share of the group than "
+        "its bound. This is the claim of PriView (Wang, Journal of Computer Science and Technology 25(3), 2010, Definition 8.1 "
+        "and Theorem 6). It does not bound what a reader believes of rows that occur more often, which are met more often, or of "
+        "a joined value that occurs once in its group, which tells its sensitive value; nor what one believes who combines all "
+        "groups that cover a person."
+    ),
 }
 """By the name of the method; a release states its own as `weaker_claim` among its parameters, and makes no other claim."""

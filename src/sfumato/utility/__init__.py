@@ -2,7 +2,7 @@
 
 from sfumato.utility.gcp import Gcp, gcp, gcp_of_groups
 from sfumato.utility.loss import BucketLoss, bucket_loss, setting_loss
-from sfumato.utility.query_error import ErrorClass, WorkloadError, independence, query_error
+from sfumato.utility.query_error import ErrorClass, WorkloadError, independence, marginals, query_error
 
 __all__ = [
     "BucketLoss",
@@ -13,6 +13,7 @@ __all__ = [
     "gcp",
     "gcp_of_groups",
     "independence",
+    "marginals",
     "query_error",
     "setting_loss",
 ]

@@ -1,7 +1,8 @@
-"""How wrong count answers are: a release's estimates beside the truth, and beside assuming independence."""
+"""How wrong count answers are: a release's estimates beside the truth, and beside answers that need no release."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.count import count_many
+from sfumato.query.disjoint import disjoint
 from sfumato.query.index import RowIndex
 from sfumato.query.workload import TableLike, Workload, exact_pieces, true_answers, vocabulary_of
 from sfumato.release.base import Release
@@ -124,6 +126,25 @@ def independence(table: TableLike, workload: Workload) -> Floats:
     for query in workload:
         pieces = exact_pieces(query, vocabulary)
         answers.append(sum(index.find(piece.rows)[1] * table.sensitive.counts[piece.values].sum() / rows for piece in pieces))
+    return np.array(answers, dtype=float)
+
+
+def marginals(table: TableLike, workload: Workload) -> Floats:
+    """Return the answers of somebody who knows every column's shares and the number of people, but no two columns together.
+
+    N · Π_j share_j · share_S, columns and sensitive values taken as unrelated: what one-way marginals alone are good for.
+    """
+    vocabulary = vocabulary_of(table)
+    rows = len(table.sensitive.codes)
+    shares = [np.bincount(column.codes, minlength=column.size) / rows for column in table.quasi]
+    answers = []
+    for query in workload:
+        total = 0.0
+        for piece in exact_pieces(query, vocabulary):
+            people = float(table.sensitive.counts[piece.values].sum())
+            for conjunction in disjoint(piece.rows):
+                total += people * math.prod(float(shares[j][accepted].sum()) for j, accepted in conjunction.items())
+        answers.append(total)
     return np.array(answers, dtype=float)
 
 

@@ -1,0 +1,119 @@
+"""Columns and views against the original table: nothing lost, nothing invented, in every group or at least somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.auditor._fragment_kernels import stand_behind
+from sfumato.auditor.against import wrong_totals
+from sfumato.auditor.published import Published
+from sfumato.release.covering import Cover, Part, distinct_rows
+from sfumato.table.table import Table
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """One published table: what it shows of a person as a part with a code per value, and how often, where it says so."""
+
+    name: str
+    part: Part
+    times: Integers | None
+
+
+def true_values(published: Published, table: Table) -> Integers:
+    """Return everybody's true value as the release numbers values, −1 for one that it does not have."""
+    number = {label: k for k, label in enumerate(published.labels)}
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+
+
+def against_table(
+    published: Published, shown: list[ShownTable], people: Integers, table: Table, missing: int, *, apart: bool
+) -> list[str]:
+    """Return where the release is not one of this table, when `missing` people may have been left out.
+
+    `people[r, j]` is what `shown[j]` would show of row r, −1 where it shows nothing like it; the last is `st`. If groups are
+    `apart`, no two covering the same values, everybody's group is known, and every table must add up in every group. Otherwise
+    everybody must fit some group, and every entry must have people who fit.
+    """
+    problems = []
+    if published.people + missing != table.rows:
+        problems.append(f"{published.people} people are published and {missing} left out, but the table has {table.rows}")
+    counts = dict(zip(table.sensitive.labels, map(int, table.sensitive.counts), strict=True))
+    problems += wrong_totals(published, counts, table.rows - published.people)
+    if apart:
+        return problems + _in_their_groups(shown, people, missing)
+    return problems + _somewhere(shown, people, missing)
+
+
+def _in_their_groups(shown: list[ShownTable], people: Integers, missing: int) -> list[str]:
+    """Return which tables do not add up to the people whom the groups cover."""
+    quasi = people[:, :-1]
+    distinct, which = distinct_rows(quasi)
+    of_row = np.full(len(distinct), -1, np.int64)
+    for owner, covering in Cover(tuple(one.part for one in shown[:-1])).pairs(distinct):
+        of_row[owner] = covering
+    group = of_row[which]
+    problems = []
+    uncovered = int((group < 0).sum())
+    if uncovered > missing:
+        problems.append(f"{uncovered} people of the table are covered by no group")
+    for one, codes in zip(shown, people.T, strict=True):
+        published = one.part.group * one.part.size + one.part.codes
+        inside = (group >= 0) & (codes >= 0)
+        real, times = np.unique(group[inside] * one.part.size + codes[inside], return_counts=True)
+        if not missing and (group[codes < 0] >= 0).any():
+            problems.append(f"table {one.name!r} lacks a value that people of its groups have")
+        wrong = _differences(published, one.times, real, times, missing)
+        if wrong:
+            problems.append(f"table {one.name!r}: {wrong} rows are not what the people of their groups have")
+    return problems
+
+
+def _differences(shown: Integers, times: Integers | None, real: Integers, have: Integers, missing: int) -> int:
+    """Return how many entries are invented, lost or counted wrongly; with people missing, only what is invented or too many."""
+    place = np.minimum(np.searchsorted(real, shown), max(len(real) - 1, 0))
+    known = real[place] == shown if len(real) else np.zeros(len(shown), bool)
+    wrong = int((~known).sum())
+    if not missing:
+        wrong += len(real) - int(known.sum())
+    if times is not None:
+        more = times[known] > have[place[known]] if missing else times[known] != have[place[known]]
+        wrong += int(more.sum())
+    return wrong
+
+
+def _somewhere(shown: list[ShownTable], people: Integers, missing: int) -> list[str]:
+    """Return who fits no group, and what has nobody who fits, where groups cover the same values."""
+    distinct, which = distinct_rows(people)
+    weight = np.bincount(which, minlength=len(distinct))
+    cover = Cover(tuple(one.part for one in shown))
+    lengths = np.stack([np.diff(one.part.start) for one in shown], axis=1)
+    ends = np.cumsum(lengths.reshape(-1)).reshape(lengths.shape)
+    begin = np.concatenate([ends[:, :1] - lengths[:, :1], ends], axis=1)
+    # What a group shows stands side by side: people are many, and this is where they are looked up.
+    order = np.argsort(np.concatenate([one.part.group for one in shown]), kind="stable")
+    table = np.repeat(np.arange(len(shown)), [len(one.part.codes) for one in shown])[order]
+    codes = np.concatenate([one.part.codes for one in shown]).astype(np.int64)[order]
+    times = [np.ones(len(one.part.codes), np.int64) if one.times is None else one.times for one in shown]
+    lacking = np.concatenate(times)[order]
+    still = lengths.sum(axis=1)
+    fits = np.zeros(len(distinct), bool)
+    for owner, group in cover.pairs(distinct):
+        fits[owner] = True
+        stand_behind(owner, group, distinct, weight, begin, codes, lacking, still)
+    problems = []
+    lost = int(weight[~fits].sum())
+    if lost > missing:
+        problems.append(f"{lost} people of the table fit no group that shows their sensitive value")
+    for j, one in enumerate(shown):
+        short = int((lacking[table == j] > 0).sum())
+        if short and one.times is None:
+            problems.append(f"table {one.name!r}: {short} rows show a value that nobody has who fits their group")
+        elif short:
+            problems.append(f"table {one.name!r}: {short} rows are shown more often than there are people who fit their group")
+    return problems

@@ -1,0 +1,144 @@
+"""Presence judged: how sure a stranger becomes that a person is in the table, in one group and over all that cover her."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.auditor._fragment_kernels import shared_cover
+from sfumato.auditor.bounds import presence_bound
+from sfumato.auditor.result import ClaimResult, Finding
+from sfumato.exact import percent
+from sfumato.release.covering import Cover
+from sfumato.release.manifest import Claim, Manifest
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MOST_WORDS = 1 << 24
+
+STRANGER = (
+    "it holds for somebody to whom every combination is as likely as any other, and who knows nothing of who else is in the "
+    "table; against a list of the population, known numbers of people, or whoever knows how columns go together, nothing is "
+    "bounded"
+)
+
+MATCHINGS = (
+    "it holds for somebody to whom all matchings of a group's rows are equally likely; whoever knows that no two people are "
+    "alike, who else is in the table, or how columns go together may believe more"
+)
+
+OVERLAP = "groups overlap: a combination is covered by two of them"
+
+
+def overlaps(cover: Cover, most: int = 1) -> Integers:
+    """Return pairs of groups that cover a common combination, sharing a value in every part: the first `most` of them."""
+    parts = sorted(cover.parts, key=lambda part: -part.size)
+    words = -(-cover.groups // 64)
+    offsets = np.concatenate(([0], np.cumsum([part.size for part in parts]))).astype(np.int64)
+    entries = np.concatenate(([0], np.cumsum([len(part.codes) for part in parts])))
+    begin = np.stack([part.start + first for part, first in zip(parts, entries[:-1], strict=True)])
+    row = np.concatenate([part.codes + offset for part, offset in zip(parts, offsets[:-1], strict=True)])
+    group = np.concatenate([part.group for part in parts])
+    # The parts with the fewest values have rows of bits, as many as there is room for; the others have lists of groups.
+    base = int(offsets[np.flatnonzero((offsets[-1] - offsets) * words <= MOST_WORDS)[0]])
+    bits = np.zeros((int(offsets[-1]) - base, words), np.uint64)
+    held = row >= base
+    np.bitwise_or.at(bits, (row[held] - base, group[held] >> 6), np.uint64(1) << (group[held] & 63).astype(np.uint64))
+    order = np.argsort(row, kind="stable")
+    start = np.searchsorted(row[order], np.arange(base + 1))
+    found = np.empty((most, 2), np.int64)
+    many = shared_cover(begin, row, base, bits, start, group[order].astype(np.int32), found)
+    return found[:many]
+
+
+def judge_presence(
+    claim: Claim, manifest: Manifest, presence: Sequence[Fraction], *, overlapping: bool, dropped: int
+) -> ClaimResult:
+    """Judge a claim of presence: everybody is published, no combination is covered twice, and every group keeps alpha.
+
+    `presence[g]` is the largest belief in presence that group g gives to a combination it covers. Where groups overlap, that is
+    not all that is told about a combination, and no formula for them together is a bound: their people need not be independent.
+    `dropped` people were left out of the table before it was published.
+    """
+    alpha = presence_bound(manifest.requirement)
+    fault = _unfounded(claim, manifest, alpha, dropped)
+    if fault or alpha is None:
+        return ClaimResult(claim, False, note=fault)
+    if overlapping:
+        return ClaimResult(claim, False, None, alpha, note=OVERLAP)
+    worst = max(presence)
+    note = MATCHINGS if manifest.form == "views" else STRANGER
+    return ClaimResult(claim, worst <= alpha, worst, alpha, note=note if worst <= alpha else "")
+
+
+def _unfounded(claim: Claim, manifest: Manifest, alpha: Fraction | None, dropped: int) -> str:
+    one_row = manifest.parameters.get("one_row_per_person", True) is not False
+    if alpha is None:
+        return "the requirement does not bound presence"
+    if claim.adversary != "stranger":
+        return "presence can only be hidden from a stranger"
+    if claim != Claim.presence("stranger", form=manifest.form, one_row_per_person=one_row):
+        return "the claim is not made in the words that such a claim has"
+    if "suppression" in manifest.parameters:
+        return "people were left out, and where they are not shown may tell where they are"
+    if dropped:
+        return "people were left out because a value is missing, and whoever has such a value is certainly not published"
+    return ""
+
+
+def presence_findings(
+    members: Floats | None, outsiders: Floats | None, alpha: Fraction | None, *, people: int, left_out: bool
+) -> dict[str, Finding]:
+    """Return how sure a reader becomes of presence who combines all groups that cover a person, taken as independent.
+
+    Measured, never claimed. With people `left_out`, whom no group covers may be one of them.
+    """
+    findings: dict[str, Finding] = {}
+    if members is not None and len(members):
+        part = f", measured on {len(members)} people" if len(members) < people else ""
+        findings["presence of members, all covering groups combined"] = Finding(
+            f"mean belief that a person of the table is in it, groups taken as independent; {_spread(members, alpha)}{part}",
+            float(members.mean()),
+        )
+    if outsiders is not None and len(outsiders):
+        findings["presence of outsiders, all covering groups combined"] = Finding(
+            f"mean belief that one of {len(outsiders)} given outsiders is in the table, groups taken as independent; "
+            f"{_spread(outsiders, alpha)}",
+            float(outsiders.mean()),
+        )
+        absent = float((outsiders == 0).mean())
+        name = "outsiders who are not published" if left_out else "outsiders who are certainly absent"
+        known = "not to be published, though they may have been left out" if left_out else "not to be in the table"
+        findings[name] = Finding(
+            f"share of the given outsiders ({percent(absent, 1)}) whom no group covers, so that they are known {known}; no claim "
+            "bounds this",
+            absent,
+        )
+    return findings
+
+
+def combined_warning(members: Floats | None, alpha: Fraction | None) -> list[str]:
+    """Return how many people of the table are believed to be in it with more than alpha, in a sentence; nothing if nobody is."""
+    over = 0.0 if members is None or alpha is None else _over(members, alpha)
+    if not over:
+        return []
+    return [
+        "combining all groups that cover a person, taken as independent, "
+        f"{percent(over, 1)} of the people are believed present with more than alpha"
+    ]
+
+
+def _over(belief: Floats, alpha: Fraction) -> float:
+    # Only a measure: figures that differ from alpha by rounding alone are taken as equal.
+    return float((belief > float(alpha) * (1 + 1e-9)).mean())
+
+
+def _spread(belief: Floats, alpha: Fraction | None) -> str:
+    text = f"the largest is {belief.max():.3g}"
+    if alpha is None:
+        return text
+    return f"{text}, and {percent(_over(belief, alpha), 1)} exceed alpha"

@@ -1,0 +1,166 @@
+"""Audit of the form *views*, from `at` and `st` alone; with the original table, against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.auditor.claims import unfounded
+from sfumato.auditor.columns import exceeding
+from sfumato.auditor.fragments import Fragments, Integers, Limits, audit_fragments
+from sfumato.auditor.placed import ShownTable, true_values
+from sfumato.auditor.result import Audit, ClaimResult, Finding
+from sfumato.release.covering import Part
+from sfumato.release.fragments import ST
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.views import AT, ViewsRelease
+from sfumato.table.table import Table
+
+MATCHINGS = (
+    "the belief that somebody with these quasi values has it, all matchings of a group's rows equally likely; the belief of her "
+    "own row is at most that"
+)
+
+
+def audit_views(
+    manifest: Manifest,
+    tables: Mapping[str, pa.Table],
+    table: Table | None,
+    problems: tuple[str, ...] = (),
+    *,
+    outsiders: Any = None,
+) -> Audit:
+    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
+    return audit_fragments(Views, ViewsRelease, manifest, tables, table, problems, outsiders)
+
+
+def meets(size: int, left: int, right: int) -> Fraction:
+    """Return 1 − C(size−right, left) / C(size, left): the share of matchings in which one of `left` meets one of `right`."""
+    return 1 - Fraction(comb(size - right, left), comb(size, left))
+
+
+@dataclass(frozen=True, eq=False)
+class Views(Fragments):
+    """In one group all matchings of its rows of `at` with its rows of `st` are equally likely.
+
+    A row of `at` that occurs m times meets a joined value that occurs z times unless all m miss it; presence grows with both, so
+    the most frequent of both decide. That it then meets value x, which stands with the joined value in x of its z rows, is
+    likelier the larger m is, and equals x/z for m = 1: so the most frequent row decides that too.
+    """
+
+    release: ViewsRelease
+
+    @cached_property
+    def presence(self) -> list[Fraction]:
+        """For every group the belief in presence for its most frequent row and its most frequent joined value."""
+        most = np.maximum.reduceat(self.release.joined.times, self.release.joined.start[:-1])
+        known: dict[tuple[int, int, int], Fraction] = {}
+        keys = zip(map(int, self.release.sizes), map(int, self._most_kept), map(int, most), strict=True)
+        return [known[key] if key in known else known.setdefault(key, meets(*key)) for key in keys]
+
+    def judge_values(self, claim: Claim, limits: Limits | None) -> ClaimResult:
+        """Judge every joined value and sensitive value of every group, in exact fractions."""
+        fault = unfounded(claim, self.release.manifest)
+        if fault:
+            return ClaimResult(claim, False, note=fault)
+        found = self._beliefs
+        if limits is None:
+            label, belief = max(found.items(), key=lambda one: one[1])
+            note = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
+            return ClaimResult(claim, None, belief, None, label, note)
+        # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
+        label = max(found, key=lambda one: (limits[one] < 1, found[one] - limits[one]))
+        return ClaimResult(claim, found[label] <= limits[label], found[label], limits[label], label, MATCHINGS)
+
+    def weaker_faults(self, alpha: Fraction | None, limits: Limits | None) -> list[str]:
+        """Return how many groups are too small for alpha as the paper reads it, and how many counts exceed a bound."""
+        faults = []
+        small = sum(alpha is not None and Fraction(1, int(size)) > alpha for size in self.release.sizes)
+        if small:
+            faults.append(f"{small} groups have fewer people than 1/alpha")
+        frequent = exceeding(self, limits)
+        if frequent:
+            faults.append(f"{frequent} sensitive values have a larger share of a group than their bound")
+        return faults
+
+    def shown(self) -> list[ShownTable]:
+        """Return `at`, the joined values of `st`, and `st` as a whole, each with its numbers."""
+        release = self.release
+        kept, joined = release.cover.parts
+        pairs, number = self._pairs
+        return [
+            ShownTable(AT, kept, release.kept.times),
+            ShownTable(ST, joined, release.joined.times),
+            ShownTable(ST, Part(len(pairs), release.st_start, number.astype(np.int32)), release.st_count),
+        ]
+
+    def people(self, table: Table) -> Integers:
+        """Return everybody's row of `at`, her joined value, and that together with her sensitive value."""
+        people = table.to_arrow()
+        kept, joined = self.release.kept.find(people), self.release.joined.find(people)
+        value = true_values(self.published, table)
+        pairs, _ = self._pairs
+        both = joined * len(self.release.domain) + value
+        place = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)
+        known = (joined >= 0) & (value >= 0) & (pairs[place] == both)
+        return np.stack([kept, joined, np.where(known, place, -1)], axis=1)
+
+    def exposure(self) -> float:
+        """Return the mean share of people's true values among the rows with their joined value in their groups."""
+        count = self.release.st_count
+        return float((count**2 / self.release.joined.times[self.release.entry_joined]).sum()) / self.release.rows
+
+    def stronger(self) -> dict[str, Finding]:
+        """Return what a reader believes of presence and values who takes all matchings of one group as equally likely."""
+        label, belief = max(self._beliefs.items(), key=lambda one: one[1])
+        alone = int((self.release.joined.times == 1).sum())
+        return {
+            "presence in one group, by matchings": Finding(
+                "worst belief that some row of a group meets a joined value of it", float(max(self.presence))
+            ),
+            "values in one group, by matchings": Finding(
+                f"worst belief in a value ({label}); {alone} joined values occur once in their group, which tells their value",
+                float(belief),
+            ),
+        }
+
+    @cached_property
+    def _most_kept(self) -> Integers:
+        """How often the most frequent row of `at` occurs in each group."""
+        most: Integers = np.maximum.reduceat(self.release.kept.times, self.release.kept.start[:-1])
+        return most
+
+    @cached_property
+    def _pairs(self) -> tuple[Integers, Integers]:
+        """The different pairs of a joined and a sensitive value, and which of them each entry of `st` is."""
+        row = self.release.joined.row[self.release.entry_joined].astype(np.int64)
+        pairs, number = np.unique(row * len(self.release.domain) + self.release.st_value, return_inverse=True)
+        return pairs, number
+
+    @cached_property
+    def _beliefs(self) -> dict[str, Fraction]:
+        """The worst belief in each sensitive value, given presence."""
+        release = self.release
+        group = release.st_group
+        parts: list[npt.NDArray[Any]] = [
+            release.st_value,
+            release.sizes[group],
+            self._most_kept[group],
+            release.joined.times[release.entry_joined],
+            release.st_count,
+        ]
+        different = np.unique(np.stack([part.astype(np.int64) for part in parts]), axis=1)
+        worst: dict[str, Fraction] = {}
+        for value, size, often, joined, with_it in different.T.tolist():
+            label = release.domain.labels[value]
+            belief = meets(size, often, with_it) / meets(size, often, joined)
+            worst[label] = max(worst.get(label, Fraction(0)), belief)
+        return worst

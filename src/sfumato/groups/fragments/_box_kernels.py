@@ -1,0 +1,110 @@
+"""Cuts that keep a bound on presence, as an acceptance of the engine: the safe or tight cut, if both sides cover enough."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from numba.extending import overload
+
+from sfumato.groups._cut_kernels import (
+    LEAST_SHARE,
+    divide,
+    even_cut,
+    least_side,
+    only_for,
+    smallest_group,
+    split_rows,
+    tight_cut,
+)
+
+
+class Covered(NamedTuple):
+    """The cut of `Safe` or of `Tight`, if the values of either side make up `cells[people]` combinations or more."""
+
+    need: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    floor: int
+    tight: bool
+    codes: npt.NDArray[np.int32]  # [columns × rows]
+    cells: npt.NDArray[np.int64]
+
+
+@njit(cache=True)
+def reaches(distinct: Any, needed: int) -> bool:  # pragma: no cover - compiled
+    """Return whether the product of these positive numbers is at least `needed`, without ever going beyond 64 bits."""
+    if needed < 0:
+        return False
+    product = 1
+    for count in distinct:
+        if product >= needed or product > (needed - 1) // count:
+            return True
+        product *= count
+    return bool(product >= needed)
+
+
+@njit(cache=True)
+def distinct_codes(mine: Any, column: Any) -> int:  # pragma: no cover - compiled
+    """Return how many different codes the rows have in a column."""
+    low, high = column[mine[0]], column[mine[0]]
+    for row in mine:
+        low, high = min(low, column[row]), max(high, column[row])
+    seen = np.zeros(high - low + 1, np.bool_)
+    for row in mine:
+        seen[column[row] - low] = True
+    return int(seen.sum())
+
+
+@njit(cache=True)
+def covers(mine: Any, codes: Any, cells: Any) -> bool:  # pragma: no cover - compiled
+    """Return whether these rows cover enough combinations for a group of their number."""
+    needed = cells[len(mine)]
+    distinct = np.ones(len(codes), np.int64)
+    if needed >= 0 and reaches(distinct, needed):
+        return True
+    for j in range(len(codes)):
+        distinct[j] = distinct_codes(mine, codes[j])
+        if reaches(distinct[: j + 1], needed):
+            return True
+    return False
+
+
+def _least_covered(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+    if acceptance.tight:
+        return max(acceptance.floor, -(-size // LEAST_SHARE))
+    return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
+
+
+def _divide_covered(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:  # pragma: no cover - compiled
+    if acceptance.tight:
+        pairs = np.zeros((width, len(counts)), np.int64)
+        for row in mine:
+            pairs[column[row], sensitive[row]] += 1
+        boundary, joins, smaller = tight_cut(pairs, int(absent >= 0), len(mine), least, counts, acceptance.need, acceptance.start)
+    else:
+        histogram = np.zeros(width, np.int64)
+        for row in mine:
+            histogram[column[row]] += 1
+        boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    if smaller < least:
+        return 0
+    left = split_rows(mine, column, boundary, joins, absent)
+    if covers(mine[:left], acceptance.codes, acceptance.cells) and covers(mine[left:], acceptance.codes, acceptance.cells):
+        return left
+    return 0
+
+
+@overload(least_side)
+def _covered_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Covered, acceptance, _least_covered)
+
+
+@overload(divide)
+def _covered_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Covered, acceptance, _divide_covered)

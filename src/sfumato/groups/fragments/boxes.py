@@ -1,0 +1,49 @@
+"""Disjoint boxes that hide presence: the one engine's cuts, made only where both sides cover enough combinations.
+
+In a group of n people whose values make up V combinations, a stranger believes with probability n/V at most that a person with
+one of them is in the table. Boxes are disjoint in quasi space, so at most one group covers a person, and that belief is all there
+is. Whether a cut keeps it is decided by quasi values alone, so safe cuts stay safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
+from sfumato.groups.fragments._box_kernels import Covered
+from sfumato.groups.fragments.cover import cells_table, require_presence
+from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column
+
+
+def presence_boxes(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    *,
+    tight: bool,
+    floor: int,
+    weights: Mapping[str, float] | None,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Grouping:
+    """Return boxes of at least `floor` people that keep the bounds and α, numbered at random.
+
+    Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
+    """
+    require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
+    space = Space.of(columns)
+    need, start = need_table(bounds)
+    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
+    rows = np.arange(len(sensitive), dtype=np.int32)
+    chosen = column_weights(columns, weights)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, random=random, progress=progress)

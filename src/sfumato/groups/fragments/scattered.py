@@ -1,0 +1,207 @@
+"""Groups as the paper makes them, made complete: small, scattered over quasi space, each keeping α and the bounds by itself.
+
+A group starts with ⌈1/β⌉ people of different values, the values with the most people first, drawn at random within a value. It is
+extended, by the best of 32 people at a time, until it covers enough combinations. Residues go where there is room for them;
+what is left then is one group, merged with others until it keeps everything.
+
+Groups overlap in quasi space: a person is covered by many, and nothing is claimed about what they tell together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import Infeasible
+from sfumato.exact import decimal_text
+from sfumato.groups.cuts import need_table
+from sfumato.groups.fragments._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
+from sfumato.groups.fragments.cover import cells_table, combinations, combined, from_alpha
+from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column, code_type
+
+Integers = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int32]
+
+PICKS = 32
+"""Of how many people the one is taken who extends a group best."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scattered:
+    """The groups, and figures about their making that only the publisher may see."""
+
+    grouping: Grouping
+    residues: int
+    merged: int
+    suppressed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """People in random order as the kernels see them, and what a group of so many must cover or hold."""
+
+    codes: npt.NDArray[Any]  # [people × columns]
+    sizes: tuple[int, ...]
+    value: npt.NDArray[Any]
+    cells: Integers
+    least: int
+
+    @property
+    def first(self) -> Integers:
+        """Where the stamps of each column start, one entry more than columns."""
+        return np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
+
+
+def scattered_groups(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    *,
+    suppress: bool,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Scattered:
+    """Return groups that keep the bounds and people / combinations ≤ α each, numbered at random.
+
+    With `suppress`, people whom no group can take are left out; otherwise that is an error. It never happens where the table as
+    a whole keeps α.
+    """
+    order = random_order([column.codes for column in columns], [column.size for column in columns], sensitive, random)
+    kind = code_type(max(column.size for column in columns))
+    codes = np.stack([column.codes[order].astype(kind) for column in columns], axis=1)
+    cells = cells_table(len(order), alpha)
+    crowd = Crowd(codes, tuple(column.size for column in columns), sensitive[order], cells, 1)
+    covered = combinations(columns)
+    nearest = min(round_up(Fraction(len(order), covered)), Fraction(1))
+    return scattered(crowd, order, bounds, alpha, nearest, suppress=suppress, random=random, progress=progress)
+
+
+def scattered(
+    crowd: Crowd,
+    order: Rows,
+    bounds: Bounds,
+    alpha: Fraction,
+    nearest: Fraction,
+    *,
+    suppress: bool,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Scattered:
+    """Return the three steps' groups of a crowd that stands in this order; `nearest` is an α that could be kept."""
+    need, start = need_table(_with_one_more(bounds))
+    rank = np.empty(len(bounds.values), np.int64)
+    rank[canonical_order(bounds)] = np.arange(len(rank))
+    value = crowd.value.astype(np.int32)
+    by_value, begin = _by_value(value, np.arange(len(value), dtype=np.int32), len(rank))
+    weight = np.array([float(1 / limit) for limit in bounds.limits])
+    urgent = np.array(sorted(range(len(rank)), key=lambda v: (-need[start[v] + 1], rank[v])), dtype=np.int64)
+    progress("making groups", 0.0)
+    group, groups = scatter(
+        value, by_value, begin, weight, urgent, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least, PICKS
+    )
+    progress("placing residues", 0.7)
+    residues = np.flatnonzero(group == RESIDUE).astype(np.int32)
+    if groups and len(residues):
+        left, at = _by_value(value, residues, len(rank))
+        insert_residues(group, groups, value, left, at, need, start, crowd.codes, crowd.first, crowd.cells)
+    merged, suppressed = 0, 0
+    if (group == RESIDUE).any():
+        merged = _merge(group, groups, value, bounds, need, start, crowd)
+        suppressed = int((group == RESIDUE).sum())
+    if suppressed and (not suppress or suppressed == len(group)):
+        raise _impossible(suppressed, alpha, nearest)
+    return Scattered(_numbered(group, order, random), len(residues), merged, suppressed)
+
+
+def random_order(
+    codes: Sequence[npt.NDArray[Any]], sizes: Sequence[int], sensitive: npt.NDArray[Any], random: Randomness
+) -> Rows:
+    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
+    canonical = _sorted_rows(combined([*codes, sensitive], [*sizes, int(sensitive.max()) + 1]))
+    return canonical[random.permutation(len(canonical))]
+
+
+def _sorted_rows(key: Integers) -> Rows:
+    """Return the rows by rising key; key and row in one word where they fit, which sorts several times faster."""
+    rows = len(key)
+    if int(key.max()) < (1 << 62) // rows:
+        key *= rows
+        key += np.arange(rows)
+        key.sort()
+        return (key % rows).astype(np.int32)
+    return np.argsort(key, kind="stable").astype(np.int32)
+
+
+def _with_one_more(bounds: Bounds) -> Bounds:
+    """Return the bounds for one person more of every value: a group is asked whether it has room for the next one."""
+    return Bounds(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)
+
+
+def _by_value(value: npt.NDArray[Any], rows: Rows, values: int) -> tuple[Rows, Integers]:
+    """Return the rows by value, each value's in their order, and where each value's begin."""
+    own = value[rows].astype(code_type(values))
+    begin = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=values)))).astype(np.int64)
+    return rows[np.argsort(own, kind="stable")], begin
+
+
+def _merge(
+    group: Rows,
+    groups: int,
+    value: Rows,
+    bounds: Bounds,
+    need: Integers,
+    start: Integers,
+    crowd: Crowd,
+) -> int:
+    """Make what is left one group, with the groups that have most room for its values, and return how many those were.
+
+    Nothing changes where no number of groups would do.
+    """
+    left = np.bincount(value[group == RESIDUE], minlength=len(bounds.values))
+    people = int(left.sum())
+    tight = np.array([need[start[v] + left[v]] > people for v in range(len(left))])
+    limits = np.array([float(limit) if tight[v] else 0.0 for v, limit in enumerate(bounds.limits)])
+    inside = group >= 0
+    sizes = np.bincount(group[inside], minlength=groups)
+    slack = sizes * limits.sum() - np.bincount(group[inside & tight[value]], minlength=groups)
+    best = np.argsort(-slack, kind="stable")
+    place = np.empty(groups + 1, np.int64)
+    place[best] = np.arange(1, groups + 1)
+    place[-1] = 0  # a residue's −1
+    turn = np.argsort(place[group], kind="stable")
+    begin = np.concatenate(([0], [people], people + np.cumsum(sizes[best]))).astype(np.int64)
+    values = len(bounds.values)
+    done = merge_until(turn, begin, value, values, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least)
+    if done >= 0:
+        group[turn[: begin[done + 1]]] = groups
+    return max(int(done), 0)
+
+
+def _numbered(group: Rows, order: Rows, random: Randomness) -> Grouping:
+    """Return the groups that people stand in as a grouping of the table's rows, numbered at random."""
+    used = np.bincount(group[group >= 0]) > 0
+    groups = int(used.sum())
+    label = np.full(len(used) + 1, RESIDUE, np.int32)
+    label[:-1][used] = random.permutation(groups)
+    result = np.empty(len(group), np.int32)
+    result[order] = label[group]
+    return Grouping(result, groups)
+
+
+def _impossible(left: int, alpha: Fraction, nearest: Fraction) -> Infeasible:
+    return Infeasible(
+        f"alpha = {decimal_text(alpha)}: no group can take {left:,} of the people and keep it, not even all groups together",
+        hint=f"{from_alpha(nearest)}, or suppress = true to leave out whom no group can take",
+        nearest={"alpha": nearest},
+    )

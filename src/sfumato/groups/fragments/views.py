@@ -1,0 +1,276 @@
+"""Groups for two views (PriView): disjoint boxes in which every matching keeps α and the bounds, or groups as published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import Infeasible
+from sfumato.exact import ceil_inverse, decimal_text, percent
+from sfumato.groups.cuts import Space, need_table
+from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, view_level
+from sfumato.groups.fragments.cover import cells_table, combined
+from sfumato.groups.fragments.matchings import Worst, worst
+from sfumato.groups.fragments.scattered import Crowd, Scattered, random_order, scattered
+from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import round_up
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness
+from sfumato.table.column import Column, code_type
+
+Integers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
+
+_BEHIND = 1e-3  # the weight of a moved column: cutting it leaves fewer joined values, so the others come first
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """The rows of the two views as numbers: equal numbers are equal rows."""
+
+    left: Numbers
+    right: Numbers
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], moved: Sequence[str]) -> Views:
+        """Return the views in which these columns are moved to the sensitive ones."""
+        return cls(
+            row_numbers([column for column in columns if column.name not in moved]),
+            row_numbers([column for column in columns if column.name in moved]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """The boxes along the cuts: people `rows[low:high]`, two children each (−1: final), and what was found of each."""
+
+    rows: Numbers
+    low: Integers
+    high: Integers
+    child: Integers  # [boxes × 2]
+    verdict: Integers
+
+
+def row_numbers(columns: Sequence[Column]) -> Numbers:
+    """Return for every person the number of her combination of values: 0, 1, … in ascending order of the combinations."""
+    key = combined([column.codes for column in columns], [column.size for column in columns])
+    return np.unique(key, return_inverse=True)[1].astype(np.int32)
+
+
+def smallest_first(columns: Sequence[Column], sensitive: npt.NDArray[Any]) -> list[str]:
+    """Return the columns by how small groups can be if they are moved (the paper's rule), the best first.
+
+    A group takes people from different buckets of a joined and a sensitive value: the smaller the largest bucket, the smaller
+    the groups that use all of them up. Of equal ones the column with more buckets comes first, then the earlier one.
+    """
+    values = int(sensitive.max()) + 1
+    ranked = []
+    for place, column in enumerate(columns):
+        buckets = np.bincount(column.codes.astype(np.int64) * values + sensitive)
+        ranked.append((int(buckets.max()), -int(np.count_nonzero(buckets)), place, column.name))
+    return [name for *_, name in sorted(ranked)]
+
+
+def published_groups(
+    columns: Sequence[Column],
+    moved: Sequence[str],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    *,
+    suppress: bool,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Scattered:
+    """Return groups as published: of at least ⌈1/α⌉ people, no value more often than its bound, joined values rather different.
+
+    Theorem 6 takes both for enough; where a joined value repeats, or is alone, they are not.
+    """
+    views = Views.of(columns, moved)
+    sizes = int(views.right.max()) + 1, int(views.left.max()) + 1
+    order = random_order([views.right, views.left], sizes, sensitive, random)
+    kind = code_type(max(sizes))
+    codes = np.stack([views.right[order].astype(kind), views.left[order].astype(kind)], axis=1)
+    least = ceil_inverse(alpha)
+    crowd = Crowd(codes, sizes, sensitive[order], cells_table(len(order), Fraction(1)), least)
+    nearest = round_up(Fraction(1, len(order)))
+    return scattered(crowd, order, bounds, alpha, nearest, suppress=suppress, random=random, progress=progress)
+
+
+def view_boxes(
+    columns: Sequence[Column],
+    moved: Sequence[str],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    *,
+    others: bool,
+    random: Randomness,
+    progress: Progress = silent,
+) -> Grouping:
+    """Return disjoint boxes in which every row of one view beside every row of the other keeps α and the bounds.
+
+    A box that breaks them may have parts that keep them, and the reverse. So boxes are cut as long as either side may hold a
+    group; then two parts are kept if both could be solved, else the box itself if it is good, else it is left to the box it was
+    cut from. Whom no box can take is an error; with `others` its advice is also to move other columns.
+    """
+    views = Views.of(columns, moved)
+    tree = _cut(columns, moved, views, sensitive, bounds, alpha, progress)
+    final, lost = _choose(tree)
+    if len(lost):
+        raise _unsolved(tree, lost, views, sensitive, bounds, alpha, moved, others=others)
+    group = np.empty(len(sensitive), np.int32)
+    for label, box in zip(random.permutation(len(final)).tolist(), final.tolist(), strict=True):
+        group[tree.rows[tree.low[box] : tree.high[box]]] = label
+    return Grouping(group, len(final))
+
+
+def _cut(
+    columns: Sequence[Column],
+    moved: Sequence[str],
+    views: Views,
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    progress: Progress,
+) -> _Tree:
+    """Return all boxes along the cuts, each judged."""
+    space = Space.of(columns)
+    need, start = need_table(bounds)
+    enough = ceil_inverse(alpha)
+    least = enough * min(bounds.needs)
+    weight = np.array([_BEHIND if column.name in moved else 1.0 for column in columns])
+    limits = np.array([float(limit) for limit in bounds.limits])
+    most = np.array([alpha.numerator * size // alpha.denominator for size in range(len(sensitive) + 1)], dtype=np.int64)
+    codes = sensitive.astype(np.int32)
+    rows = np.arange(len(sensitive), dtype=np.int32)
+    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
+    parts: list[tuple[Integers, Integers, Integers, Integers]] = []
+    boxes, settled = 0, 0
+    while len(low):
+        progress("cutting quasi space", settled / len(rows))
+        verdict, where = view_level(
+            rows,
+            low,
+            high,
+            space.codes,
+            space.first,
+            space.missing,
+            space.position,
+            weight,
+            views.left,
+            views.right,
+            codes,
+            len(bounds.values),
+            need,
+            start,
+            limits,
+            most,
+            float(alpha),
+            least,
+            enough,
+        )
+        for box in np.flatnonzero(verdict == GREY):
+            mine = rows[low[box] : high[box]]
+            found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
+            verdict[box] = GOOD if found.presence <= alpha and found.belief <= found.limit else CERTAIN_PRESENCE
+        cut = where >= 0
+        children = np.full((len(low), 2), -1, np.int64)
+        children[cut] = boxes + len(low) + np.arange(2 * int(cut.sum())).reshape(-1, 2)
+        parts.append((low, high, children, verdict))
+        boxes += len(low)
+        settled += int((high - low)[~cut].sum())
+        low, high = np.stack([low[cut], where[cut]], axis=1).ravel(), np.stack([where[cut], high[cut]], axis=1).ravel()
+    lows, highs, child, verdicts = (np.concatenate(found) for found in zip(*parts, strict=True))
+    return _Tree(rows, lows, highs, child, verdicts)
+
+
+def _choose(tree: _Tree) -> tuple[Integers, Integers]:
+    """Return the boxes to publish, and the final ones that neither they nor any box around them could solve."""
+    boxes = len(tree.low)
+    good = (tree.verdict == GOOD).tolist()
+    child = tree.child.tolist()
+    solved = [False] * boxes
+    for box in range(boxes - 1, -1, -1):
+        one, two = child[box]
+        solved[box] = good[box] or (one >= 0 and solved[one] and solved[two])
+    chosen, lost, waiting = [], [], [0]
+    while waiting:
+        box = waiting.pop()
+        one, two = child[box]
+        parted = one >= 0 and solved[one] and solved[two]
+        if good[box] and not parted:
+            chosen.append(box)
+        elif one >= 0:
+            waiting += [two, one]
+        else:
+            lost.append(box)
+    return np.array(chosen, dtype=np.int64), np.array(lost, dtype=np.int64)
+
+
+def _unsolved(
+    tree: _Tree,
+    lost: Integers,
+    views: Views,
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    moved: Sequence[str],
+    *,
+    others: bool,
+) -> Infeasible:
+    """Return the error that says which condition a box broke, in numbers, and what all people as one group would keep."""
+    people = int((tree.high - tree.low)[lost].sum())
+    box = lost[np.argmax((tree.high - tree.low)[lost])]
+    mine = tree.rows[tree.low[box] : tree.high[box]]
+    found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
+    whole = worst(views.left, views.right, sensitive, bounds.limits)
+    together = " and ".join(moved)
+    reasons = []
+    if found.presence > alpha:
+        reasons.append(_too_present(found, alpha, together))
+    if found.belief > found.limit:
+        reasons.append(_too_sure(found, together))
+    nearest, advice = _one_group(whole, bounds, alpha)
+    other = f"recode {together}" + (", or move another column" if others else "") + ', or name = "ambiguity"'
+    return Infeasible(
+        f"no box along the cuts can take {people:,} of the people. In the largest of these boxes, {'; '.join(reasons)}",
+        hint=f"{advice} {other}",
+        nearest=nearest,
+    )
+
+
+def _one_group(whole: Worst, bounds: Bounds, alpha: Fraction) -> tuple[dict[str, object], str]:
+    """Return the α, and the β if there is one, that all people as one group would keep, and that in words; nothing if it is 1."""
+    presence = max(alpha, round_up(whole.presence))
+    advice = f'all people as one group would keep alpha = "{decimal_text(presence)}"'
+    if len(set(bounds.limits)) == 1:
+        belief = max(bounds.limits[0], round_up(whole.belief))
+        if presence == belief == 1:
+            return {}, "even all people as one group keep no alpha and no beta below 1;"
+        return {"alpha": presence, "beta": belief}, f'{advice} with beta = "{decimal_text(belief)}"; or'
+    if whole.belief <= whole.limit:
+        return {"alpha": presence}, f"{advice}; or"
+    if presence == whole.belief == 1:
+        return {}, "even all people as one group keep no alpha and no bound below 1;"
+    return {}, f"{advice} with bounds of up to {percent(whole.belief)}; or"
+
+
+def _too_present(found: Worst, alpha: Fraction, together: str) -> str:
+    return (
+        f"presence: one value of {together} has {found.most_joined:,} of {found.people:,} rows, and {found.again:,} people share "
+        f"all other quasi values, so that a stranger would be {percent(found.presence)} sure, more than {percent(alpha)}"
+    )
+
+
+def _too_sure(found: Worst, together: str) -> str:
+    return (
+        f"association: one value of {together} has too few rows, {found.joined:,}, of which {found.both:,} have the same "
+        f"sensitive value, so that a reader would be {percent(found.belief)} sure, more than {percent(found.limit)}"
+    )

@@ -1,0 +1,121 @@
+"""(α, β)-privacy: a bound on the belief that a person is in the table at all, beside the bounds on her values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.exact import Number, exact
+from sfumato.privacy.requirement import Against, Requirement, round_up
+
+_BETA = 'such as "0.2", or a model with bounds of its own: { model = "f-privacy", theta = 8, offset = "0.02" }'
+
+
+@dataclass(frozen=True, init=False)
+class PresenceAssociation(Requirement):
+    """At most `alpha` sure that a person is in the table; given that she is, bound(x) = β for every value, or a model's bound.
+
+    `beta` is a number, or another requirement, or a mapping with its `model` and parameters. A bound on presence can only be
+    kept against a stranger, who does not know who else is in the table; `against` says who the bounds on values hold against.
+    It rules over that of a requirement given as `beta`: one that is against an engineer, as every requirement is unless told
+    otherwise, becomes one against whom is named here; one that is against somebody else must name the same.
+    """
+
+    alpha: Fraction
+    beta: Fraction | Requirement
+
+    model: ClassVar[str] = "presence-association"
+
+    def __init__(self, alpha: Number, beta: Number | Requirement | Mapping[str, Any], *, against: Against = "engineer") -> None:
+        object.__setattr__(self, "against", against)
+        super().__post_init__()
+        object.__setattr__(self, "alpha", exact(alpha, "alpha"))
+        if not 0 < self.alpha <= 1:
+            raise PolicyError(
+                f"PresenceAssociation(alpha=…): expected a number above 0 and at most 1, got {self.alpha}",
+                hint="1 means that presence need not be hidden; nothing can be bounded by 0",
+            )
+        object.__setattr__(self, "beta", _association(beta, against))
+
+    @property
+    def presence(self) -> Fraction:
+        """α: how sure a stranger may become that a person is in the table."""
+        return self.alpha
+
+    def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return β for every value, or the bounds of the model that stands for it."""
+        if isinstance(self.beta, Requirement):
+            return self.beta.limits(shares)
+        return dict.fromkeys(shares, self.beta)
+
+    def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
+        """Return a β that no share exceeds, or the model with parameters that are feasible."""
+        if isinstance(self.beta, Requirement):
+            found = self.beta.nearest(shares)
+            if "model" not in found:  # else the model itself would have to change, and a number does as well
+                return {"beta": _changed(self.to_dict()["beta"], found)}
+        return {"beta": round_up(max(shares.values()))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters under the names of the policy file; a model that stands for β without its `against`."""
+        document = super().to_dict()
+        if isinstance(self.beta, Requirement):
+            inner = self.beta.to_dict()
+            del inner["against"]
+            document["beta"] = inner
+        return document
+
+
+def _changed(document: Mapping[str, Any], found: Mapping[str, object]) -> dict[str, object]:
+    """Return a model's parameters with those that were found in their places; without those that say nothing."""
+    told = {name: value for name, value in document.items() if value not in ("0", {}, False)}
+    merged = {name: {**told.get(name, {}), **value} if isinstance(value, Mapping) else value for name, value in found.items()}
+    return {**told, **merged}
+
+
+def _association(beta: Number | Requirement | Mapping[str, Any], against: Against) -> Fraction | Requirement:
+    """Return what bounds the belief in values, made against the same adversary."""
+    if isinstance(beta, Requirement):
+        parameters = beta.to_dict()
+        if beta.against == Requirement.against:
+            parameters["against"] = against  # the default: it was not chosen
+        return _inner(parameters, against)
+    if isinstance(beta, Mapping):
+        return _inner(beta, against)
+    try:
+        number = exact(beta, "beta")
+    except PolicyError as error:
+        raise PolicyError(error.message, hint=_BETA) from None
+    if not 0 < number <= 1:
+        raise PolicyError(f"PresenceAssociation(beta=…): expected a number above 0 and at most 1, got {number}", hint=_BETA)
+    return number
+
+
+def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
+    from sfumato.privacy import MODELS
+
+    parameters = dict(given)
+    known = {name: kind for name, kind in MODELS.items() if not issubclass(kind, PresenceAssociation)}
+    model = parameters.pop("model", None)
+    if model not in known:
+        raise PolicyError(
+            f"PresenceAssociation(beta=…): expected a model that bounds belief in values, got {model!r}",
+            hint=did_you_mean(str(model), known),
+        )
+    if parameters.setdefault("against", against) != against:
+        raise PolicyError(
+            f"PresenceAssociation(beta=…): it is against {parameters['against']!r}, the whole requirement against {against!r}",
+            hint="say against whom once, beside alpha",
+        )
+    takes = inspect.signature(known[model]).parameters
+    for name in parameters:
+        if name not in takes:
+            raise PolicyError(f"PresenceAssociation(beta=…): {model} has no parameter {name!r}", hint=did_you_mean(name, takes))
+    for name, parameter in takes.items():
+        if parameter.default is parameter.empty and name not in parameters:
+            raise PolicyError(f"PresenceAssociation(beta=…): {model} needs {name}", hint=f"add {name} = …")
+    return known[model](**parameters)

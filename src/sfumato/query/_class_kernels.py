@@ -1,0 +1,137 @@
+"""Compiled loops of the class model of groups that are shown column by column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sfumato.query._range_kernels import at_least_once, solve_rate
+
+
+@njit(cache=True, nogil=True)
+def _chances(g: int, start: Any, codes: Any, weight: Any, class_share: Any, inside: Any, chance: Any) -> None:
+    """Fill in per class how likely one of its people shows what the group shows, adding up to 1, and by column in `inside`."""
+    columns, classes = inside.shape
+    chance[:] = class_share
+    for j in range(columns):
+        for c in range(classes):
+            inside[j, c] = 0.0
+        for e in range(start[j, g], start[j, g + 1]):
+            for c in range(classes):
+                inside[j, c] += weight[codes[e], c]
+        total = 0.0
+        for c in range(classes):
+            chance[c] *= inside[j, c]
+            total += chance[c]
+        for c in range(classes):
+            chance[c] /= total
+
+
+@njit(cache=True, nogil=True)
+def learn_round(
+    sizes: Any,
+    st_start: Any,
+    st_value: Any,
+    st_count: Any,
+    start: Any,
+    codes: Any,
+    weight: Any,
+    rate: Any,
+    class_share: Any,
+    tilt: Any,
+    people: Any,
+    holders: Any,
+    inside: Any,
+    chance: Any,
+    belongs: Any,
+    room: Any,
+) -> None:
+    """Spread the people of every group over classes, and over the values of each column.
+
+    `weight[v, c]` is the share of value v in class c, `rate[s, c]` that of sensitive value s. Filled in: in `people` and
+    `holders` the people per value and per sensitive value of each class, in `tilt` by how much an entry's weight changes
+    in its group because at least one person has it. `inside` [columns × classes], `chance` and `belongs` [classes] and `room`
+    (as long as the longest set) are working room.
+    """
+    columns, classes = inside.shape
+    people[:] = 0.0
+    holders[:] = 0.0
+    for g in range(len(sizes)):
+        _chances(g, start, codes, weight, class_share, inside, chance)
+        belongs[:] = 0.0
+        for e in range(st_start[g], st_start[g + 1]):
+            total = 0.0
+            for c in range(classes):
+                total += chance[c] * rate[st_value[e], c]
+            for c in range(classes):
+                part = st_count[e] * chance[c] * rate[st_value[e], c] / total
+                belongs[c] += part
+                holders[st_value[e], c] += part
+        for j in range(columns):
+            first, many = start[j, g], start[j, g + 1] - start[j, g]
+            for k in range(many):
+                room[k] = 0.0
+                for c in range(classes):
+                    room[k] += belongs[c] / sizes[g] * weight[codes[first + k], c] / inside[j, c]
+            t = solve_rate(float(sizes[g]), 0.0, room, many)
+            for k in range(many):
+                tilt[first + k] = at_least_once(t * room[k]) / room[k]
+            for c in range(classes):
+                total = 0.0
+                for k in range(many):
+                    total += weight[codes[first + k], c] * tilt[first + k]
+                for k in range(many):
+                    entry = first + k
+                    people[codes[entry], c] += belongs[c] * weight[codes[entry], c] * tilt[entry] / total
+
+
+@njit(cache=True, nogil=True)
+def class_chances(start: Any, codes: Any, weight: Any, class_share: Any, out: Any) -> None:
+    """Fill in, per group and class, how likely a person of the class shows what the group shows; each row adds up to 1."""
+    inside = np.empty((len(start), out.shape[1]))
+    for g in range(len(out)):
+        _chances(g, start, codes, weight, class_share, inside, out[g])
+
+
+@njit(cache=True, nogil=True)
+def narrow(start: Any, codes: Any, weight: Any, tilt: Any, accepted: Any, share: Any) -> None:
+    """Multiply `share` [groups × classes] by the share of people whose value in one column is accepted."""
+    groups, classes = share.shape
+    taken, whole = share[0].copy(), share[0].copy()
+    for g in range(groups):
+        some = False
+        for c in range(classes):
+            taken[c], whole[c] = 0.0, 0.0
+        for e in range(start[g], start[g + 1]):
+            inside = accepted[codes[e]]
+            some = some or inside
+            for c in range(classes):
+                part = weight[codes[e], c] * tilt[e]
+                whole[c] += part
+                if inside:
+                    taken[c] += part
+        for c in range(classes):
+            share[g, c] = share[g, c] * taken[c] / whole[c] if some else 0.0
+
+
+@njit(cache=True, nogil=True)
+def weigh_classes(
+    share: Any, chance: Any, rate: Any, wanted: Any, st_start: Any, st_value: Any, st_count: Any
+) -> tuple[float, float]:
+    """Return the expected number of people with a wanted value who meet the condition, and the variance of as many coins."""
+    groups, classes = share.shape
+    value, variance = 0.0, 0.0
+    for g in range(groups):
+        for e in range(st_start[g], st_start[g + 1]):
+            if wanted[st_value[e]]:
+                found, total = 0.0, 0.0
+                for c in range(classes):
+                    part = chance[g, c] * rate[st_value[e], c]
+                    total += part
+                    found += part * share[g, c]
+                p = min(1.0, found / total)
+                value += st_count[e] * p
+                variance += st_count[e] * p * (1.0 - p)
+    return value, variance

@@ -1,0 +1,167 @@
+"""A class model of people, from groups that are shown column by column: what goes with what, learned from all groups together.
+
+People belong to a few unseen classes; inside a class all quasi columns and the sensitive value are unrelated. A group tells of
+its people that their values lie in its sets, and how often each sensitive value occurs. Where groups are small boxes of near
+people, their sets and sizes together tell how columns go together (the old are more often widowed), which one group alone does
+not. Expectation maximisation: with the current shares the people of every group are spread over classes and, inside a class,
+over the values of every column, where each published value has at least one person (Poisson, given that it is not 0); added up
+over all groups, these are the next shares. Each leans a little toward that of everybody.
+
+The first shares are drawn from a fixed seed, so the same release gives the same answers everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato.query import _class_kernels as kernels
+from sfumato.query.disjoint import Conjunction
+from sfumato.query.fragments import Mask
+from sfumato.query.range_cells import Bag, Floats, Integers, Small
+from sfumato.randomness import SeededRandomness
+
+FEWEST_GROUPS = 500
+"""With fewer groups there is too little to tell classes apart, and every column is learned alone.
+
+This and the settings below were chosen among some dozen on one census of 100,000 (seed 1), where 360 boxes and fewer did worse
+than learning every column alone. On three fresh censuses, Occupation and Salary, 630 to 840 boxes, three workloads, the error is
+0.5 to 1.2 times that of learning every column alone, below 1 in 98 of 108 figures.
+"""
+
+CLASSES = 32
+
+ROUNDS = 200
+"""Most rounds of expectation maximisation."""
+
+WORK = 400_000
+"""Most rounds times groups: with many groups fewer rounds do."""
+
+LEAN = 50.0
+"""How many people's worth, for every value of a column, a class leans toward everybody's shares."""
+
+_SEED = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """The groups' sensitive values: `start[g]` is the first entry of group g among `value` and `count`."""
+
+    sizes: Integers
+    start: Integers
+    value: Small
+    count: Integers
+    values: int
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel:
+    """What is learned once per release. `weight[j][v, c]` is the share of value v of column j in class c."""
+
+    columns: tuple[Bag, ...]
+    shown: Histograms
+    weight: tuple[Floats, ...]
+    tilt: tuple[Floats, ...]  # by how much an entry's weight changes in its group because at least one person has it
+    rate: Floats  # [sensitive values × classes]
+    chance: Floats  # [groups × classes]
+
+    def weigh(self, conjunctions: Sequence[Conjunction], wanted: Mask) -> tuple[float, float]:
+        """Return how many people with a wanted value meet one of these disjoint conditions: expectation and variance."""
+        total = np.zeros_like(self.chance)
+        for conjunction in conjunctions:
+            share = np.ones_like(self.chance)
+            for j, accepted in conjunction.items():
+                column = self.columns[j]
+                kernels.narrow(column.start, column.codes, self.weight[j], self.tilt[j], accepted.view(np.uint8), share)
+            total += share
+        shown = self.shown
+        value, variance = kernels.weigh_classes(
+            total, self.chance, self.rate, wanted.view(np.uint8), shown.start, shown.value, shown.count
+        )
+        return value, variance
+
+
+def learn_classes(columns: Sequence[Bag], shown: Histograms) -> ClassModel:
+    """Return the class model of groups with these sets and these histograms of sensitive values."""
+    classes, rounds = CLASSES, min(ROUNDS, 1 + WORK // len(shown.sizes))
+    entries = _Entries.of(columns)
+    coins = SeededRandomness(_SEED)
+    everybody = np.concatenate([_evenly(column, shown.sizes) for column in columns])[:, None]
+    overall = np.bincount(shown.value, weights=shown.count, minlength=shown.values)[:, None].astype(np.float64)
+    overall /= overall.sum()
+    weight = entries.shares(everybody * _jitter(coins, len(everybody), classes))
+    rate = overall * _jitter(coins, shown.values, classes)
+    rate /= rate.sum(axis=0)
+    class_share = np.full(classes, 1.0 / classes)
+    tilt, people, holders = np.ones(len(entries.codes)), np.empty_like(weight), np.empty_like(rate)
+    room = np.empty((len(columns), classes)), np.empty(classes), np.empty(classes), np.empty(entries.longest)
+    for left in range(rounds - 1, -1, -1):
+        known = (shown.sizes, shown.start, shown.value, shown.count, entries.start, entries.codes)
+        kernels.learn_round(*known, weight, rate, class_share, tilt, people, holders, *room)
+        if left:  # the last tilt belongs to the shares as they are
+            toward = entries.shares(people.sum(axis=1, keepdims=True))
+            weight = entries.shares(people + LEAN * entries.values[:, None] * toward)
+            class_share = (holders.sum(axis=0) + 1.0) / (holders.sum() + classes)
+            rate = holders + LEAN * shown.values * overall
+            rate /= rate.sum(axis=0)
+    chance = np.empty((len(shown.sizes), classes))
+    kernels.class_chances(entries.start, entries.codes, weight, class_share, chance)
+    return ClassModel(
+        tuple(columns),
+        shown,
+        tuple(np.ascontiguousarray(weight[part]) for part in entries.parts),
+        tuple(tilt[a:b] for a, b in pairwise(entries.first)),
+        rate,
+        chance,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """The sets of all columns in one array: codes count on from column to column."""
+
+    codes: Integers
+    start: Integers  # [columns × (groups + 1)]
+    first: tuple[int, ...]  # of each column's entries
+    parts: tuple[slice, ...]  # of each column's codes
+    values: Floats  # per code, how many its column has
+
+    @classmethod
+    def of(cls, columns: Sequence[Bag]) -> _Entries:
+        lengths = [column.words_.size for column in columns]
+        parts = tuple(slice(int(a), int(b)) for a, b in pairwise(np.cumsum([0, *lengths])))
+        first = tuple(int(a) for a in np.cumsum([0, *(len(column.codes) for column in columns)]))
+        codes = np.concatenate([column.codes.astype(np.int64) + part.start for column, part in zip(columns, parts, strict=True)])
+        start = np.stack([column.start + a for column, a in zip(columns, first, strict=False)])
+        return cls(codes, start, first, parts, np.repeat(lengths, lengths).astype(np.float64))
+
+    @property
+    def longest(self) -> int:
+        """Entries of the longest set."""
+        return int(np.diff(self.start, axis=1).max(initial=1))
+
+    def shares(self, people: Floats) -> Floats:
+        """Return the numbers of every column's values divided by their sum, class by class."""
+        found = np.empty_like(people)
+        for part in self.parts:
+            found[part] = people[part] / people[part].sum(axis=0)
+        return found
+
+
+def _evenly(column: Bag, sizes: Integers) -> Floats:
+    """Return how many people would have each value if all values of a group were equally frequent."""
+    length = np.diff(column.start)
+    each = np.repeat(sizes / np.maximum(length, 1), length)
+    found: Floats = np.bincount(column.codes, weights=each, minlength=column.words_.size).astype(np.float64)
+    return found
+
+
+def _jitter(coins: SeededRandomness, rows: int, classes: int) -> Floats:
+    """Return factors from ½ to 1½ that make classes start out different; a single class starts as everybody."""
+    if classes == 1:
+        return np.ones((rows, 1))
+    found: Floats = 0.5 + coins.below(1 << 20, rows * classes).reshape(rows, classes) / (1 << 20)
+    return found

@@ -1,0 +1,106 @@
+"""Compiled loops that find the groups covering a combination of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def set_bits(bits: Any, row: Any, group: Any) -> None:  # pragma: no cover - compiled
+    """Set bit `group[e]` of the row `row[e]`, for every entry e."""
+    for e in range(len(row)):
+        bits[row[e], group[e] >> 6] |= np.uint64(1) << np.uint64(group[e] & 63)
+
+
+@njit(cache=True)
+def lowest_bit(x: Any) -> Any:  # pragma: no cover - compiled
+    """Return the place of the lowest bit that is set in a 64-bit word."""
+    x = (x & (~x + np.uint64(1))) - np.uint64(1)
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True)
+def _listed(groups: Any, low: int, high: int, group: int) -> bool:  # pragma: no cover - compiled
+    """Return whether a group is among the ascending `groups[low:high]`."""
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if groups[middle] < group:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and groups[low] == group
+
+
+@njit(cache=True)
+def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:  # pragma: no cover - compiled
+    """Write the groups that all these rows of bits have in common to `found[used:]`, and return how many."""
+    many = 0
+    for w in range(bits.shape[1]):
+        common = bits[dense[0], w]
+        for j in range(1, len(dense)):
+            if common == 0:
+                break
+            common &= bits[dense[j], w]
+        while common != 0:
+            found[used + many] = 64 * w + lowest_bit(common)
+            many += 1
+            common &= common - np.uint64(1)
+    return many
+
+
+@njit(cache=True)
+def _from_lists(
+    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, found: Any, used: int
+) -> int:  # pragma: no cover - compiled
+    """Write the groups of the shortest list that all other lists and rows of bits have too, and return how many."""
+    best = 0
+    for j in range(1, len(sparse)):
+        if start[sparse[j] + 1] - start[sparse[j]] < start[sparse[best] + 1] - start[sparse[best]]:
+            best = j
+    many = 0
+    for place in range(start[sparse[best]], start[sparse[best] + 1]):
+        group = groups[place]
+        fits = True
+        for row in dense:
+            if (bits[row, group >> 6] >> np.uint64(group & 63)) & np.uint64(1) == 0:
+                fits = False
+                break
+        for j in range(len(sparse)):
+            if fits and j != best:
+                fits = _listed(groups, start[sparse[j]], start[sparse[j] + 1], group)
+        if fits:
+            found[used + many] = group
+            many += 1
+    return many
+
+
+@njit(cache=True)
+def covering_groups(
+    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, begin: int, most: int, found: Any, many: Any
+) -> int:  # pragma: no cover - compiled
+    """Write the groups that cover each person from `begin` on, until `found` could overflow; return the first person left out.
+
+    `dense[p]` are person p's rows of `bits`, bit g of which says that group g has her value; `sparse[p]` her lists of such
+    groups, list r being `groups[start[r]:start[r + 1]]`, ascending. A value that no group has is −1. No person has more
+    than `most` groups.
+    """
+    used = 0
+    for p in range(begin, len(many)):
+        if used + most > len(found):
+            return p
+        many[p] = 0
+        if (dense[p] < 0).any() or (sparse[p] < 0).any():
+            continue
+        if sparse.shape[1]:
+            many[p] = _from_lists(dense[p], bits, sparse[p], start, groups, found, used)
+        else:
+            many[p] = _from_bits(dense[p], bits, found, used)
+        used += many[p]
+    return len(many)

@@ -1,0 +1,195 @@
+"""Form *columns*: one table per quasi column that says which values occur in which group, and the groups' sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import FormatError
+from sfumato.release.base import Release
+from sfumato.release.buckets import published_names
+from sfumato.release.careful import take_table
+from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes
+from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
+from sfumato.release.fragments import (
+    COUNT,
+    GROUP,
+    ST,
+    Integers,
+    Small,
+    auxiliary_names,
+    entries_of,
+    freeze,
+    from_one_on,
+    in_order,
+    require_counts,
+    require_groups,
+    sensitive_columns,
+    sorted_distinct,
+    starts,
+)
+from sfumato.release.manifest import Manifest
+from sfumato.table.column import Column
+from sfumato.table.frames import Native
+from sfumato.table.sensitive import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsRelease(Release):
+    """`at_<column>` per quasi column: value and group, each pair once; `st`: group, sensitive value, count (Ambiguity, [AMB §3]).
+
+    Nothing says which values of a group belong together. Groups are numbered 0 … in memory and 1 … in the tables. In memory the
+    entries of a table are sorted by group, then value: `start[j][g]` is the first entry of group g among `columns[j].codes`;
+    `order` says, by table, which entry each published row is.
+    """
+
+    form = "columns"
+
+    columns: tuple[Column, ...]
+    start: tuple[Integers, ...]
+    domain: Domain
+    st_group: Small
+    st_value: Small
+    st_count: Integers
+    order: Mapping[str, Small] = field(default_factory=dict)
+    made_from: Native = "pyarrow"
+
+    def __post_init__(self) -> None:
+        freeze([*(column.codes for column in self.columns), *self.start, *self.order.values()])
+        freeze([self.st_group, self.st_value, self.st_count])
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns)
+        return f"ColumnsRelease({self.rows:,} people in {len(self.sizes):,} groups; {names} → {', '.join(self.domain.names)})"
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in."""
+        return self.made_from
+
+    @cached_property
+    def codes(self) -> tuple[Small, ...]:
+        """Per quasi column the codes of its entries, ascending inside a group."""
+        return tuple(entries_of(column) for column in self.columns)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.st_group, weights=self.st_count).astype(np.int64)
+
+    @cached_property
+    def st_start(self) -> Integers:
+        """First entry of each group in `st`; one more than there are groups."""
+        return starts(self.st_group, len(self.sizes))
+
+    @cached_property
+    def group_presence(self) -> Floats:
+        """|G| / Π kᵢ per group: a stranger's belief that a person whom it covers is in it ([AMB, Theorem 1])."""
+        room = np.prod([np.diff(start).astype(np.float64) for start in self.start], axis=0)
+        found: Floats = np.minimum(1.0, self.sizes / room)
+        return found
+
+    @cached_property
+    def cover(self) -> Cover:
+        """Which groups cover which combinations of values."""
+        return Cover(
+            tuple(
+                Part(column.size, start, codes) for column, start, codes in zip(self.columns, self.start, self.codes, strict=True)
+            )
+        )
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `at_<column>` (column, group) per quasi column, and `st` (group, sensitive…, count)."""
+        tables = {}
+        for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True):
+            group = np.repeat(np.arange(len(start) - 1), np.diff(start)) + 1
+            entries = {column.name: dictionary_array(column), GROUP: pa.array(group, pa.int32())}
+            tables[name] = in_order(entries, self._order(name, len(group)))
+        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
+        st |= sensitive_columns(self.domain, self.st_value)
+        st[COUNT] = pa.array(self.st_count, pa.int64())
+        tables[ST] = in_order(st, self._order(ST, len(self.st_count)))
+        return tables
+
+    def presence(self, people: Any) -> Floats:
+        """Return 1 − Π(1 − |G|/Π kᵢ) over all groups that cover a person, taken as independent; 0 where none does.
+
+        Then she is certainly absent, or among those whom the release says were left out.
+        """
+        return combined_presence(self.cover, people_codes(self.columns, people), self._weigh)
+
+    def beliefs(self, people: Any) -> Floats:
+        """Return [people × sensitive values]: the share of each value in the groups that cover a person, if she is present.
+
+        She is taken to be in one of them, each as likely as its presence belief: Σ p·(c/|G|) / Σ p. That is a mixture of groups,
+        which keeps every bound that the groups keep. A person whom no group covers gets NaN.
+        """
+        shares = (self.st_start, self.st_value, self.st_count / self.sizes[self.st_group])
+        return mixed_beliefs(self.cover, people_codes(self.columns, people), self._weigh, shares, len(self.domain))
+
+    def _weigh(self, people: Integers) -> Weigh:
+        """Return how pairs of a person and a group are weighed: in this form, whoever the person is."""
+
+        def weighed(owner: Integers, group: Small) -> tuple[Floats, Integers]:
+            return self.group_presence[group], group.astype(np.int64)
+
+        return weighed
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ColumnsRelease:
+        """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
+        quasi, sensitive, kinds = published_names(manifest)
+        names = auxiliary_names(quasi)
+        if set(tables) != {*names, ST}:
+            raise FormatError(
+                f"a columns release of this schema has the tables {', '.join([*names, ST])}; "
+                f"this one has {', '.join(sorted(tables)) or 'none'}"
+            )
+        st = take_table(tables, ST, [GROUP, *sensitive, COUNT])
+        count = from_one_on(st, COUNT, ST)
+        require_counts(count, manifest.rows)
+        st_group = from_one_on(st, GROUP, ST) - 1
+        groups = len(np.unique(st_group))
+        require_groups(st_group, groups, ST)
+        sizes = np.bincount(st_group, weights=count).astype(np.int64)
+        domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
+        st_order = sorted_distinct(st_group * len(domain) + value, "table 'st'")
+        columns, start, order = [], [], {ST: np.argsort(st_order).astype(np.int32)}
+        for name, column in zip(names, quasi, strict=True):
+            table = take_table(tables, name, [column, GROUP])
+            group = from_one_on(table, GROUP, name) - 1
+            require_groups(group, groups, name)
+            coded = code_column(column, kinds[column], table[column])
+            entries = sorted_distinct(group * coded.size + coded.codes, f"table {name!r}")
+            columns.append(coded.take(entries))
+            start.append(starts(group[entries], groups))
+            _require_owners(np.diff(start[-1]), sizes, name)
+            order[name] = np.argsort(entries).astype(np.int32)
+        return cls(
+            manifest,
+            tuple(columns),
+            tuple(start),
+            domain,
+            st_group[st_order].astype(np.int32),
+            value[st_order].astype(np.int32),
+            count[st_order],
+            order,
+        )
+
+    def _at_names(self) -> list[str]:
+        return auxiliary_names([column.name for column in self.columns])
+
+    def _order(self, name: str, rows: int) -> Small:
+        return self.order[name] if name in self.order else np.arange(rows, dtype=np.int32)
+
+
+def _require_owners(values: Integers, sizes: Integers, name: str) -> None:
+    """Raise `FormatError` where a group shows more values of a column than it has people: each is somebody's."""
+    over = int((values > sizes).sum())
+    if over:
+        raise FormatError(f"table {name!r}: {over} groups show more values than they have people")

@@ -1,0 +1,269 @@
+"""Form *views*: most quasi columns of everybody in one table, the others with the sensitive values in a second one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.errors import FormatError
+from sfumato.release.base import Release
+from sfumato.release.buckets import published_names
+from sfumato.release.careful import take_table
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes
+from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
+from sfumato.release.fragments import (
+    COUNT,
+    GROUP,
+    ST,
+    Integers,
+    Small,
+    freeze,
+    from_one_on,
+    in_order,
+    require_counts,
+    require_groups,
+    sensitive_columns,
+    sorted_distinct,
+    starts,
+)
+from sfumato.release.manifest import Manifest
+from sfumato.table.column import Column
+from sfumato.table.frames import Native
+from sfumato.table.sensitive import Domain
+
+AT = "at"
+MOVED = "moved"
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Distinct rows of one table's quasi columns: `rows` of them, and how often each occurs in each group, sorted by group.
+
+    `row[e]` is the distinct row of entry e, `times[e]` how often its group has it, and `start[g]` the first entry of group g.
+    """
+
+    columns: tuple[Column, ...]
+    start: Integers
+    row: Small
+    times: Integers
+
+    def find(self, people: Any) -> Integers:
+        """Return which distinct row each person has, −1 where none."""
+        codes = people_codes(self.columns, people)
+        distinct = len(self.columns[0])
+        known = (codes >= 0).all(axis=1)
+        stacked = [
+            Column(
+                column.name,
+                column.kind,
+                column.values,
+                np.concatenate([column.codes.astype(np.int64), np.maximum(codes[:, j], 0)]),
+                column.has_missing,
+            )
+            for j, column in enumerate(self.columns)
+        ]
+        key = combine(stacked)
+        order = np.argsort(key[:distinct])
+        place = np.minimum(np.searchsorted(key[:distinct][order], key[distinct:]), distinct - 1)
+        found = order[place]
+        result: Integers = np.where(known & (key[:distinct][found] == key[distinct:]), found, -1)
+        return result
+
+    def entry(self, group: Small, row: Integers) -> Integers:
+        """Return the entry of each group that has this distinct row; every group is taken to have it."""
+        rows = len(self.columns[0])
+        return np.searchsorted(self._keys, group.astype(np.int64) * rows + row)
+
+    @cached_property
+    def _keys(self) -> Integers:
+        group = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        keys: Integers = group * len(self.columns[0]) + self.row
+        return keys
+
+
+def meeting_chance(size: Integers, left: Integers, right: Integers) -> Floats:
+    """Return 1 − C(size−right, left) / C(size, left): the share of matchings in which one of `left` meets one of `right`."""
+    from scipy.special import gammaln
+
+    rest = np.maximum(size - right - left, 0)
+    apart = gammaln(size - right + 1) - gammaln(rest + 1) - gammaln(size + 1) + gammaln(size - left + 1)
+    found: Floats = np.where(left + right > size, 1.0, -np.expm1(apart))
+    return found
+
+
+def counted(columns: tuple[Column, ...], group: npt.NDArray[Any], count: Integers, groups: int) -> Counted:
+    """Return how often each distinct row of these columns occurs in each group."""
+    _, first, row = np.unique(combine(list(columns)), return_index=True, return_inverse=True)
+    key, where = np.unique(group.astype(np.int64) * len(first) + row, return_inverse=True)
+    times = np.bincount(where, weights=count).astype(np.int64)
+    distinct = tuple(column.take(first) for column in columns)
+    return Counted(distinct, starts(key // len(first), groups), (key % len(first)).astype(np.int32), times)
+
+
+@dataclass(frozen=True, eq=False)
+class ViewsRelease(Release):
+    """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
+
+    Which row of `at` goes with which of `st` is told by the group alone. Groups are numbered 0 … in memory and 1 … in the tables.
+    The rows of `at` stand in random order; the entries of `st` are sorted by group, moved columns and value, and `order` says
+    which entry each published row is.
+    """
+
+    form = "views"
+
+    at_columns: tuple[Column, ...]
+    at_group: Small
+    st_columns: tuple[Column, ...]
+    domain: Domain
+    st_group: Small
+    st_value: Small
+    st_count: Integers
+    order: Mapping[str, Small] = field(default_factory=dict)
+    made_from: Native = "pyarrow"
+
+    def __post_init__(self) -> None:
+        freeze([*(column.codes for column in (*self.at_columns, *self.st_columns)), *self.order.values()])
+        freeze([self.at_group, self.st_group, self.st_value, self.st_count])
+
+    def __repr__(self) -> str:
+        kept = ", ".join(column.name for column in self.at_columns)
+        moved = ", ".join(column.name for column in self.st_columns)
+        people = f"{self.rows:,} people in {len(self.sizes):,} groups"
+        return f"ViewsRelease({people}; {kept} | {moved} → {', '.join(self.domain.names)})"
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in."""
+        return self.made_from
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """The quasi columns that stand with the sensitive ones."""
+        return tuple(column.name for column in self.st_columns)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.st_group, weights=self.st_count).astype(np.int64)
+
+    @cached_property
+    def st_start(self) -> Integers:
+        """First entry of each group in `st`; one more than there are groups."""
+        return starts(self.st_group, len(self.sizes))
+
+    @cached_property
+    def kept(self) -> Counted:
+        """The distinct rows of `at`, and how often each group has them."""
+        return counted(self.at_columns, self.at_group, np.ones(len(self.at_group), np.int64), len(self.sizes))
+
+    @cached_property
+    def joined(self) -> Counted:
+        """The distinct values of the moved columns, and how often each group has them."""
+        return counted(self.st_columns, self.st_group, self.st_count, len(self.sizes))
+
+    @cached_property
+    def entry_joined(self) -> Integers:
+        """For each entry of `st` the entry of `joined` that has its group and its value of the moved columns."""
+        return _joined_keys(self.st_group, self.st_columns)
+
+    @cached_property
+    def cover(self) -> Cover:
+        """Which groups cover which pairs of a row of `at` and a value of the moved columns."""
+        return Cover(tuple(Part(len(one.columns[0]), one.start, one.row) for one in (self.kept, self.joined)))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `at` (quasi…, group) and `st` (group, moved quasi…, sensitive…, count)."""
+        at = {column.name: dictionary_array(column) for column in self.at_columns}
+        at[GROUP] = pa.array(self.at_group + 1, pa.int32())
+        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
+        st |= {column.name: dictionary_array(column) for column in self.st_columns}
+        st |= sensitive_columns(self.domain, self.st_value)
+        st[COUNT] = pa.array(self.st_count, pa.int64())
+        order = self.order[ST] if ST in self.order else np.arange(len(self.st_count), dtype=np.int32)
+        return {AT: pa.table(at), ST: in_order(st, order)}
+
+    def presence(self, people: Any) -> Floats:
+        """Return a stranger's belief that a person is in the table, all matchings of `at` and `st` in a group equally likely.
+
+        Combined over all groups that cover her, taken as independent; 0 where none does. Then she is certainly absent, or among
+        those whom the release says were left out.
+        """
+        return combined_presence(self.cover, self._find(people), self._weigh)
+
+    def beliefs(self, people: Any) -> Floats:
+        """Return [people × sensitive values]: how often each value stands with a person's joined value in groups that cover her.
+
+        She is taken to be in one of them, each as likely as its presence belief. A person whom no group covers gets NaN.
+        """
+        share = self.st_count / self.joined.times[self.entry_joined]
+        first = np.searchsorted(self.entry_joined, np.arange(len(self.joined.row) + 1))
+        return mixed_beliefs(self.cover, self._find(people), self._weigh, (first, self.st_value, share), len(self.domain))
+
+    def _find(self, people: Any) -> Integers:
+        """Return [people × 2]: everybody's distinct row of `at`, and her value of the moved columns."""
+        return np.stack([self.kept.find(people), self.joined.find(people)], axis=1)
+
+    def _weigh(self, people: Integers) -> Weigh:
+        """Return how pairs of a person and a group are weighed: by the matchings in which her two rows meet."""
+
+        def weighed(owner: Integers, group: Small) -> tuple[Floats, Integers]:
+            mine = people[owner]
+            joined = self.joined.entry(group, mine[:, 1])
+            times = self.kept.times[self.kept.entry(group, mine[:, 0])]
+            return meeting_chance(self.sizes[group], times, self.joined.times[joined]), joined
+
+        return weighed
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ViewsRelease:
+        """Return the release whose `at` and `st` these are; tables that cannot be such are refused."""
+        quasi, sensitive, kinds = published_names(manifest)
+        moved = _moved(manifest, quasi)
+        kept = [name for name in quasi if name not in moved]
+        if set(tables) != {AT, ST}:
+            raise FormatError(f"a views release has the tables at and st; this one has {', '.join(sorted(tables)) or 'none'}")
+        at = take_table(tables, AT, [*kept, GROUP])
+        st = take_table(tables, ST, [GROUP, *moved, *sensitive, COUNT])
+        count = from_one_on(st, COUNT, ST)
+        require_counts(count, manifest.rows)
+        st_group, at_group = from_one_on(st, GROUP, ST) - 1, from_one_on(at, GROUP, AT) - 1
+        groups = len(np.unique(st_group))
+        require_groups(st_group, groups, ST)
+        require_groups(at_group, groups, AT)
+        if (np.bincount(at_group) != np.bincount(st_group, weights=count).astype(np.int64)).any():
+            raise FormatError("tables 'at' and 'st' do not show the same number of people in every group")
+        st_columns = tuple(code_column(name, kinds[name], st[name]) for name in moved)
+        domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
+        entries = sorted_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
+        return cls(
+            manifest,
+            tuple(code_column(name, kinds[name], at[name]) for name in kept),
+            at_group.astype(np.int32),
+            tuple(column.take(entries) for column in st_columns),
+            domain,
+            st_group[entries].astype(np.int32),
+            value[entries].astype(np.int32),
+            count[entries],
+            {ST: np.argsort(entries).astype(np.int32)},
+        )
+
+
+def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
+    moved = manifest.parameters.get(MOVED)
+    names = [name for name in moved if isinstance(name, str)] if isinstance(moved, list) else []
+    if names != moved or not names or not set(names) < set(quasi) or len(set(names)) != len(names):
+        raise FormatError("manifest.json: a views release names, as 'moved', some of the quasi columns but not all of them")
+    return names
+
+
+def _joined_keys(group: npt.NDArray[Any], columns: tuple[Column, ...]) -> Integers:
+    """Return a number per entry for its group and its value of the moved columns, ascending in both, and small."""
+    distinct, row = np.unique(combine(list(columns)), return_inverse=True)
+    keys: Integers = np.unique(group.astype(np.int64) * len(distinct) + row, return_inverse=True)[1].astype(np.int64)
+    return keys

@@ -1,0 +1,168 @@
+"""`Ambiguity`: what it refuses, what it claims, and that its releases pass their audit."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato
+from sfumato import Ambiguity, Buckets, FPrivacy, Heterogeneous, LDiversity, PresenceAssociation
+from sfumato.errors import Infeasible, NotProvable, PolicyError
+from sfumato.methods import METHODS, default_method
+from sfumato.release import Release
+from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.testing import CHECKS, check_method
+from tests.groups.fragments._crowds import crowd
+
+PAPER = Ambiguity(grouping="paper", accept_weaker_claim=True)
+ASKED = PresenceAssociation("1/4", "1/2")
+READER = PresenceAssociation("1/4", "1/2", against="reader")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return crowd(600, 3, seed=1, widths=(40, 9, 12))
+
+
+def test_boxes_claim_presence_to_a_stranger_and_association_to_the_policys_adversary(table):
+    for asked, cuts in ((ASKED, "safe"), (READER, "tight")):
+        made = sfumato.publication(table, asked, method=Ambiguity(floor=20), random=1)
+        assert [(claim.kind, claim.adversary) for claim in made.release.claims] == [
+            ("presence", "stranger"),
+            ("association", asked.against),
+        ]
+        assert made.release.manifest.parameters["locality"] == cuts
+        assert made.private["groups"] > 1
+        assert made.private["smallest"] >= 20
+        presence = made.release.presence(table.to_arrow())
+        assert 0 < presence.max() <= 0.25
+
+
+def test_groups_as_published_state_the_papers_claim_and_no_other(table):
+    release = sfumato.publish(table, READER, method=PAPER, random=1)
+    assert release.claims == ()
+    assert release.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS["ambiguity"]
+    assert release.rows == 600
+
+
+def test_groups_as_published_run_only_if_their_claim_is_accepted_and_against_a_reader(table):
+    with pytest.raises(NotProvable, match=r"several may cover a person(.|\n)*accept_weaker_claim = true"):
+        Ambiguity(grouping="paper").publish(table, READER)
+    with pytest.raises(NotProvable, match="not against 'engineer'"):
+        PAPER.publish(table, ASKED)
+
+
+def test_an_insider_is_refused(table):
+    with pytest.raises(NotProvable, match="not against 'insider'"):
+        Ambiguity().publish(table, PresenceAssociation("1/4", "1/3", against="insider"))
+
+
+def test_a_requirement_without_alpha_is_refused_here_and_one_with_alpha_elsewhere(table):
+    with pytest.raises(PolicyError, match=r"l-diversity does not say how well(.|\n)*presence-association"):
+        Ambiguity().publish(table, LDiversity(2))
+    with pytest.raises(PolicyError, match="does not say how well"):
+        PAPER.publish(table, LDiversity(2, against="reader"))
+    for name, kind in METHODS.items():
+        if kind.hides_presence:
+            continue
+        with pytest.raises(NotProvable, match=r"cannot keep a bound on presence(.|\n)*ambiguity(.|\n)*priview"):
+            kind().publish(table, READER if name in ("ring", "heterogeneous") else ASKED)
+    with pytest.raises(NotProvable, match="cannot keep a bound on presence"):
+        Heterogeneous(accept_weaker_claim=True).publish(table, READER)
+
+
+def test_it_is_the_default_where_presence_is_bounded():
+    assert default_method(ASKED) == Ambiguity()
+    assert default_method(LDiversity(2)) == Buckets()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"grouping": "box"}, "did you mean 'boxes'"),
+        ({"floor": 0}, "whole number from 1"),
+        ({"weights": "age"}, "column = weight pairs"),
+        ({"suppress": 1}, "true or false"),
+        ({"accept_weaker_claim": "yes"}, "true or false"),
+        ({"suppress": True}, 'disjoint boxes do not use it(.|\n)*grouping = "paper"'),
+        ({"accept_weaker_claim": True}, "disjoint boxes do not use it"),
+        ({"grouping": "paper", "floor": 5}, 'scattered groups do not use it(.|\n)*grouping = "boxes"'),
+        ({"grouping": "paper", "weights": {"q0": 2}}, "scattered groups do not use it"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, told):
+    with pytest.raises(PolicyError, match=told):
+        Ambiguity(**options)
+
+
+def test_infeasible_alpha_and_beta_are_refused_with_what_would_work(table):
+    with pytest.raises(Infeasible) as caught:
+        Ambiguity().publish(table, PresenceAssociation("1/1000000", "1/3"))
+    near = caught.value.nearest["alpha"]
+    assert sfumato.publish(table, PresenceAssociation(near, "1/3"), method=Ambiguity(), random=1).rows == 600
+    with pytest.raises(Infeasible) as caught:
+        Ambiguity().publish(table, PresenceAssociation("1/4", "1/10"))
+    assert 0 < caught.value.nearest["beta"] < 1
+
+
+def test_nobody_is_lost_and_who_is_left_out_is_counted():
+    rare, same = 40, 60
+    from tests.makers import people
+
+    x, y = [*range(rare), *[90] * same], [*range(rare), *[90] * same]
+    table = people([f"v{k % 5}" for k in range(rare + same)], x=x, y=y)
+    asked = PresenceAssociation("1/20", "1/2", against="reader")
+    with pytest.raises(Infeasible, match=r"suppress = true"):
+        PAPER.publish(table, asked, random=1)
+    leaving = Ambiguity(grouping="paper", accept_weaker_claim=True, suppress=True)
+    made = sfumato.publication(table, asked, method=leaving, random=1)
+    told = made.release.manifest.parameters["suppression"]
+    assert told == {"option": "suppress", "people": made.private["suppressed"]}
+    assert made.release.rows == 100 - told["people"]
+    assert sum(made.release.tables()["st"]["count"].to_pylist()) == made.release.rows
+
+
+def test_a_release_survives_the_disk_and_audits_hold(table, tmp_path):
+    for method, asked in ((Ambiguity(floor=10, weights={"q0": 2}), ASKED), (PAPER, READER)):
+        release = sfumato.publish(table, asked, method=method, random=1)
+        place = tmp_path / method.grouping
+        release.save(place)
+        assert sfumato.audit(Release.load(place), table).holds is True
+
+
+def test_per_value_bounds_are_kept(table):
+    asked = PresenceAssociation("1/4", FPrivacy(theta=1, offset="1/10"), against="reader")
+    for method in (Ambiguity(floor=10), PAPER):
+        assert sfumato.publication(table, asked, method=method, random=1).audit.holds is True
+
+
+@pytest.mark.parametrize("method", [Ambiguity(), Ambiguity(floor=5)], ids=str)
+def test_boxes_pass_the_conformance_suite(method):
+    assert len(check_method(method)) == 4 * len(CHECKS)
+
+
+def test_boxes_pass_the_conformance_suite_with_presence_bounded(table):
+    wide = {"wide": table, "missing": crowd(300, 2, seed=2, widths=(150, 150))}
+    asked = PresenceAssociation(1, LDiversity(2), against="reader")
+    assert len(check_method(Ambiguity(floor=5), asked, wide)) == 2 * len(CHECKS)
+
+
+def test_the_same_seed_gives_the_same_release_whatever_the_order_of_the_input(table):
+    turned = table.take(np.random.default_rng(3).permutation(table.rows))
+    for method, asked in ((Ambiguity(floor=10), ASKED), (PAPER, READER)):
+        one, two = (method.publish(which, asked, random=7).tables() for which in (table, turned))
+        assert one.keys() == two.keys()
+        for name, content in one.items():
+            assert content.equals(two[name]), name
+
+
+def test_to_dict_names_every_option():
+    assert Ambiguity(weights={"age": 2}).to_dict() == {
+        "name": "ambiguity",
+        "grouping": "boxes",
+        "floor": 2,
+        "weights": {"age": 2},
+        "suppress": False,
+        "accept_weaker_claim": False,
+    }
+    assert Fraction(ASKED.to_dict()["alpha"]) == Fraction(1, 4)
