@@ -514,3 +514,15 @@ def test_what_ambiguity_publishes_passes(against):
     table = skewed(600)
     release = sfumato.publish(table, PresenceAssociation(1, "1/2", against=against), method=Ambiguity(floor=20), random=4)
     assert audit_release(release, table).holds is True
+
+
+def test_beliefs_in_values_are_combined_over_all_groups_that_cover_a_person():
+    columns = {"age": [20, 30, 20, 30, 40], "sex": ["m", "f", "m", "f", "f"], "ill": ["a", "b", "a", "c", "a"]}
+    table = Table.from_frame(pa.table(columns), Schema(quasi=["age", "sex"], sensitive=["ill"]))
+    found = audit_release(columns_of(table, [0, 0, 1, 1, 1], weaker=True), table)
+    # Group 1 covers 2·2 combinations with 2 people, group 2 3·2 with 3: presence is 1/2 in both, so that shares are averaged.
+    both = {"a": (1 / 2 + 2 / 3) / 2, "b": (1 / 2) / 2, "c": (1 / 3) / 2}
+    expected = [both["a"], both["b"], both["a"], both["c"], 2 / 3]  # the last is covered by one group alone
+    combined = found.stronger["values of members, all covering groups combined"]
+    assert combined.figure == pytest.approx(np.mean(expected))
+    assert "the largest is 0.667" in combined.text

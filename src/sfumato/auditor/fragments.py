@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.auditor.bounds import bounds_of, presence_bound
 from sfumato.auditor.claims import declared_values, open_values, several_rows, warnings_of
 from sfumato.auditor.own_ranges import has_weaker_claim, stated_faults
-from sfumato.auditor.placed import ShownTable, against_table
+from sfumato.auditor.placed import ShownTable, against_table, true_values
 from sfumato.auditor.presence import OVERLAP, combined_warning, judge_presence, overlaps, presence_findings
 from sfumato.auditor.published import Published
 from sfumato.auditor.result import Audit, ClaimResult, Finding
@@ -31,8 +31,8 @@ from sfumato.table.table import Table
 Integers = npt.NDArray[np.int64]
 Limits = Mapping[str, Fraction]
 
-MEASURED = 50_000
-"""People whose presence is measured over all groups that cover them, where groups overlap; everybody's where they do not."""
+MEASURED, MEASURED_VALUES = 50_000, 5_000
+"""Whose presence, and whose values, are measured over all groups that cover them; everybody's presence where none overlap."""
 
 NO_BOUND = (
     "nothing is claimed about what a reader believes who combines all groups that cover a person: the release states a weaker "
@@ -108,7 +108,7 @@ def audit_fragments(
     found += several_rows(manifest, table)
     found += read.weaker_faults(alpha, limits) if weaker else []
     found += [OVERLAP] if overlapping and not weaker else []
-    members = None
+    members, values = None, {}
     if table is not None:
         different = _other_table(read.release, table)
         found += different
@@ -117,6 +117,7 @@ def audit_fragments(
                 published, read.shown(), read.people(table), table, suppressed(manifest) or 0, apart=not overlapping
             )
             members = _presence_of_members(read.release, table, apart=not overlapping)
+            values = _values_of_members(read.release, table, true_values(published, table))
     away = None if outsiders is None else _presence_of(read.release, outsiders)
 
     def judged(claim: Claim) -> ClaimResult:
@@ -137,6 +138,7 @@ def audit_fragments(
         ),
         stronger={
             **presence_findings(members, away, alpha, people=published.people, left_out="suppression" in manifest.parameters),
+            **values,
             **read.stronger(),
         },
         exposure=None if table is None else read.exposure(),
@@ -146,10 +148,29 @@ def audit_fragments(
 
 def _presence_of_members(release: ColumnsRelease | ViewsRelease, table: Table, *, apart: bool) -> npt.NDArray[np.float64]:
     """Return the belief in the presence of the table's people; of some, evenly chosen, where each is covered by many groups."""
-    people = table.to_arrow()
-    if not apart and table.rows > MEASURED:
-        people = people.take(pa.array(np.linspace(0, table.rows - 1, MEASURED).astype(np.int64)))
-    return release.presence(people)
+    return release.presence(table.to_arrow().take(pa.array(_some(table.rows, table.rows if apart else MEASURED))))
+
+
+def _values_of_members(release: ColumnsRelease | ViewsRelease, table: Table, true: Integers) -> dict[str, Finding]:
+    """Return what somebody believes of people's true values who combines all groups that cover them; measured on some people."""
+    chosen = _some(table.rows, MEASURED_VALUES)
+    chosen = chosen[true[chosen] >= 0]
+    belief = release.beliefs(table.to_arrow().take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]]
+    belief = belief[~np.isnan(belief)]
+    if not len(belief):
+        return {}
+    part = f", measured on {len(belief)} people" if len(belief) < table.rows else ""
+    text = "mean belief in a person's true value, if she is in one of the groups that cover her, each as likely as she is in it"
+    return {
+        "values of members, all covering groups combined": Finding(
+            f"{text}; the largest is {belief.max():.3g}{part}", float(belief.mean())
+        )
+    }
+
+
+def _some(rows: int, most: int) -> Integers:
+    """Return at most so many rows of a table, evenly chosen."""
+    return np.linspace(0, rows - 1, min(rows, most)).astype(np.int64)
 
 
 def _presence_of(release: ColumnsRelease | ViewsRelease, outsiders: Any) -> npt.NDArray[np.float64]:

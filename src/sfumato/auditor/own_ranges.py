@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.auditor._own_kernels import walk_values
+from sfumato.auditor.placed import true_values
 from sfumato.auditor.published import Published
 from sfumato.auditor.result import Finding
 from sfumato.exact import percent
@@ -140,12 +141,6 @@ def linked_findings(facing: Facing, labels: tuple[str, ...], limits: Limits) -> 
             f"share of people ({percent(twice, 1)}) who see some value twice among the records linked with them", float(twice)
         ),
     }
-
-
-def true_values(published: Published, table: Table) -> Integers:
-    """Return everybody's true value as the release numbers values."""
-    number = {label: k for k, label in enumerate(published.labels)}
-    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
 
 
 def record_values(published: Published) -> Integers:
