@@ -104,7 +104,7 @@ def _protects_nobody(requirement: Requirement) -> PolicyError:
         )
     return PolicyError(
         "the requirement protects nobody: every sensitive value of this table has a bound of 1",
-        hint="lower theta or offset, or set bounds for single values",
+        hint="lower the bounds (a smaller theta, offset or beta, a larger l), or set bounds for single values",
     )
 
 

@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sfumato import BetaLikeness, FPrivacy, LDiversity, NearGroups, Policy, Release, audit, publication
 from sfumato.errors import Infeasible, InputError, NotProvable, PolicyError
+from sfumato.release.manifest import Claim
 from sfumato.testing import CHECKS, check_method, example_tables
 from sfumato.utility import gcp
 from tests.makers import people, skewed
@@ -46,7 +48,7 @@ def test_both_forms_show_the_same_groups():
     forms = [NearGroups(form=form, effort=QUICK).publish(table, requirement, random=1) for form in ("buckets", "ranges")]
     assert sorted(forms[0].sizes.tolist()) == sorted(forms[1].sizes.tolist())
     assert gcp(forms[0]).value == pytest.approx(gcp(forms[1]).value)
-    assert forms[0].manifest.parameters["locality"] == "near"
+    assert forms[0].manifest.parameters["locality"] == "annealed"
 
 
 def test_ranges_are_narrower_than_those_of_mondrian():
@@ -178,3 +180,15 @@ def test_a_saved_release_says_how_it_was_made(tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["method"] == {"name": "near-groups", "form": "ranges", "effort": QUICK}
     assert Release.load(tmp_path / "out").rows == 600
+
+
+@pytest.mark.parametrize("form", ["ranges", "buckets"])
+def test_annealed_groups_say_so_and_cannot_be_passed_off_as_matched_to_an_engineer(form):
+    table = skewed(300)
+    release = NearGroups(form=form, effort=0.02).publish(table, LDiversity(2, against="reader"), random=1)
+    manifest = release.manifest
+    assert manifest.parameters["locality"] == "annealed"
+    forged = replace(
+        manifest, requirement={**manifest.requirement, "against": "engineer"}, claims=(Claim.association("engineer"),)
+    )
+    assert audit(replace(release, manifest=forged), table).claims[0].holds is False

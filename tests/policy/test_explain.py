@@ -157,7 +157,7 @@ def test_a_policy_that_protects_nobody_is_the_obstacle_and_comes_first() -> None
         found, text = told(counts, requirement)
         assert not found.feasible
         assert text.startswith("This policy protects nobody: every sensitive value of this table has a bound of 1.")
-        assert "What would work: lower theta or offset" in text
+        assert "What would work: lower the bounds" in text
         assert "can be kept" not in text
         assert found.strategies == ()
 

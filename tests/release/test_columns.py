@@ -220,3 +220,12 @@ def test_no_group_shows_more_values_of_a_column_than_it_has_people(table):
     at_sex = pa.table({"sex": ["f", "m", "x", "y", "f", "m"], "group": pa.array([1, 1, 1, 1, 2, 2], pa.int32())})
     with pytest.raises(FormatError, match="table 'at_sex': 1 groups show more values than they have people"):
         ColumnsRelease.from_tables(release.manifest, {**tables, "at_sex": at_sex})
+
+
+def test_people_may_come_as_a_table_a_dictionary_or_a_list_and_anything_else_is_refused_in_plain_words(table):
+    release = columns_of(table, GROUPS)
+    asked = release.presence([{"age": 20, "sex": "f"}])
+    assert release.presence({"age": [20], "sex": ["f"]}) == pytest.approx(asked)
+    assert release.presence(table)[0] == pytest.approx(asked[0])
+    with pytest.raises(FormatError, match="expected a data frame, a Table, or a list of dictionaries, got str"):
+        release.presence("people.csv")

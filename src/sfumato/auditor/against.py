@@ -60,20 +60,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
         problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
     problems += wrong_totals(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
-    return Comparison(tuple(problems), warnings, shares, _exposure(published))
-
-
-def _exposure(published: Published) -> float | None:
-    """Return the mean over published people of the share of their true value in their own bucket.
-
-    That is the belief of a reader who knows which row is hers; one who sees several rows that fit believes less. Of the values
-    shown with decoys, as many as there are people are taken as real, each as likely as the next.
-    """
-    if not published.people:
-        return None
-    shown = np.maximum(published.shown, 1)
-    real = published.count * (published.sizes / shown)[published.bucket]
-    return float((real * published.count / shown[published.bucket]).sum()) / published.people
+    return Comparison(tuple(problems), warnings, shares, published.exposure)
 
 
 def _sorted_with_order(key: Integers) -> tuple[Integers, Integers]:

@@ -84,10 +84,9 @@ class Columns(Fragments):
             found.append(code[theirs.codes])
         return np.stack([*found, true_values(self.published, table)], axis=1)
 
-    def exposure(self) -> float:
+    def exposure(self) -> float | None:
         """Return the mean share of people's true values in their groups."""
-        published = self.published
-        return float((published.count**2 / published.sizes[published.bucket]).sum()) / published.people
+        return self.published.exposure
 
     def stronger(self) -> dict[str, Finding]:
         """Return what somebody believes who knows one of the group, and the beliefs in parts of a compound value."""

@@ -78,7 +78,7 @@ class Fragments(ABC):
         """Return [rows × shown tables]: what each table would show of everybody, −1 where it shows nothing like it."""
 
     @abstractmethod
-    def exposure(self) -> float:
+    def exposure(self) -> float | None:
         """Return the mean belief of a reader, who knows a person's group, in her true value."""
 
     @abstractmethod

@@ -41,6 +41,19 @@ class Published:
         """Number of rows of qit."""
         return len(self.row_bucket)
 
+    @property
+    def exposure(self) -> float | None:
+        """The mean over published people of the share of their true value in their own bucket; None where nobody is published.
+
+        That is the belief of a reader who knows which row is hers; one who sees several rows that fit believes less. Of the
+        values shown with decoys, as many as there are people are taken as real, each as likely as the next.
+        """
+        if not self.people:
+            return None
+        shown = np.maximum(self.shown, 1)
+        real = self.count * (self.sizes / shown)[self.bucket]
+        return float((real * self.count / shown[self.bucket]).sum()) / self.people
+
     @cached_property
     def shown(self) -> Integers:
         """Number of sensitive values shown per bucket."""

@@ -54,7 +54,7 @@ def audit_ranges(
         problems=tuple(found),
         warnings=(*warnings_of(manifest), *open_values(published, limits)),
         stronger=_stronger(published, contained),
-        exposure=None if contained is None else contained.exposure,
+        exposure=None if contained is None else published.exposure,
         against_table=table is not None,
     )
 
@@ -132,7 +132,8 @@ def _stronger(published: Published, contained: Contained | None) -> dict[str, Fi
     if contained is not None and contained.worst is not None and contained.groups is not None:
         part = "" if contained.measured == published.people else f", measured on {contained.measured} people"
         findings["reader who takes every group that fits a person"] = Finding(
-            f"worst belief in a person's true value; {contained.groups:.3g} groups fit a person on average{part}; {MIXTURE}",
+            f"worst belief in a person's true value, {contained.exposure or 0:.3g} on average; {contained.groups:.3g} groups fit "
+            f"a person on average{part}; {MIXTURE}",
             contained.worst,
         )
     size = published.sizes[published.bucket]

@@ -113,7 +113,7 @@ class Views(Fragments):
         known = (joined >= 0) & (value >= 0) & (pairs[place] == both)
         return np.stack([kept, joined, np.where(known, place, -1)], axis=1)
 
-    def exposure(self) -> float:
+    def exposure(self) -> float | None:
         """Return the mean share of people's true values among the rows with their joined value in their groups."""
         count = self.release.st_count
         return float((count**2 / self.release.joined.times[self.release.entry_joined]).sum()) / self.release.rows

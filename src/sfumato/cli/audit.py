@@ -108,7 +108,7 @@ def read_outsiders(release: Path, people: Path) -> Table:
     """Return people who are not in the table, their quasi columns read and recoded as the manifest says; they need no others."""
     import pyarrow as pa
 
-    from sfumato.errors import FormatError
+    from sfumato.errors import FormatError, InputError
     from sfumato.release.files import read_release
     from sfumato.table import Schema, Table
     from sfumato.table.read import read_arrow
@@ -118,6 +118,12 @@ def read_outsiders(release: Path, people: Path) -> Table:
         raise FormatError(f"{release}: the manifest does not say how people are read")
     public = Schema.from_dict(declared)
     read = read_arrow(people)
+    lacking = [name for name in public.quasi if name not in read.column_names]
+    if lacking:
+        raise InputError(
+            f"{people}: the columns {', '.join(map(repr, lacking))} are missing",
+            hint="outsiders need every quasi column of the release",
+        )
     nothing = "-" * (1 + max(map(len, read.column_names)))  # a name that no column has
     schema = Schema(
         quasi=public.quasi,

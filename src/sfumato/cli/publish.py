@@ -144,14 +144,19 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
         return f"Values were kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
     one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
     groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
-    locality = release.manifest.parameters.get("locality")
+    parameters = release.manifest.parameters
+    locality = parameters.get("locality")
+    if "matches" in parameters and "weaker_claim" in parameters:
+        people = counted(int(parameters["matches"]), "person", "people")
+        return f"Every record has ranges of its own, which hold {people} or more; no claim is made about what a reader believes."
+    if "weaker_claim" in parameters:
+        return f"Groups as published, scattered over quasi space: {groups}; no claim is made about what a reader believes."
+    if len(sizes) == 1:
+        return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: no division keeps what is asked for."
     if locality == "none":
         return f"Who shares a {one} was drawn at random: {groups}."
-    if "weaker_claim" in release.manifest.parameters:
-        people = counted(int(release.manifest.parameters["matches"]), "person", "people")
-        return f"Every record has ranges of its own, which hold {people}; no claim is made about what a reader believes."
-    if locality == "near":
-        return f"Near people together, matched: {groups}."
+    if locality in ("near", "annealed"):
+        return f"Near people together, {'matched' if locality == 'near' else locality}: {groups}."
     near = "Near people together" if locality is None else f"Near people together, by {locality} cuts"
     inside = f"{counted(figures['boxes'], 'box', 'boxes')}, in them " if "boxes_with_larger_buckets" in figures else ""
     floor = figures.get("share_in_boxes_at_the_floor", 0.0) if locality == "tight" else 0.0

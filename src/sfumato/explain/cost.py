@@ -38,7 +38,7 @@ class Obstacle:
 
 PROTECTS_NOBODY = Obstacle(
     "this policy protects nobody: every sensitive value of this table has a bound of 1",
-    "lower theta or offset, or give single values their own bounds under [requirement.bounds]",
+    "lower the bounds (a smaller theta, offset or beta, a larger l), or give single values their own under [requirement.bounds]",
 )
 
 HIDES_NOTHING = Obstacle(

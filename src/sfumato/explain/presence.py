@@ -80,7 +80,8 @@ class Presence:
             )
         if self.groups == 1:
             lines.append(
-                "Everybody is in one group, so a release says little more than how frequent each value of a column is. A larger "
+                "Everybody is in one group, so a release says only which quasi values there are and how frequent each sensitive "
+                "value is. A larger "
                 'alpha, looser bounds, a smaller floor or against = "reader" may leave room for more groups.'
             )
         return lines

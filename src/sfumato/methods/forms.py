@@ -33,7 +33,7 @@ def show_as_buckets(
     complete: bool = True,
     decoys: int = 0,
     suppression: bool = False,
-    locality: Literal["none", "safe", "tight", "near"] = "none",
+    locality: Literal["none", "safe", "tight", "near", "annealed"] = "none",
 ) -> BucketsRelease:
     """Return the buckets release of a grouping: rows in random order, nothing of what was left out.
 

@@ -41,13 +41,13 @@ def show_groups(
     requirement: Requirement,
     method: Method,
     random: Randomness,
-    locality: Literal["tight", "near"] = "tight",
+    locality: Literal["tight", "near", "annealed"] = "tight",
     parameters: Mapping[str, Any] | None = None,
 ) -> Release:
     """Return the groups in a form, every count checked against its bound once more.
 
-    `locality` is how near people came together: by cuts or choices that look at values (`"tight"`), or matched (`"near"`), which
-    ranges say too, because the claim rests on it. `parameters` are further public ones of the making.
+    `locality` is how near people came together: by cuts or choices that look at values (`"tight"`, `"annealed"`), or matched
+    (`"near"`). Ranges of near groups say it too, because the claim rests on it. `parameters` are further public ones.
     """
     shown = histograms(grouping.group, table.sensitive.codes, len(bounds.values))
     require_bounds(shown, grouping.sizes, bounds.limits)
@@ -59,7 +59,7 @@ def show_groups(
             requirement=requirement,
             method=method,
             random=random,
-            parameters={**({"locality": locality} if locality == "near" else {}), **(parameters or {})},
+            parameters={**({} if locality == "tight" else {"locality": locality}), **(parameters or {})},
         )
     release = show_as_buckets(
         table, grouping, shown, bounds=bounds, requirement=requirement, method=method, random=random, locality=locality

@@ -82,7 +82,7 @@ class NearGroups(Method):
             requirement=requirement,
             method=self,
             random=coins,
-            locality="near",
+            locality="annealed" if requirement.against == "reader" else "near",
         )
         tell("done", 1.0)
         return Outcome(release, {**group_figures(found.grouping), **found.figures})

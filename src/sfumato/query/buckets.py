@@ -106,7 +106,8 @@ def guess(release: BucketsRelease, pieces: Sequence[Piece], estimator: Estimator
     """Return the estimated number of people in disjoint pieces of a query."""
     index = index_of(release)
     if estimator == "likelihood" and boxes_by(release) is not None:
-        found = [_guess_in_boxes(index, trend_of(release), piece, covers=boxes_by(release) != "near") for piece in pieces]
+        covers = boxes_by(release) in ("safe", "tight")
+        found = [_guess_in_boxes(index, trend_of(release), piece, covers=covers) for piece in pieces]
     elif len(pieces) > 1 and estimator != "likelihood":
         return _guess_many(index, pieces, estimator)
     else:

@@ -66,9 +66,14 @@ class Misses:
     cluster: float
 
 
-Locality = Literal["safe", "tight", "near"]
+Locality = Literal["safe", "tight", "near", "annealed"]
 
-MISSES: dict[Locality, Misses] = {"safe": Misses(0.0, 0.5), "tight": Misses(0.03, 1.5), "near": Misses(0.03, 1.5)}
+MISSES: dict[Locality, Misses] = {
+    "safe": Misses(0.0, 0.5),
+    "tight": Misses(0.03, 1.5),
+    "near": Misses(0.03, 1.5),
+    "annealed": Misses(0.03, 1.5),
+}
 """By how near people came together. For near groups they are too small, so that no interval is given."""
 
 
@@ -150,7 +155,7 @@ class Trend:
 def boxes_by(release: BucketsRelease) -> Locality | None:
     """Return how near people came together; None where the manifest does not say that they did, or in few buckets only.
 
-    Buckets of near people are boxes by safe or tight cuts, or near groups, which may touch.
+    Buckets of near people are boxes by safe or tight cuts, or near groups, matched or annealed, which may touch.
     """
     method, locality = release.manifest.method, release.manifest.parameters.get("locality")
     if locality not in MISSES or method.get("inside", "whole") != "whole" or len(release.sizes) < FEWEST_BOXES:

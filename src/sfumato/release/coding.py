@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.sensitive import Domain
+from sfumato.table.table import Table
 
 Integers = npt.NDArray[np.int64]
 
@@ -101,10 +102,20 @@ def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:
 def _people_table(people: Any, names: list[str]) -> pa.Table:
     if isinstance(people, list):
         people = pa.Table.from_pylist(people)
+    elif isinstance(people, dict):
+        people = pa.table(people)
+    elif isinstance(people, Table):
+        people = people.to_arrow()
     if not isinstance(people, pa.Table):
         import narwhals as nw
 
-        people = nw.from_native(people, eager_only=True).to_arrow()
+        try:
+            people = nw.from_native(people, eager_only=True).to_arrow()
+        except TypeError:
+            raise FormatError(
+                f"people: expected a data frame, a Table, or a list of dictionaries, got {type(people).__name__}",
+                hint="Table.read reads a file",
+            ) from None
     lacking = [name for name in names if name not in people.column_names]
     if lacking:
         raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
