@@ -41,7 +41,7 @@ def test_a_table_built_for_it_is_published_in_small_groups(table):
 def test_the_column_that_gives_most_groups_is_moved_unless_one_is_named(table):
     release = sfumato.publish(table, ASKED, method=PriView(), random=1)
     assert release.manifest.parameters["moved"] == ["z"]  # with x moved, every joined value is alone
-    with pytest.raises(Infeasible, match="value of x has too few rows, 1"):
+    with pytest.raises(Infeasible, match="of the rows with one value of x, 1, there are 1 with one sensitive value"):
         PriView(column="x").publish(table, ASKED)
 
 
@@ -100,7 +100,7 @@ def test_boxes_leave_out_nobody_because_that_would_tell_who_is_elsewhere():
     values = np.array(good.sensitive.domain.labels)[good.sensitive.codes].tolist()
     x, z = good.quasi[0].arrow().to_pylist(), good.quasi[1].arrow().to_pylist()
     table = people(values + ["v1"] * bad, x=x + [5000 + k for k in range(bad)], z=z + ["z0"] * bad)
-    with pytest.raises(Infeasible, match="can take 48 of the people"):
+    with pytest.raises(Infeasible, match="nobody fits into a box that keeps alpha and the bounds"):
         PriView(column="z").publish(table, PresenceAssociation("1/4", "2/3", against="reader"))
     with pytest.raises(PolicyError, match=r"suppress=…\): disjoint boxes do not use it(.|\n)*grouping = \"paper\""):
         PriView(suppress=True)

@@ -232,6 +232,7 @@ def _unsolved(
     found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
     whole = worst(views.left, views.right, sensitive, bounds.limits)
     together = " and ".join(moved)
+    taken = "nobody fits" if people == len(sensitive) else f"{people:,} of {len(sensitive):,} people do not fit"
     reasons = []
     if found.presence > alpha:
         reasons.append(_too_present(found, alpha, together))
@@ -240,7 +241,7 @@ def _unsolved(
     nearest, advice = _one_group(whole, bounds, alpha)
     other = f"recode {together}" + (", or move another column" if others else "") + ', or name = "ambiguity"'
     return Infeasible(
-        f"no box along the cuts can take {people:,} of the people. In the largest of these boxes, {'; '.join(reasons)}",
+        f"{taken} into a box that keeps alpha and the bounds. In the largest box that was left, {'; '.join(reasons)}",
         hint=f"{advice} {other}",
         nearest=nearest,
     )
@@ -254,6 +255,8 @@ def _one_group(whole: Worst, bounds: Bounds, alpha: Fraction) -> tuple[dict[str,
         belief = max(bounds.limits[0], round_up(whole.belief))
         if presence == belief == 1:
             return {}, "even all people as one group keep no alpha and no beta below 1;"
+        if belief == 1:
+            return {"alpha": presence, "beta": belief}, f'{advice}, but no beta below 1 (beta = "1" bounds presence alone); or'
         return {"alpha": presence, "beta": belief}, f'{advice} with beta = "{decimal_text(belief)}"; or'
     if whole.belief <= whole.limit:
         return {"alpha": presence}, f"{advice}; or"
@@ -271,6 +274,7 @@ def _too_present(found: Worst, alpha: Fraction, together: str) -> str:
 
 def _too_sure(found: Worst, together: str) -> str:
     return (
-        f"association: one value of {together} has too few rows, {found.joined:,}, of which {found.both:,} have the same "
-        f"sensitive value, so that a reader would be {percent(found.belief)} sure, more than {percent(found.limit)}"
+        f"association: of the rows with one value of {together}, {found.joined:,}, there are {found.both:,} with one sensitive "
+        f"value, and {found.again:,} people share all other quasi values, so that a reader would be {percent(found.belief)} sure "
+        f"that some such person has it, more than {percent(found.limit)}"
     )
