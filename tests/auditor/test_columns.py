@@ -14,38 +14,16 @@ import sfumato
 from sfumato.auditor import audit_release
 from sfumato.auditor import fragments as fragments_module
 from sfumato.auditor import presence as presence_module
-from sfumato.auditor.bounds import bounds_of, presence_bound
-from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.presence import overlaps
 from sfumato.errors import FormatError, InputError
-from sfumato.methods import Ambiguity, Anatomy, Mondrian, SmallDomain
-from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
+from sfumato.methods import Ambiguity, Anatomy
+from sfumato.privacy import LDiversity, PresenceAssociation
 from sfumato.release.columns import ColumnsRelease
-from sfumato.release.manifest import Claim
 from sfumato.table import Schema, Table
+from tests.auditor._columns import GROUPS, HALF, TABLE, honest, judged, with_rows
 from tests.makers import people, skewed
 from tests.release._fragments import columns_of
-
-HALF = PresenceAssociation("1/2", "1/2", against="reader")
-TABLE = people(
-    ["flu", "cold", "flu", "cold", "ache", "flu", "ache", "cold"],
-    age=[20, 21, 22, 23, 60, 61, 62, 63],
-    sex=["f", "m", "f", "m", "f", "m", "m", "f"],
-)
-GROUPS = [0, 0, 0, 0, 1, 1, 1, 1]
-
-
-def honest(requirement=HALF):
-    return columns_of(TABLE, GROUPS, requirement)
-
-
-def judged(release, tables, table=TABLE):
-    return audit_columns(release.manifest, tables, table)
-
-
-def with_rows(tables, name, rows):
-    return {**tables, name: pa.table({column: [row[column] for row in rows] for column in rows[0]})}
 
 
 def test_an_honest_release_of_disjoint_groups_holds_with_and_without_the_table():
@@ -205,178 +183,11 @@ def test_pairs_of_groups_that_share_a_combination_are_those_found_by_enumeration
     assert len(first) == min(len(expected), 1)
 
 
-def test_a_presence_claim_in_other_words_or_against_somebody_else_is_unfounded():
-    release = honest()
-    for claim, words in (
-        (Claim("presence", "stranger", "Nobody can tell."), "not made in the words"),
-        (Claim.presence("reader"), "only be hidden from a stranger"),
-        (Claim.presence("stranger", form="views"), "not made in the words"),
-    ):
-        found = audit_columns(replace(release.manifest, claims=(claim, release.claims[1])), release.tables(), None)
-        assert found.claims[0].holds is False
-        assert words in found.claims[0].note
-
-
-def test_a_requirement_without_alpha_supports_no_presence_claim():
-    release = honest()
-    manifest = replace(release.manifest, requirement=LDiversity(2, against="reader").to_dict())
-    found = audit_columns(manifest, release.tables(), None)
-    assert found.claims[0].note == "the requirement does not bound presence"
-
-
-def test_a_release_that_bounds_presence_and_does_not_claim_it_is_not_what_it_says():
-    release = honest()
-    found = audit_columns(replace(release.manifest, claims=release.claims[1:]), release.tables(), None)
-    assert found.problems == ("the requirement bounds presence, and the manifest makes no claim about it",)
-
-
-def test_a_release_that_bounds_values_and_does_not_claim_it_is_not_what_it_says():
-    release = honest()
-    requirement = {**release.manifest.requirement, "beta": "1/100"}
-    manifest = replace(release.manifest, claims=release.claims[:1], requirement=requirement, values=None)
-    found = audit_columns(manifest, release.tables(), None)
-    assert found.holds is False
-    assert found.problems == ("the requirement bounds sensitive values, and the manifest makes no claim about them",)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "method"),
-    [
-        ({"locality": "safe"}, {"name": "buckets", "guard_decoys": False}),
-        ({}, {"name": "anatomy", "suppress": False}),
-        ({"locality": "near"}, {"name": "near-groups"}),
-        ({"locality": "safe"}, {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}),
-    ],
-)
-def test_columns_of_another_method_hold_against_no_engineer(parameters, method):
-    release = honest(PresenceAssociation("1/2", "1/2"))
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, **parameters}, method=method)
-    found = audit_columns(manifest, release.tables(), None)
-    assert "not known to hold against an engineer" in found.claims[1].note
-    assert found.problems
-
-
-def test_buckets_said_to_be_made_by_ambiguity_hold_against_no_engineer():
-    release = Anatomy().publish(TABLE, LDiversity(2), random=1)
-    parameters = {**release.manifest.parameters, "locality": "safe"}
-    manifest = replace(release.manifest, parameters=parameters, method={"name": "ambiguity", "grouping": "boxes"})
-    assert audit_buckets(release.manifest, release.tables(), None).holds is True
-    assert "not known to hold" in audit_buckets(manifest, release.tables(), None).claims[0].note
-
-
-def test_people_left_out_leave_no_claim_of_presence():
-    release = honest(PresenceAssociation(1, "1/2", against="reader"))
-    suppression = {"option": "suppress", "people": 2}
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, "suppression": suppression}, values=None)
-    found = audit_columns(manifest, release.tables(), None)
-    assert found.claims[0].holds is False
-    assert "people were left out" in found.claims[0].note
-
-
-def test_people_dropped_for_a_missing_value_leave_no_claim_of_presence():
-    frame = pa.table({"age": [20, 21, 22, 23, None], "sex": list("fmfmf"), "value": ["flu", "cold", "flu", "cold", "flu"]})
-    table = Table.from_frame(frame, Schema(quasi=["age", "sex"], sensitive=["value"], missing={"age": "drop"}))
-    release = columns_of(table, [0] * 4, HALF)
-    assert table.dropped == 1
-    found = audit_release(release, table)
-    assert [one.holds for one in found.claims] == [False, True]
-    assert "a value is missing" in found.claims[0].note
-
-
-def test_a_table_whose_rows_are_not_people_supports_no_claim_about_people():
-    frame = pa.table({"id": list("aabcdefg"), "age": [1, 2, 3, 4] * 2, "sex": list("mfmfmmff"), "value": list("uvuvwuvw")})
-    schema = Schema(quasi=["age", "sex"], sensitive=["value"], identifier=["id"], one_row_per_person=False)
-    table = Table.from_frame(frame, schema)
-    asked = PresenceAssociation(1, "2/3", against="reader")
-    release = columns_of(table, [0] * 8, asked)
-    assert audit_release(release, table).holds is True
-    claims = (Claim.presence("stranger"), Claim.association("reader"))
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, "one_row_per_person": True}, claims=claims)
-    assert audit_columns(manifest, release.tables(), None).holds is True
-    words = "the release speaks of people, but in the table one person may have several rows"
-    assert audit_columns(manifest, release.tables(), table).problems == (words,)
-    for method, requirement in (
-        (Anatomy(), LDiversity(2)),
-        (Mondrian(), LDiversity(2, against="reader")),
-        (SmallDomain(), FPrivacy(theta=2, offset="0.2")),
-    ):
-        other = method.publish(table, requirement, random=1)
-        assert words not in audit_release(other, table).problems
-        lying = replace(
-            other, manifest=replace(other.manifest, parameters={**other.manifest.parameters, "one_row_per_person": True})
-        )
-        assert words in audit_release(lying, table).problems
-
-
-def test_another_method_or_grouping_than_makes_this_form_is_found():
-    release = honest()
-    other = replace(release.manifest, method={**release.manifest.method, "name": "priview"})
-    found = audit_columns(other, release.tables(), None).problems
-    assert found == ("a release of the form columns is made by ambiguity, the manifest names another",)
-    paper = replace(release.manifest, method={**release.manifest.method, "grouping": "paper", "accept_weaker_claim": True})
-    assert any("groups as published state a weaker claim" in one for one in audit_columns(paper, release.tables(), None).problems)
-
-
-@pytest.mark.parametrize("option", ["accept_weaker_claim", "floor", "grouping", None])
-def test_people_are_left_out_by_the_option_suppress_of_groups_as_published_only(option):
-    table = people(["s", "t", "s", "t", "s"], age=[20, 30, 50, 60, 50], sex=["M", "F", "F", "M", "M"])
-    release = columns_of(table, [0, 0, 1, 1, -1], suppress=True)
-    wrong = {**release.manifest.parameters, "suppression": {"option": option, "people": 1}}
-    found = audit_columns(replace(release.manifest, parameters=wrong), release.tables(), None)
-    assert any("the manifest speaks of suppressed people" in problem for problem in found.problems)
-    assert audit_release(release).problems == ()
-
-
 def test_outsiders_are_not_called_absent_where_people_were_left_out():
     table = people(["s", "t", "s", "t", "s"], age=[20, 30, 50, 60, 50], sex=["M", "F", "F", "M", "M"])
     found = sfumato.audit(columns_of(table, [0, 0, 1, 1, -1], suppress=True), outsiders=[{"age": 99, "sex": "M"}])
     assert "outsiders who are certainly absent" not in found.stronger
     assert "may have been left out" in found.stronger["outsiders who are not published"].text
-
-
-@pytest.mark.parametrize(
-    "beta",
-    [
-        "0",
-        "3",
-        {"model": "l-diversity", "l": "1/3"},
-        {"model": "l-diversity", "l": "0"},
-        {"model": "f-privacy", "theta": "0", "offset": "2", "bounds": {}},
-        {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": {"s": "3/2"}},
-        {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": {"s": "0"}},
-        {"model": "f-privacy", "theta": "1", "offset": "0", "bounds": ["s"]},
-        {"model": "rho-privacy", "rho1": "1/2", "rho2": "1/3"},
-        {"model": "rho-privacy", "rho1": "1/2", "rho2": "3"},
-        {"model": "rho-privacy", "rho1": "0", "rho2": "1/2"},
-    ],
-)
-def test_parameters_out_of_their_ranges_cannot_be_read(beta):
-    with pytest.raises(FormatError, match="not one this audit can read"):
-        bounds_of({"model": "presence-association", "alpha": "1", "beta": beta}, {"s": Fraction(1, 2)}, ["s"])
-
-
-def test_the_association_claim_against_an_engineer_needs_safe_cuts_and_nobody_left_out():
-    requirement = PresenceAssociation("1/2", "1/2")
-    release = honest(requirement)
-    assert audit_release(release).holds is True
-    tight = replace(release.manifest, parameters={**release.manifest.parameters, "locality": "tight"})
-    found = audit_columns(tight, release.tables(), None)
-    assert [one.holds for one in found.claims] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"groups": 3}, "2 groups, the manifest says 3"),
-        ({"suppression": True}, "the manifest speaks of suppressed people"),
-        ({"suppression": {"option": "suppress", "people": 2}}, "the manifest speaks of suppressed people"),
-    ],
-)
-def test_a_manifest_that_does_not_fit_its_tables_is_found(parameters, words):
-    release = honest()
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, **parameters})
-    found = audit_columns(manifest, release.tables(), None)
-    assert any(words in problem for problem in found.problems)
 
 
 def test_tables_that_cannot_be_a_release_are_a_finding_of_the_audit():
@@ -485,28 +296,6 @@ def test_another_table_is_recognised():
     assert "do not have the same quasi and sensitive columns" in audit_release(honest(), people(["s"], age=[1])).problems[0]
     other = people(["flu"] * 8, age=list("abcdefgh"), sex=list("ffffmmmm"))
     assert "column 'age' holds int64 in the release, but not in the table" in audit_release(honest(), other).problems
-
-
-def test_the_auditor_reads_alpha_and_beta_on_its_own():
-    inner = FPrivacy(theta=2, offset="0.1", against="reader")
-    requirement = PresenceAssociation("0.1", inner, against="reader")
-    shares = {"s": Fraction(1, 4), "t": Fraction(3, 4)}
-    assert presence_bound(requirement.to_dict()) == Fraction(1, 10)
-    assert bounds_of(requirement.to_dict(), shares, ["s", "t"]) == requirement.limits(shares)
-    assert bounds_of(requirement.to_dict(), None, ["s", "t"]) is None
-    assert bounds_of(HALF.to_dict(), None, ["s"]) == {"s": Fraction(1, 2)}
-    assert presence_bound(inner.to_dict()) is None
-
-
-@pytest.mark.parametrize("alpha", ["0", "3/2", "x", None, True, "1/0"])
-def test_an_alpha_that_is_none_cannot_be_read(alpha):
-    with pytest.raises(FormatError, match=r"alpha|requirement"):
-        presence_bound({"model": "presence-association", "alpha": alpha, "beta": "1/2"})
-
-
-def test_a_bound_on_presence_inside_another_cannot_be_read():
-    with pytest.raises(FormatError, match="requirement"):
-        bounds_of({"model": "presence-association", "alpha": "1", "beta": HALF.to_dict()}, None, ["s"])
 
 
 @pytest.mark.parametrize("against", ["reader", "engineer"])

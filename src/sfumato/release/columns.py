@@ -20,6 +20,7 @@ from sfumato.release.fragments import (
     COUNT,
     GROUP,
     ST,
+    Fragments,
     Integers,
     Small,
     auxiliary_names,
@@ -40,7 +41,7 @@ from sfumato.table.sensitive import Domain
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnsRelease(Release):
+class ColumnsRelease(Fragments, Release):
     """`at_<column>` per quasi column: value and group, each pair once; `st`: group, sensitive value, count (Ambiguity, [AMB §3]).
 
     Nothing says which values of a group belong together. Groups are numbered 0 … in memory and 1 … in the tables. In memory the
@@ -67,25 +68,10 @@ class ColumnsRelease(Release):
         names = ", ".join(column.name for column in self.columns)
         return f"ColumnsRelease({self.rows:,} people in {len(self.sizes):,} groups; {names} → {', '.join(self.domain.names)})"
 
-    @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
-
     @cached_property
     def codes(self) -> tuple[Small, ...]:
         """Per quasi column the codes of its entries, ascending inside a group."""
         return tuple(entries_of(column) for column in self.columns)
-
-    @cached_property
-    def sizes(self) -> Integers:
-        """Number of people in each group."""
-        return np.bincount(self.st_group, weights=self.st_count).astype(np.int64)
-
-    @cached_property
-    def st_start(self) -> Integers:
-        """First entry of each group in `st`; one more than there are groups."""
-        return starts(self.st_group, len(self.sizes))
 
     @cached_property
     def group_presence(self) -> Floats:

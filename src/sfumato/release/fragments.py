@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.careful import whole_numbers
 from sfumato.table.column import Column
+from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
 
 GROUP = "group"
@@ -22,6 +24,29 @@ Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 
 _PLAIN_NAME = re.compile(r"[\w.-]{1,60}")
+
+
+class Fragments:
+    """What releases of both forms tell of their groups, from the entries of `st`: sorted by group, with their counts."""
+
+    st_group: Small
+    st_count: Integers
+    made_from: Native
+
+    @property
+    def native(self) -> Native:
+        """The kind of frame that results come back in."""
+        return self.made_from
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.st_group, weights=self.st_count).astype(np.int64)
+
+    @cached_property
+    def st_start(self) -> Integers:
+        """First entry of each group in `st`; one more than there are groups."""
+        return starts(self.st_group, len(self.sizes))
 
 
 def auxiliary_names(quasi: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from sfumato.release.fragments import (
     COUNT,
     GROUP,
     ST,
+    Fragments,
     Integers,
     Small,
     freeze,
@@ -107,7 +108,7 @@ def counted(columns: tuple[Column, ...], group: npt.NDArray[Any], count: Integer
 
 
 @dataclass(frozen=True, eq=False)
-class ViewsRelease(Release):
+class ViewsRelease(Fragments, Release):
     """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
 
     Which row of `at` goes with which of `st` is told by the group alone. Groups are numbered 0 … in memory and 1 … in the tables.
@@ -138,24 +139,9 @@ class ViewsRelease(Release):
         return f"ViewsRelease({people}; {kept} | {moved} → {', '.join(self.domain.names)})"
 
     @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
-
-    @property
     def moved(self) -> tuple[str, ...]:
         """The quasi columns that stand with the sensitive ones."""
         return tuple(column.name for column in self.st_columns)
-
-    @cached_property
-    def sizes(self) -> Integers:
-        """Number of people in each group."""
-        return np.bincount(self.st_group, weights=self.st_count).astype(np.int64)
-
-    @cached_property
-    def st_start(self) -> Integers:
-        """First entry of each group in `st`; one more than there are groups."""
-        return starts(self.st_group, len(self.sizes))
 
     @cached_property
     def kept(self) -> Counted:

@@ -1,0 +1,28 @@
+"""An honest columns release of eight people in two groups, and ways to tamper with it."""
+
+import pyarrow as pa
+
+from sfumato.auditor.columns import audit_columns
+from sfumato.privacy import PresenceAssociation
+from tests.makers import people
+from tests.release._fragments import columns_of
+
+HALF = PresenceAssociation("1/2", "1/2", against="reader")
+TABLE = people(
+    ["flu", "cold", "flu", "cold", "ache", "flu", "ache", "cold"],
+    age=[20, 21, 22, 23, 60, 61, 62, 63],
+    sex=["f", "m", "f", "m", "f", "m", "m", "f"],
+)
+GROUPS = [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def honest(requirement=HALF):
+    return columns_of(TABLE, GROUPS, requirement)
+
+
+def judged(release, tables, table=TABLE):
+    return audit_columns(release.manifest, tables, table)
+
+
+def with_rows(tables, name, rows):
+    return {**tables, name: pa.table({column: [row[column] for row in rows] for column in rows[0]})}
