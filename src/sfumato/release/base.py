@@ -91,11 +91,24 @@ class Release(ABC):
         """Raise `FormatError` where the release speaks in words of its own: free text could tell anything."""
         weaker = self.manifest.parameters.get("weaker_claim")
         free = weaker is not None and weaker != WEAKER_CLAIMS.get(self.manifest.method["name"])
+        kinds = [claim.kind for claim in self.claims]
+        if kinds not in ([], ["association"], ["presence", "association"]) or (weaker is not None and kinds):
+            raise FormatError("manifest.json: these are not the claims that a release makes")
         if free or any(claim != self.in_fixed_words(claim) for claim in self.claims):
             raise FormatError(
                 "manifest.json: a claim is not made in the words that such a claim has",
                 hint="the release was edited or made by something else; get it again",
             )
+
+    def faults(self) -> tuple[str, ...]:
+        """Return what keeps a release in memory from being one that could be written down."""
+        found = []
+        for check in (self.require_canonical, self.require_fixed_words):
+            try:
+                check()
+            except FormatError as error:
+                found.append(error.message)
+        return tuple(found)
 
     @classmethod
     @abstractmethod
