@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from sfumato.release._parquet_kernels import all_used, pack, read_texts, unpack, write_texts
+from sfumato.release.coded import frozen
 from sfumato.release.parquet import PAGE_ROWS, Coded, decode, encode
 from tests.release._parquet import coded, everything, of_lists, plain, read, tables, types_of
 
@@ -69,6 +72,43 @@ def test_a_small_file_is_what_the_description_says_byte_for_byte():
     footer = bytes.fromhex("15 04") + bytes([0x19]) + schema[1:] + bytes.fromhex("16 06 19 1c") + group
     footer += bytes.fromhex("28 07") + b"sfumato" + b"\0"
     assert data == b"PAR1" + dictionary + page + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+@given(st.integers(1, 31).flatmap(lambda width: st.tuples(st.just(width), st.lists(st.integers(0, 2**width - 1)))))
+def test_bit_packing_is_one_long_number_in_bytes(case):
+    width, codes = case
+    number = sum(code << (k * width) for k, code in enumerate(codes))
+    out = np.zeros(-(-len(codes) // 8) * width, np.uint8)
+    pack(np.array(codes, np.int32), width, out)
+    assert out.tobytes() == number.to_bytes(len(out), "little")
+    back = np.full(len(codes), -1, np.int32)
+    unpack(frozen(out), width, back)
+    assert back.tolist() == codes
+
+
+def test_kernels_stay_within_arrays_that_are_too_short():
+    out = np.zeros(2, np.uint8)
+    pack(np.full(100, 2**31 - 1, np.int32), 31, out[:1])
+    assert out.tolist() == [255, 0]
+    back = np.full(3, -1, np.int32)
+    unpack(frozen(b"\xff"), 7, back)
+    assert back.tolist() == [127, 1, 0]
+    assert not all_used(frozen(np.array([0, 2**31 - 1], np.int32)).view(np.int32), 1)
+    assert not all_used(frozen(np.array([0, -1], np.int32)).view(np.int32), 1)
+    assert not read_texts(frozen(b"\x05\0\0\0abc"), np.zeros(2, np.int32), np.zeros(3, np.uint8))
+    assert not read_texts(frozen(b"\x03\0\0\0abc"), np.zeros(2, np.int32), np.zeros(2, np.uint8))
+    assert not write_texts(frozen(np.array([0, 9], np.int32)).view(np.int32), frozen(b"abc"), np.zeros(99, np.uint8))
+    assert not write_texts(frozen(np.array([-1, 2], np.int32)).view(np.int32), frozen(b"abc"), np.zeros(7, np.uint8))
+    assert not write_texts(frozen(np.array([0, 3], np.int32)).view(np.int32), frozen(b"abc"), np.zeros(6, np.uint8))
+
+
+@pytest.mark.parametrize("count", [14, 15, 130])
+def test_tables_of_many_columns_with_long_names_are_read_by_everybody(count):
+    columns = {f"{k:0200d}": coded([k, None], pa.int64()) for k in range(count)}
+    data = encode(columns)
+    same(columns, read(data, columns))
+    shown = {name: plain(column) for name, column in columns.items()}
+    assert pq.read_table(io.BytesIO(data)).to_pydict() == pl.read_parquet(io.BytesIO(data)).to_dict(as_series=False) == shown
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 9, 255, 256, 257, 65_537])
