@@ -53,7 +53,7 @@ class _Reader:
         for shift in range(0, 35, 7):
             byte = int(self.take(1)[0])
             out |= (byte & 127) << shift
-            if byte < 128:
+            if byte < 128 and out < 2**32:
                 return out >> 1
         raise refusal("a page is larger than pages can be")
 
