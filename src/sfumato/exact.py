@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ Number = int | float | str | Decimal | Fraction
 
 
 _LONGEST = 200
+_LONGEST_TEXT = 100_000
 _LARGEST = 1 << 1023
 _MOST_BITS = 1100
 """Above and below the fraction line: room for every finite float, and little enough to be computed with."""
@@ -24,7 +26,7 @@ def exact(number: Number, name: str = "number") -> Fraction:
     A number that no float comes near (1e999), or that takes more digits than anybody writes, is refused before it is written out:
     1e999999999 is short to type and fills a memory.
     """
-    problem = PolicyError(f"{name}: expected a number, got {_typed(number)}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"')
+    problem = PolicyError(f"{name}: expected a number, got {typed(number)}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"')
     if isinstance(number, bool):
         raise problem
     try:
@@ -32,8 +34,23 @@ def exact(number: Number, name: str = "number") -> Fraction:
     except (ValueError, ZeroDivisionError, OverflowError, TypeError, ArithmeticError):
         raise problem from None
     if found is None or max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS or abs(found) >= _LARGEST:
-        raise PolicyError(f"{name}: {_typed(number)} has too many digits, or is too large, to be computed with", hint=problem.hint)
+        raise PolicyError(f"{name}: {typed(number)} has too many digits, or is too large, to be computed with", hint=problem.hint)
     return found
+
+
+def require_short(caller: str, parameters: Mapping[str, object]) -> None:
+    """Raise `PolicyError` for a parameter that takes long to write out or to compute with, before anything does either.
+
+    Whole numbers need at most 53 bits: more people than there are, and few enough for every kernel and every reader of JSON.
+    """
+    for name, value in parameters.items():
+        inside = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+        for one in (value, *inside):
+            long = isinstance(one, str) and len(one) > _LONGEST_TEXT
+            large = isinstance(one, int) and abs(one) >= 1 << 53
+            fine = isinstance(one, Fraction) and max(one.numerator.bit_length(), one.denominator.bit_length()) > _MOST_BITS
+            if long or large or fine:
+                raise PolicyError(f"{caller}({name}=…): {typed(one)} is too {'long' if long else 'large or too fine'} to be used")
 
 
 def _fraction(number: Number) -> Fraction | None:
@@ -61,13 +78,13 @@ def _far(number: Decimal) -> bool:
     return abs(number.adjusted()) > _LONGEST * 2 or (isinstance(exponent, int) and abs(exponent) > _LONGEST * 2)
 
 
-def _typed(number: object) -> str:
-    """Return the number as it was given, if that is short: Python writes no whole number of thousands of digits."""
+def typed(number: object) -> str:
+    """Return a value as it was given, if that is short: Python writes no whole number of thousands of digits."""
     try:
         text = repr(number)
     except ValueError:
         text = ""
-    return text if 0 < len(text) <= _LONGEST else f"a {type(number).__name__} of very many digits"
+    return text if 0 < len(text) <= _LONGEST else f"a very long {type(number).__name__}"
 
 
 def floor_times(limit: Fraction, size: int) -> int:

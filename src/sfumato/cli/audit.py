@@ -59,9 +59,14 @@ def audit(
     policy.
     """
     from sfumato.api import audit as check
+    from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.receipt import receipt_of
+    from sfumato.table.regular import refusal
 
+    refused = None if links is None else refusal(links)
+    if refused is not None:
+        raise InputError(f"{links}: {refused}", hint="check the path of --links")
     with progress_bar() as tell:
         kept = receipt_of(release)
         asked = None if policy is None else Policy.load(policy)

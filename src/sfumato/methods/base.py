@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import NotProvable, PolicyError, did_you_mean
+from sfumato.exact import require_short
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress
@@ -41,6 +42,11 @@ class Method(ABC):
     name: ClassVar[str]
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
+
+    def __new__(cls, **parameters: Any) -> Self:
+        """Return an empty method, after refusing parameters that nothing should be done with."""
+        require_short(cls.__name__, parameters)
+        return super().__new__(cls)
 
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:

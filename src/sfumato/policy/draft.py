@@ -118,7 +118,7 @@ def _bins(column: Profile, values: pa.ChunkedArray) -> list[float]:
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     numbers = values.cast(kind).drop_null().cast(pa.float64(), safe=False).to_numpy()
     cuts = np.quantile(numbers[~np.isnan(numbers)], np.arange(1, 10) / 10)
-    inner = sorted({float(f"{cut:.2g}") for cut in cuts})
+    inner = sorted({edge for edge in (float(f"{cut:.2g}") for cut in cuts) if np.isfinite(edge)})
     return [float("-inf"), *inner, float("inf")]
 
 

@@ -100,6 +100,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+def check_numbers(value: Any, where: str = "") -> None:
+    """Refuse numbers that no column and no option can have: whole ones beyond 64 bits, as TOML does, and NaN."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_numbers(item, f"{where} {key}" if where else f"[{key}]")
+    elif isinstance(value, list):
+        for item in value:
+            check_numbers(item, where)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise PolicyError(f"{where}: a whole number lies within 64 bits", hint="write a smaller number, or a decimal in quotes")
+    elif isinstance(value, Decimal) and value.is_nan():
+        raise PolicyError(f"{where}: nan is no number", hint="leave the key out")
+
+
 def parameters(found: Section, where: str, cls: type[Any]) -> dict[str, Any]:
     """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
     takes = inspect.signature(cls).parameters
