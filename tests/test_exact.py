@@ -96,13 +96,17 @@ def test_a_number_that_is_long_to_write_out_is_refused_in_one_sentence(number):
     assert len(found.value.message) < 400
 
 
-@pytest.mark.parametrize("nothing", [Decimal("nan"), Decimal("sNaN"), Decimal("inf"), float("-inf"), "nan", "sNaN", "Infinity", "-inf"])
+@pytest.mark.parametrize(
+    "nothing", [Decimal("nan"), Decimal("sNaN"), Decimal("inf"), float("-inf"), "nan", "sNaN", "Infinity", "-inf"]
+)
 def test_infinity_and_nan_are_no_numbers(nothing):
     with pytest.raises(PolicyError, match="expected a number"):
         exact(nothing)
 
 
-@pytest.mark.parametrize("zero", [-0.0, "-0", "-0.0", Decimal("-0"), "0e999999999", Decimal("0e999999999"), Decimal("0e-999999999")])
+@pytest.mark.parametrize(
+    "zero", [-0.0, "-0", "-0.0", Decimal("-0"), "0e999999999", Decimal("0e999999999"), Decimal("0e-999999999")]
+)
 def test_every_zero_is_zero(zero):
     assert exact(zero) == 0
     assert str(exact(zero)) == "0"

@@ -26,7 +26,9 @@ def exact(number: Number, name: str = "number") -> Fraction:
     A number that no float comes near (1e999), or that takes more digits than anybody writes, is refused before it is written out:
     1e999999999 is short to type and fills a memory.
     """
-    problem = PolicyError(f"{name}: expected a number, got {typed(number)}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"')
+    problem = PolicyError(
+        f"{name}: expected a number, got {typed(number)}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"'
+    )
     if isinstance(number, bool):
         raise problem
     try:
@@ -44,7 +46,9 @@ def require_short(caller: str, parameters: Mapping[str, object]) -> None:
     Whole numbers need at most 53 bits: more people than there are, and few enough for every kernel and every reader of JSON.
     """
     for name, value in parameters.items():
-        inside = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+        inside = (
+            [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+        )
         for one in (value, *inside):
             long = isinstance(one, str) and len(one) > _LONGEST_TEXT
             large = isinstance(one, int) and abs(one) >= 1 << 53

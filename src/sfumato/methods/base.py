@@ -141,7 +141,8 @@ def require_choice(caller: str, name: str, value: object, known: tuple[str, ...]
         )
 
 
-def require_whole(caller: str, name: str, value: object, least: int) -> None:
-    """Raise `PolicyError` unless the parameter is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} on, got {value!r}")
+def require_whole(caller: str, name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise `PolicyError` unless the parameter is a whole number of at least `least`, and at most `most` where there is one."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        upto = "on" if most is None else f"to {most:,}"
+        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} {upto}, got {value!r}")

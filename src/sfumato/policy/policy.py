@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
 from sfumato.methods import METHODS, Method, default_method
-from sfumato.policy.sections import Section, check_numbers, flag, known_keys, known_sections, parameters, plain, section, text, texts
+from sfumato.policy.sections import (
+    Section,
+    check_numbers,
+    flag,
+    known_keys,
+    known_sections,
+    parameters,
+    plain,
+    section,
+    text,
+    texts,
+)
 from sfumato.policy.wording import in_toml
 from sfumato.privacy import MODELS, Requirement
 from sfumato.table import ReadOptions, Schema, Table

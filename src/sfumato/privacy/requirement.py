@@ -27,7 +27,7 @@ class Requirement(ABC):
 
     def __new__(cls, *values: Any, **parameters: Any) -> Self:
         """Return an empty requirement, after refusing parameters that nothing should be done with."""
-        require_short(cls.__name__, {**dict(enumerate(values)), **parameters})
+        require_short(cls.__name__, {"…": list(values), **parameters})
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

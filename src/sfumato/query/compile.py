@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import QueryError, did_you_mean
+from sfumato.errors import QueryError
 from sfumato.query.fragments import Fragments, Mask, worlds
-from sfumato.query.literals import fit, like
+from sfumato.query.literals import MOST_NOTES, fit, like, note_absent
 from sfumato.query.meaning import meaning_for
 from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
 from sfumato.query.vocabulary import Vocabulary, Words
@@ -74,6 +74,12 @@ class Compiled:
     partly: Partly | None = None
 
 
+MAX_PARTS = 1000
+"""Conditions on single columns that are left in a question once those on one column have been put together."""
+
+MAX_CODES, MAX_STEPS = 50_000_000, 2_000_000
+_SIMPLER = "ask simpler questions and add up the answers; BETWEEN and IN (…) are one part each"
+
 # A node is True, False, ("lut", sensitive?, column, accepted codes or fragments), ("and", nodes) or ("or", nodes).
 Node = Any
 Place = tuple[bool, int]
@@ -81,12 +87,26 @@ Place = tuple[bool, int]
 
 def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
     """Return the condition in codes: for each set of sensitive values that it treats alike, the rows it wants."""
+    _require_small(condition, vocabulary)
     notes: list[str] = []
     split = _split(condition, vocabulary, notes) if vocabulary.recoded else {}
     node = _translate(condition, vocabulary, split, notes, negated=False, depth=0)
     if split:
-        return _recoded(node, vocabulary, split, tuple(dict.fromkeys(notes)))
-    return Compiled(_pieces(node, vocabulary), tuple(dict.fromkeys(notes)))
+        return _recoded(node, vocabulary, split, _few(notes))
+    return Compiled(_pieces(node, vocabulary), _few(notes))
+
+
+def _require_small(condition: Condition, vocabulary: Vocabulary) -> None:
+    """Refuse a condition whose tables of codes, one for each of its parts, would fill a memory."""
+    sizes = {words.name: words.size for words in (*vocabulary.quasi, *vocabulary.parts)}
+    if sum(sizes.get(atom.column, 0) for atom in atoms_of(condition)) > MAX_CODES:
+        raise QueryError("the condition compares columns of very many values too often", hint=_SIMPLER)
+
+
+def _few(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return the remarks, each once and not more than a person reads."""
+    each = tuple(dict.fromkeys(notes))
+    return each if len(each) <= MOST_NOTES else (*each[:MOST_NOTES], "there is more of this kind")
 
 
 def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Fragments]:
@@ -116,8 +136,8 @@ def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments
     told = []
     for place, masks in tables.items():
         name = (vocabulary.parts if place[0] else vocabulary.quasi)[place[1]].name
-        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks]
-    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(dict.fromkeys(told))))
+        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
+    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(_few(told))))
 
 
 def _picking(fragments: npt.NDArray[np.int64]) -> Callable[[Mask], Mask]:
@@ -149,6 +169,8 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     truth = np.array([accepted[vocabulary.part_codes[column]] for column, accepted in sensitive], dtype=bool)
     truth = truth.reshape(len(sensitive), values)
     patterns, which = _patterns(truth)
+    if len(patterns) * _size(node) > MAX_STEPS:
+        raise QueryError("the condition treats too many sensitive values differently", hint=_SIMPLER)
     merged: dict[Any, tuple[Mask, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
@@ -156,7 +178,16 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
+    if sum(_size(rows) for _, rows in merged.values()) > MAX_PARTS:
+        raise QueryError(f"the condition has more than {MAX_PARTS:,} parts on several columns", hint=_SIMPLER)
     return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
+
+
+def _size(node: Node) -> int:
+    """Return the number of conditions on single columns."""
+    if isinstance(node, bool):
+        return 0
+    return 1 if node[0] == "lut" else sum(_size(part) for part in node[1])
 
 
 def _patterns(truth: Mask) -> tuple[Mask, npt.NDArray[np.int64]]:
@@ -280,12 +311,11 @@ def _accepted(atom: Atom, words: Words, notes: list[str]) -> Mask:
     elif isinstance(atom, In):
         plain = type(words.values[0]) if words.values else None
         for value in atom.values:
-            code = words.code.get(value if type(value) is plain else fit(value, words, atom))
+            code = words.code.get(value if type(value) is plain and plain is not float else fit(value, words, atom))
             if code is not None:
                 accepted[code] = True
             elif words.is_text:
-                near = did_you_mean(str(value), words.values)
-                notes.append(f"{words.name} has no value {value!r}" + (f"; {near}" if near.startswith("did") else ""))
+                note_absent(notes, words, value)
     elif isinstance(atom, Like):
         if not all(isinstance(value, str) for value in words.values):
             raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")

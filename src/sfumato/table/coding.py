@@ -174,7 +174,9 @@ def _moments(values: pa.Array, name: str) -> pa.Array:
         try:
             values = pc.local_timestamp(values)
         except pa.ArrowException:
-            raise InputError(f"column {name!r}: its time zone is not known here", hint="write local times without a zone") from None
+            raise InputError(
+                f"column {name!r}: its time zone is not known here", hint="write local times without a zone"
+            ) from None
     moments = pc.cast(values, pa.timestamp("us"), safe=False)
     days = pc.cast(moments, pa.date32(), safe=False)
     at_midnight = pc.all(pc.equal(pc.cast(days, pa.timestamp("us")), moments)).as_py()

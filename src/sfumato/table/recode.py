@@ -265,7 +265,9 @@ def _whole(numbers: Any) -> Any:
     try:
         return numbers.astype(np.int64)
     except OverflowError:
-        raise PolicyError("a band starts below −2^63, where no column of whole numbers reaches", hint="choose another origin") from None
+        raise PolicyError(
+            "a band starts below −2^63, where no column of whole numbers reaches", hint="choose another origin"
+        ) from None
 
 
 def _are_whole(numbers: Any) -> bool:

@@ -14,8 +14,8 @@ import pyarrow.types as pt
 from sfumato.errors import InputError
 
 _PLAIN = (
-    pt.is_null, pt.is_boolean, pt.is_string, pt.is_large_string, pt.is_integer, pt.is_floating, pt.is_decimal128, pt.is_decimal256,
-    pt.is_date, pt.is_timestamp,
+    pt.is_null, pt.is_boolean, pt.is_string, pt.is_large_string, pt.is_integer, pt.is_floating, pt.is_decimal128,
+    pt.is_decimal256, pt.is_date, pt.is_timestamp,
 )  # fmt: skip
 _OTHERS = (
     (pt.is_map, "maps"),
