@@ -19,7 +19,7 @@ from sfumato.errors import InputError
 from sfumato.table.coding import Reading, code_column
 from sfumato.table.column import Kind
 from sfumato.table.header import is_row
-from sfumato.table.read import column_names, is_text, read_arrow
+from sfumato.table.read import column_names, read_arrow
 from sfumato.table.textfile import ReadOptions
 
 _NUMBERING = frozenset(
@@ -128,9 +128,9 @@ def profiles(path: str | Path, options: ReadOptions | None = None) -> tuple[list
             hint=f"leave out what is not published; a draft is made for up to {MOST_COLUMNS:,} columns",
         )
     table = read_arrow(path, options)
-    if is_text(path) and is_row(table.column_names, table, decimal=(options or ReadOptions()).decimal):
+    if is_row(table.column_names, table, decimal=(options or ReadOptions()).decimal):
         raise InputError(
-            f"{Path(path).name}: its first line looks like a row of the table, and not like the names of its columns",
+            f"{Path(path).name}: what should be the names of its columns looks like a row of the table",
             hint="put a line of names on top; a name that is a number or a date needs a letter (y2020)",
         )
     return [_profile(name, table[name]) for name in table.column_names], table

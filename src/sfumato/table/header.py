@@ -1,4 +1,4 @@
-"""Whether the first line of a text file names its columns. In a file without a header it is a person, who must not be shown."""
+"""Whether names are those of columns. The first line of a file without a header is a person, who must not be shown."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool
     dated = np.array([pt.is_temporal(kind) for kind in kinds])
     if (number & numeric).any() or (day & dated).any():
         return True
-    found = 0
-    for name, column, kind in zip(names, table.columns, kinds, strict=True):
-        if pt.is_string(kind) and pt.is_dictionary(column.type) and column.num_chunks:
-            found += pc.index(column.chunk(0).dictionary, pa.scalar(name, kind)).as_py() >= 0
+    found = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
     return found >= min(_FEW, max(1, len(names) // 2))
+
+
+def _holds(column: pa.ChunkedArray, text: str) -> bool:
+    """Return whether a column of texts has this one among its values."""
+    chunks = [chunk.dictionary if pt.is_dictionary(column.type) else chunk for chunk in column.chunks]
+    texts = [chunk for chunk in chunks if pt.is_string(chunk.type) or pt.is_large_string(chunk.type)]
+    return any(pc.index(chunk, pa.scalar(text, chunk.type)).as_py() >= 0 for chunk in texts)
