@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -97,10 +98,15 @@ def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
 
 
 def _require_small(condition: Condition, vocabulary: Vocabulary) -> None:
-    """Refuse a condition whose tables of codes, one for each of its parts, would fill a memory."""
+    """Refuse a condition whose tables of codes, one for each of its parts, would fill a memory, and numbers that are none."""
     sizes = {words.name: words.size for words in (*vocabulary.quasi, *vocabulary.parts)}
-    if sum(sizes.get(atom.column, 0) for atom in atoms_of(condition)) > MAX_CODES:
+    atoms = atoms_of(condition)
+    if sum(sizes.get(atom.column, 0) for atom in atoms) > MAX_CODES:
         raise QueryError("the condition compares columns of very many values too often", hint=_SIMPLER)
+    for atom in atoms:
+        named = atom.values if isinstance(atom, In) else (atom.low, atom.high) if isinstance(atom, Between) else ()
+        if any(isinstance(value, Decimal) and value.is_nan() for value in named):
+            raise QueryError(f"{atom.column}: nothing is equal to NaN, less or greater")  # and one kind of it has no hash
 
 
 def _few(notes: Iterable[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool
     if (number & numeric).any() or (day & dated).any():
         return True
     found = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
-    return found >= min(_FEW, max(1, len(names) // 2))
+    return found >= min(_FEW, (len(names) + 1) // 2)
 
 
 def _holds(column: pa.ChunkedArray, text: str) -> bool:
