@@ -192,7 +192,8 @@ def test_odd_but_plain_types_are_read_as_what_they_mean_also_for_a_draft(name: s
 
 
 def test_view_texts_are_texts() -> None:
-    views = pa.array(["a", "b"] * 30, pa.string_view())
+    kind = pa.string_view() if hasattr(pa, "string_view") else pa.large_string()  # older Arrow has no views
+    views = pa.array(["a", "b"] * 30, kind)
     assert Table.from_frame(table_with(views), SCHEMA).column("odd").values.to_pylist() == ["a", "b"]
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from sfumato.errors import QueryError
 from sfumato.query.fragments import Fragments, Mask, worlds
+from sfumato.query.limits import few, require_few_codes, require_few_parts, require_few_steps
 from sfumato.query.literals import MOST_NOTES, fit, like, note_absent
 from sfumato.query.meaning import meaning_for
 from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
@@ -75,12 +75,6 @@ class Compiled:
     partly: Partly | None = None
 
 
-MAX_PARTS = 1000
-"""Conditions on single columns that are left in a question once those on one column have been put together."""
-
-MAX_CODES, MAX_STEPS = 50_000_000, 2_000_000
-_SIMPLER = "ask simpler questions and add up the answers; BETWEEN and IN (…) are one part each"
-
 # A node is True, False, ("lut", sensitive?, column, accepted codes or fragments), ("and", nodes) or ("or", nodes).
 Node = Any
 Place = tuple[bool, int]
@@ -88,31 +82,13 @@ Place = tuple[bool, int]
 
 def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
     """Return the condition in codes: for each set of sensitive values that it treats alike, the rows it wants."""
-    _require_small(condition, vocabulary)
+    require_few_codes(condition, vocabulary)
     notes: list[str] = []
     split = _split(condition, vocabulary, notes) if vocabulary.recoded else {}
     node = _translate(condition, vocabulary, split, notes, negated=False, depth=0)
     if split:
-        return _recoded(node, vocabulary, split, _few(notes))
-    return Compiled(_pieces(node, vocabulary), _few(notes))
-
-
-def _require_small(condition: Condition, vocabulary: Vocabulary) -> None:
-    """Refuse a condition whose tables of codes, one for each of its parts, would fill a memory, and numbers that are none."""
-    sizes = {words.name: words.size for words in (*vocabulary.quasi, *vocabulary.parts)}
-    atoms = atoms_of(condition)
-    if sum(sizes.get(atom.column, 0) for atom in atoms) > MAX_CODES:
-        raise QueryError("the condition compares columns of very many values too often", hint=_SIMPLER)
-    for atom in atoms:
-        named = atom.values if isinstance(atom, In) else (atom.low, atom.high) if isinstance(atom, Between) else ()
-        if any(isinstance(value, Decimal) and value.is_nan() for value in named):
-            raise QueryError(f"{atom.column}: nothing is equal to NaN, less or greater")  # and one kind of it has no hash
-
-
-def _few(notes: Iterable[str]) -> tuple[str, ...]:
-    """Return the remarks, each once and not more than a person reads."""
-    each = tuple(dict.fromkeys(notes))
-    return each if len(each) <= MOST_NOTES else (*each[:MOST_NOTES], "there is more of this kind")
+        return _recoded(node, vocabulary, split, few(notes))
+    return Compiled(_pieces(node, vocabulary), few(notes))
 
 
 def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Fragments]:
@@ -143,7 +119,7 @@ def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments
     for place, masks in tables.items():
         name = (vocabulary.parts if place[0] else vocabulary.quasi)[place[1]].name
         told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
-    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(_few(told))))
+    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(told))))
 
 
 def _picking(fragments: npt.NDArray[np.int64]) -> Callable[[Mask], Mask]:
@@ -175,8 +151,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     truth = np.array([accepted[vocabulary.part_codes[column]] for column, accepted in sensitive], dtype=bool)
     truth = truth.reshape(len(sensitive), values)
     patterns, which = _patterns(truth)
-    if len(patterns) * _size(node) > MAX_STEPS:
-        raise QueryError("the condition treats too many sensitive values differently", hint=_SIMPLER)
+    require_few_steps(len(patterns) * _size(node))
     merged: dict[Any, tuple[Mask, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
@@ -184,8 +159,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
-    if sum(_size(rows) for _, rows in merged.values()) > MAX_PARTS:
-        raise QueryError(f"the condition has more than {MAX_PARTS:,} parts on several columns", hint=_SIMPLER)
+    require_few_parts(sum(_size(rows) for _, rows in merged.values()))
     return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
 
 

@@ -256,7 +256,8 @@ def lower_edges(numbers: Any, width: Fraction, origin: Fraction, *, shift: Fract
 
 def _whole_edges(numbers: Any, step: int, start: int) -> Any:
     """Return the lower edges of bands of whole numbers, in Python's own numbers where 64 bits might not do."""
-    if max(abs(start), step, *(abs(int(end)) for end in (numbers.min(), numbers.max()))) < _SMALL if len(numbers) else True:
+    ends = (int(numbers.min()), int(numbers.max())) if len(numbers) else ()
+    if all(abs(number) < _SMALL for number in (start, step, *ends)):
         return (numbers - start) // step * step + start
     return _whole(np.array([(number - start) // step * step + start for number in numbers.tolist()], dtype=object))
 
