@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
@@ -17,6 +18,7 @@ from sfumato.table.recode import Recode, recoding
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 
+_SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
 _ALLOWED: dict[str, tuple[Role, ...]] = {
     "types": ("quasi", "sensitive"),
@@ -67,7 +69,7 @@ class Schema:
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""
-        return next((role for role in _ROLES if name in getattr(self, role)), None)
+        return self._role_of.get(name)
 
     def recoding(self, name: str) -> Recode | None:
         """Return the recoding of a quasi column, None when it is published as it is."""
@@ -90,21 +92,40 @@ class Schema:
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
-        check_unique(names, where)
-        absent = [name for role in _ROLES for name in getattr(self, role) if name not in names]
+        self.check_unique(names, where)
+        present, roles = set(names), self._role_of
+        absent = [name for name in roles if name not in present]
+        if absent and not self.accepts(names):
+            raise InputError(
+                f"{where}: its first line does not name the columns of the schema, {_listed(self._looked_at)}",
+                hint="a table starts with the names of its columns; what stands there instead may be a person, and is not shown",
+            )
         if absent:
-            known = [name for name in names if self.role(name) is None] or list(names)
+            known = [name for name in names if name not in roles] or list(names)
             raise InputError(
                 f"{where}: the schema names {_listed(absent)}, which the table does not have",
                 hint=did_you_mean(absent[0], known),
             )
-        unlabelled = [name for name in names if self.role(name) is None]
+        unlabelled = [name for name in names if name not in roles]
         if unlabelled:
-            quoted = ", ".join(f'"{name}"' for name in unlabelled)
+            quoted = ", ".join(f'"{name}"' for name in unlabelled[:_SHOWN]) + (", …" if len(unlabelled) > _SHOWN else "")
             raise InputError(
                 f"{where}: {_listed(unlabelled)} {'has' if len(unlabelled) == 1 else 'have'} no role; every column needs one",
                 hint=f"under [columns] add to identifier, quasi or sensitive, or drop with: other = [{quoted}]",
             )
+
+    def check_unique(self, names: Sequence[str], where: str) -> None:
+        """Raise an `InputError` if a table has two columns of one name; it is told where these are names of columns at all."""
+        check_unique(names, where, named=self.accepts(names))
+
+    def accepts(self, names: Sequence[str]) -> bool:
+        """Return whether these are names of columns: at least half of the schema's are among them, in any case of letters.
+
+        The first line of a file without a header is a person, and must not be shown by an error that speaks of columns.
+        """
+        given = {name.strip().casefold() for name in names}
+        wanted = {name.casefold() for name in self._looked_at}
+        return 2 * len(wanted & given) >= len(wanted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is public, in JSON types: quasi and sensitive columns and how they were coded, nothing of the others."""
@@ -125,6 +146,15 @@ class Schema:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
         return cls(**data)
+
+    @cached_property
+    def _role_of(self) -> dict[str, Role]:
+        return {name: role for role in _ROLES for name in getattr(self, role)}
+
+    @property
+    def _looked_at(self) -> list[str]:
+        """Not the `other` columns: an audit without a policy takes these from the file itself."""
+        return [*self.identifier, *self.quasi, *self.sensitive]
 
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -171,11 +201,17 @@ _ROLE_HINTS: dict[tuple[str, Role], str] = {
 }
 
 
-def check_unique(names: Sequence[str], where: str) -> None:
-    """Raise an `InputError` that lists the column names a table has twice."""
+def check_unique(names: Sequence[str], where: str, *, named: bool = False) -> None:
+    """Raise an `InputError` if two columns have one name. They are told by their places, unless they may be `named`."""
     twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(f"{where}: more than one column is called {_listed(twice)}", hint="rename the columns in the file")
+    if not twice:
+        return
+    if named:
+        told = f"more than one column is called {_listed(twice)}"
+    else:
+        places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
+        told = f"the columns {', '.join(places[:10])}{', …' if len(places) > 10 else ''} have the same name"
+    raise InputError(f"{where}: {told}", hint="rename the columns")
 
 
 def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -196,5 +232,5 @@ def _check_choice(option: str, given: Mapping[str, str], choices: tuple[str, ...
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:10])
-    return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
