@@ -29,7 +29,8 @@ STRANGER = (
 WITH_PROGRAM = (
     "it holds for somebody to whom every combination is as likely as any other, and who knows nothing of who else is in the "
     "table, also if she knows the program; against a list of the population, known numbers of people, or whoever knows how "
-    "columns go together, nothing is bounded. That no other cut was tried than the manifest's method tries cannot be seen in the tables"
+    "columns go together, nothing is bounded. That no other cut was tried than the manifest's method tries cannot be seen in "
+    "the tables"
 )
 
 MATCHINGS = (
