@@ -20,6 +20,9 @@ GROUP = "group"
 COUNT = "count"
 ST = "st"
 
+MOST_PEOPLE = (1 << 31) - 1
+"""More people than any release is about; counts up to that many add up exactly in 64 bits, and in floating point."""
+
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
 
@@ -78,7 +81,9 @@ def require_groups(group: Integers, groups: int, name: str) -> None:
 
 
 def require_counts(count: Integers, rows: int) -> None:
-    """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives."""
+    """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives, and are no fantasy."""
+    if rows > MOST_PEOPLE or len(count) > rows:
+        raise FormatError(f"the manifest speaks of {rows} people, which cannot be the people of these tables")
     if count.max(initial=0) > rows or int(count.sum()) != rows:
         raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest speaks of")
 
