@@ -31,8 +31,8 @@ def _cell(table, random):
 
 
 def _lost_row(table, random):
-    kept = [row for row in range(table.num_rows) if row != random.randrange(max(table.num_rows, 1))]
-    return table.take(pa.array(kept, pa.int64()))
+    lost = random.randrange(max(table.num_rows, 1))
+    return table.take(pa.array([row for row in range(table.num_rows) if row != lost], pa.int64()))
 
 
 def _row_twice(table, random):
