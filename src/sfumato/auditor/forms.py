@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.auditor.against import other_schema
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.linked import audit_linked
@@ -34,13 +36,30 @@ def audit_release(
     placed: npt.NDArray[np.int64] | None = None,
     links: Links | None = None,
     outsiders: Any = None,
+    draw: bool = True,
 ) -> Audit:
     """Return the audit of a release in memory; with the original table also whether nothing was lost or invented.
 
     `placed` and `links` are what only the publisher knows: in which part of a randomized release each row of the table is, and
     with which people each record with ranges of its own was matched. `outsiders` are quasi rows of people who are not in the
-    table, for forms that speak of presence.
+    table, for forms that speak of presence. Without `draw` the audit of a randomized release looks at nothing that depends on how
+    the coins fell, which is how a publisher audits: refusing some draws would tell that this one was not refused.
     """
+    found = _of_form(release, table, problems, placed=placed, links=links, outsiders=outsiders, draw=draw)
+    unlike = [] if table is None else other_schema(release.manifest, table)
+    return replace(found, problems=(*found.problems, *unlike)) if unlike else found
+
+
+def _of_form(
+    release: Release,
+    table: Table | None,
+    problems: tuple[str, ...],
+    *,
+    placed: npt.NDArray[np.int64] | None,
+    links: Links | None,
+    outsiders: Any,
+    draw: bool,
+) -> Audit:
     if outsiders is not None and not isinstance(release, ColumnsRelease | ViewsRelease):
         raise InputError(
             f"outsiders: a release of the form {release.form!r} says nothing about presence",
@@ -59,7 +78,7 @@ def audit_release(
     if isinstance(release, ViewsRelease):
         return audit_views(release.manifest, release.tables(), table, problems, outsiders=outsiders)
     if isinstance(release, RandomizedRelease):
-        return audit_randomized(release.manifest, release.tables(), table, problems, placed=placed)
+        return audit_randomized(release.manifest, release.tables(), table, problems, placed=placed, draw=draw)
     raise FormatError(f"there is no audit for the form {release.form!r}")
 
 

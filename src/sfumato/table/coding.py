@@ -38,7 +38,7 @@ def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bo
     try:
         values, codes = split(data)
     except pa.ArrowNotImplementedError:
-        raise _unsupported(name, data.type) from None
+        raise unsupported(name, data.type) from None
     values = canonical(values, name)
     try:
         if kind is None:
@@ -120,7 +120,7 @@ def canonical(values: pa.Array, name: str) -> pa.Array:
         return pc.cast(values, pa.date32())
     if pt.is_timestamp(kind):
         return _moments(values)
-    raise _unsupported(name, kind)
+    raise unsupported(name, kind)
 
 
 def texts(values: pa.Array) -> pa.Array:
@@ -133,7 +133,8 @@ def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
     return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
 
 
-def _unsupported(name: str, kind: Any) -> InputError:
+def unsupported(name: str, kind: Any) -> InputError:
+    """Return the error about a column whose type no release has."""
     return InputError(
         f"column {name!r}: values of type {kind} cannot be published",
         hint=f'convert it to numbers, text or dates, or drop it: other = ["{name}"]',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from typing import Any, Literal, get_args
 
@@ -9,6 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.table.cells import cell_texts
 from sfumato.table.schema import Schema
 
 Native = Literal["pandas", "polars", "pyarrow"]
@@ -23,7 +25,8 @@ def from_native(frame: Any, schema: Schema) -> tuple[pa.Table, Native]:
         return frame.select(_used(schema)), "pyarrow"
     wrapped, native = _wrap(frame)
     schema.check_columns(wrapped.columns, WHERE)
-    return pa.table({name: _column(wrapped, name) for name in _used(schema)}), native
+    alone = schema.sensitive if schema.closed else ()
+    return pa.table({name: (_cells if name in alone else _column)(wrapped, name) for name in _used(schema)}), native
 
 
 def to_native(table: pa.Table, kind: Native) -> Any:
@@ -69,6 +72,15 @@ def _check_names(frame: Any) -> None:
     if twice:
         shown = ", ".join(map(repr, twice))
         raise InputError(f"{WHERE}: more than one column is called {shown}", hint="rename the columns")
+
+
+def _cells(frame: nw.DataFrame[Any], name: str) -> Any:
+    """Return a column whose cells are read one by one: of one type as it is, else as the text of each cell."""
+    series = frame.get_column(name)
+    if str(getattr(series.to_native(), "dtype", "")).lower() != "object":
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+            return series.to_arrow()
+    return cell_texts(series.to_list(), series.is_null().to_list())
 
 
 def _column(frame: nw.DataFrame[Any], name: str) -> Any:

@@ -26,8 +26,8 @@ def read_arrow(path: str | os.PathLike[str], options: ReadOptions | None = None,
     """Return the table in a file, text columns coded by a dictionary.
 
     With a schema, the columns must be those it names: `other` columns are not read, identifiers stay text, and a column with a
-    declared type comes as the text of the file, to be parsed where errors can name what is wrong. Without one, every column comes
-    with the type its values suggest.
+    declared type, or with declared values, comes as the text of the file, to be parsed where errors can name what is wrong.
+    Without one, every column comes with the type its values suggest.
     """
     options = options or ReadOptions()
     path = Path(path)
@@ -87,7 +87,7 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str) -> list[str
 def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None) -> pa.Table:
     columns = _wanted(file.names, schema, file.path.name)
     plain = list(schema.identifier) if schema else []
-    declared = set(schema.types) if schema else set()
+    declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     table = file.read(columns, plain)
     typed = [
         column if name in plain or name in declared else _typed(column, options.decimal)
