@@ -38,7 +38,7 @@ def cell_text(value: Any, decimal: str = ".") -> str | None:
     It follows from this cell alone. ISO dates and moments and 31.12.2024 are dates (a zone is cut off: the wall clock counts);
     dates with slashes, which only a whole column could explain, are text.
     """
-    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+    if value is None:
         return None
     if isinstance(value, str):
         return _of_text(value.strip(), decimal)
@@ -96,7 +96,17 @@ def _plain(values: pa.Array, name: str) -> list[Any]:
         values = pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
     elif not any(check(kind) for check in _READABLE) and str(kind) != "string_view":
         raise unsupported(name, kind)
-    return list(values.to_pylist())
+    try:
+        return list(values.to_pylist())
+    except (ValueError, OverflowError):  # a date that Python does not have
+        return [_python(value) for value in values]
+
+
+def _python(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        return NOTHING_KNOWN
 
 
 _READABLE = (pt.is_null, pt.is_boolean, pt.is_string, pt.is_large_string, pt.is_integer, pt.is_float64, pt.is_decimal, pt.is_date)
@@ -105,6 +115,8 @@ _READABLE = (pt.is_null, pt.is_boolean, pt.is_string, pt.is_large_string, pt.is_
 def _of_text(text: str, decimal: str) -> str | None:
     if text == MISSING:
         return None
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        return NOTHING_KNOWN  # halves of characters: no text that could be written down
     number = number_in(text, decimal)
     if number is not None:
         return _of_number(number)
@@ -112,12 +124,13 @@ def _of_text(text: str, decimal: str) -> str | None:
     return text if moment is None else _of_moment(moment)
 
 
-def _of_number(number: Any) -> str:
+def _of_number(number: Any) -> str | None:
     try:
         # Through a float: a column of whole numbers becomes one of floats as soon as somebody in it has no value.
-        return as_text(float(number) + 0.0)
-    except OverflowError:
-        return as_text(math.copysign(math.inf, number))
+        near = float(number) + 0.0
+    except (OverflowError, ValueError):
+        return NOTHING_KNOWN
+    return None if math.isnan(near) else as_text(near)
 
 
 def _of_moment(moment: datetime) -> str:

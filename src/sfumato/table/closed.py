@@ -135,7 +135,15 @@ class ClosedAttribute:
     def _type(self, name: str, texts: Sequence[str]) -> pa.DataType:
         """Return the Arrow type that the declaration gives a column; "(missing)" does not count."""
         told = [text for text in texts if text != MISSING]
-        kind = "categorical" if name in self.bins else self.types.get(name)
+        if name in self.bins:
+            strange = set(told) - set(self.bins[name].labels)
+            if strange:
+                raise PolicyError(
+                    f"the declared value {min(strange)!r} is none of the bins of {name!r}",
+                    hint=f'the bins are {", ".join(self.bins[name].labels)}; whoever has no number in them can be "{MISSING}"',
+                )
+            return pa.string()
+        kind = self.types.get(name)
         numbers, moments = [_number(text) for text in told], [date_in(text) for text in told]
         if kind in (None, "numeric") and told and None not in numbers:
             return pa.int64() if all(number is not None and number.is_integer() for number in numbers) else pa.float64()

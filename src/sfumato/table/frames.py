@@ -78,7 +78,7 @@ def _cells(frame: nw.DataFrame[Any], name: str) -> Any:
     """Return a column whose cells are read one by one: of one type as it is, else as the text of each cell."""
     series = frame.get_column(name)
     if str(getattr(series.to_native(), "dtype", "")).lower() != "object":
-        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
             return series.to_arrow()
     return cell_texts(series.to_list(), series.is_null().to_list())
 
