@@ -79,6 +79,15 @@ def test_the_type_follows_from_the_declared_values_whatever_somebody_has(values,
         assert set(labels_of(table)) <= set(values)
 
 
+def test_equal_moments_in_different_zones_keep_their_own_wall_clock():
+    utc, later = datetime.UTC, datetime.timezone(datetime.timedelta(hours=2))
+    moments = [datetime.datetime(2024, 1, 1, 12, tzinfo=utc), datetime.datetime(2024, 1, 1, 14, tzinfo=later)]
+    schema = closed(["2024-01-01 12:00:00", "2024-01-01 14:00:00", "(missing)"], "(missing)")
+    for order in (moments, moments[::-1]):
+        table = Table.from_frame(pd.DataFrame({"q": [1, 2], "v": pd.Series(order, dtype=object)}), schema)
+        assert labels_of(table) == [str(moment.replace(tzinfo=None)) for moment in order]
+
+
 def test_a_declared_type_is_kept_and_refused_where_a_declared_value_is_not_of_it():
     table = Table.from_frame(pa.table({"q": [1], "v": [1]}), closed(["1", "2"], "2", types={"v": "categorical"}))
     assert table.sensitive.domain.table["v"].to_pylist() == ["1"]

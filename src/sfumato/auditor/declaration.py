@@ -57,9 +57,10 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
     if found != shares:
         wrong = sum(found[label] != shares.get(label) for label in found)
         problems.append(f"the parts together give {wrong} values another share than was declared")
-    closed = {"values": sorted(shares), "otherwise": method.get("otherwise")}
-    declared = manifest.schema.get("declared")
-    if method.get("otherwise") not in shares or not isinstance(declared, Mapping) or declared.get("closed") != closed:
+    otherwise, declared = method.get("otherwise"), manifest.schema.get("declared")
+    closed = {"values": sorted(shares), "otherwise": otherwise}
+    told = declared.get("closed") if isinstance(declared, Mapping) else None
+    if not isinstance(otherwise, str) or otherwise not in shares or told != closed:
         problems.append("the table was not read into the declared values, with one of them for whoever has another value")
     return problems
 

@@ -146,7 +146,7 @@ def _closed(schema: Schema, method: Method) -> Schema:
     try:
         return method.close(schema)
     except SfumatoError as error:
-        raise PolicyError(in_toml(error.message), hint=error.hint) from None
+        raise PolicyError(in_toml(error.message, "[method] shares:"), hint=error.hint) from None
 
 
 def _named(name: str, known: dict[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
