@@ -3,6 +3,7 @@
 import dataclasses
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sfumato import FPrivacy, LDiversity, RhoPrivacy, SmallDomain, UniformPerturbation
@@ -10,6 +11,7 @@ from sfumato.auditor import audit_release
 from tests.makers import closed_for, people
 from tests.release._randomized import with_parameters, with_part
 
+coin = np.random.default_rng(3)
 COUNTS = {"a": 120, "b": 80, "c": 60, "d": 50, "e": 40, "f": 30, "g": 10, "h": 10, "i": 10, "j": 10}
 METHOD = SmallDomain(parameters="declared", shares=COUNTS, otherwise="j")
 TABLE = closed_for(METHOD, people([value for value, count in COUNTS.items() for _ in range(count)]))
@@ -133,6 +135,19 @@ def test_a_retention_that_breaks_the_told_largest_share_fails_with_the_table_too
     alone, known = audit_release(forged), audit_release(forged, TABLE)
     assert alone.claims[0].holds is False
     assert known.claims[0].holds is False
+
+
+def test_people_who_were_not_sent_to_parts_by_coins_are_found_with_the_table():
+    # Of 50 people with value d, whom coins send to the smaller part one time in five, all are there; all else is as declared.
+    codes = TABLE.sensitive.codes
+    homes = [[k for k, part in enumerate(RELEASE.parts) if code in part.values] for code in range(len(COUNTS))]
+    part = np.array([min(homes[code], key=lambda home: RELEASE.parts[home].weight) for code in codes], np.int32)
+    value = np.array([coin.choice(RELEASE.parts[home].values) for home in part], np.int32)
+    kept = coin.random(len(part)) < [
+        float(RELEASE.parts[h].retention[RELEASE.parts[h].values.tolist().index(c)]) for h, c in zip(part, codes, strict=True)
+    ]
+    forged = dataclasses.replace(RELEASE, quasi=TABLE.quasi, part=part, value=np.where(kept, codes, value).astype(np.int32))
+    assert any("send them to" in problem for problem in audit_release(forged, TABLE).problems)
 
 
 def test_the_order_of_parts_in_the_manifest_means_nothing():

@@ -32,6 +32,8 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
     declared share of x, exactly. Otherwise the shares that a bound follows from are not those that beliefs are computed with.
     """
     method, parts = manifest.method, release.parts
+    if method.get("parameters") != manifest.parameters.get("parameters"):
+        return ["the method and the parameters do not say alike whether they were declared"]
     if not release.declared:
         told = [name for name in ("shares", "otherwise") if method.get(name) is not None]
         if told or any(part.shares is not None or part.weight is not None for part in parts):
@@ -39,8 +41,6 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
         return []
     problems = []
     shares = told_shares(manifest)
-    if method.get("parameters") != "declared":
-        problems.append("the method does not say that its parameters were declared")
     if min(shares.values()) <= 0 or sum(shares.values()) != 1:
         problems.append("the declared shares are not numbers above 0 that add up to 1")
     if set(shares) != set(release.domain.labels):
@@ -59,8 +59,8 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
         problems.append(f"the parts together give {wrong} values another share than was declared")
     otherwise, declared = method.get("otherwise"), manifest.schema.get("declared")
     closed = {"values": sorted(shares), "otherwise": otherwise}
-    told = declared.get("closed") if isinstance(declared, Mapping) else None
-    if not isinstance(otherwise, str) or otherwise not in shares or told != closed:
+    read_into = declared.get("closed") if isinstance(declared, Mapping) else None
+    if not isinstance(otherwise, str) or otherwise not in shares or read_into != closed:
         problems.append("the table was not read into the declared values, with one of them for whoever has another value")
     return problems
 

@@ -76,8 +76,7 @@ def audit_randomized(
     claims = []
     for claim in manifest.claims:
         fault = _unfounded(claim, manifest, read) or ("the declared shares do not fit together" if unlike else "")
-        result = ClaimResult(claim, False, note=fault) if fault else None
-        claims.append(result or _judge(claim, read, placement, limits, bound))
+        claims.append(ClaimResult(claim, False, note=fault) if fault else _judge(claim, read, placement, limits, bound))
     prior = _priors(read, placement, draw=draw)
     known = draw and placement is not None and not placement.problems
     return Audit(
@@ -149,13 +148,13 @@ def _structure(manifest: Manifest, read: ReadParts) -> list[str]:
 def _implausible(read: ReadParts, placement: Placement | None) -> list[str]:
     """Return which published counts hardly come from the declared matrices; false alarms at most `FALSE_ALARM` in all.
 
-    Three tests for each value of a part and one for each part share the false alarms, also where the table is not at hand: so
+    Four tests for each value of a part and one for each part share the false alarms, also where the table is not at hand: so
     that with it no count passes that would be found without it.
     """
     slots, kept = read.slots, read.kept
     people = read.people[slots.part]
     lost = (1 - kept) / read.size[slots.part]
-    tests = 3 * len(slots) + len(read.people)
+    tests = 4 * len(slots) + len(read.people)
     low = np.array([(1 - one.kept).min() / len(one) for one in read.release.parts])[slots.part]
     high = kept + lost
     odd = surprising(read.shown, people, low, high, tests=tests)
@@ -179,7 +178,19 @@ def _implausible(read: ReadParts, placement: Placement | None) -> list[str]:
         odd_parts = surprising(slots.by_part(placement.kept), single, mean, mean, tests=tests)
         if odd.any() or odd_parts.any():
             problems.append(f"values were kept more or less often than the declared retention says ({rate})")
+        if read.release.declared and _misplaced(read, placement, tests):
+            problems.append(f"people are in other parts than the declared weights and shares send them to ({rate})")
     return problems
+
+
+def _misplaced(read: ReadParts, placement: Placement, tests: int) -> bool:
+    """Return whether people of some value are in a part more or less often than by coins with the chances wᵢ·sᵢ(x)/Σ w·s(x)."""
+    slots, parts = read.slots, read.release.parts
+    weight = np.concatenate([[float((part.weight or 0) * share) for share in part.shares or (0,) * len(part)] for part in parts])
+    chance = weight / np.maximum(np.bincount(slots.value, weights=weight)[slots.value], 1e-300)
+    people = placement.totals[slots.value]
+    nearest = np.clip(people * chance, placement.least, placement.most)  # as far as quasi values leave it open
+    return bool(surprising(nearest, people, chance, chance, tests=tests).any())
 
 
 def _judge(claim: Claim, read: ReadParts, placement: Placement | None, limits: Limits, bound: Fraction | None) -> ClaimResult:
