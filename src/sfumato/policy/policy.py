@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
 from sfumato.methods import METHODS, Method, default_method
+from sfumato.methods.randomizing import Randomizing
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -90,11 +91,12 @@ class Policy:
                 raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
         schema = _schema(document)
         requirement = _requirement(section(document, "requirement"))
+        method = _method(section(document, "method"), requirement, schema)
         return cls(
             options=_options(section(document, "input")),
-            schema=schema,
+            schema=_closed(schema, method),
             requirement=requirement,
-            method=_method(section(document, "method"), requirement, schema),
+            method=method,
             text=content,
         )
 
@@ -166,6 +168,16 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     if isinstance(options.get("weights"), dict):
         known_keys(options["weights"], "[method] weights", schema.quasi)
     return _located("[method]", cls, options)
+
+
+def _closed(schema: Schema, method: Method) -> Schema:
+    """Return the schema as the method needs it: declared parameters declare which sensitive values there are."""
+    if not isinstance(method, Randomizing):
+        return schema
+    try:
+        return method.close(schema)
+    except SfumatoError as error:
+        raise PolicyError(in_toml(error.message, "[method] shares:"), hint=error.hint) from None
 
 
 def _named(name: str, known: dict[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:

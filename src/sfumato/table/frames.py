@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Literal, get_args
 
 import narwhals as nw
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.table.cells import cell_texts
 from sfumato.table.schema import Schema
 from sfumato.table.sound import require_sound
 
@@ -23,7 +25,9 @@ def from_native(frame: Any, schema: Schema) -> tuple[pa.Table, Native]:
         return require_sound(frame.select(_used(schema)), WHERE), "pyarrow"
     wrapped, native = _wrap(frame, schema)
     schema.check_columns(wrapped.columns, WHERE)
-    return require_sound(pa.table({name: _column(wrapped, name) for name in _used(schema)}), WHERE), native
+    alone = schema.sensitive if schema.closed else ()
+    columns = {name: (_cells if name in alone else _column)(wrapped, name) for name in _used(schema)}
+    return require_sound(pa.table(columns), WHERE), native
 
 
 def to_native(table: pa.Table, kind: Native) -> Any:
@@ -66,6 +70,15 @@ def _check_names(frame: Any, schema: Schema) -> None:
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"{WHERE}: column names must be texts", hint="frame.columns = [str(name) for name in frame.columns]")
     schema.check_unique(names, WHERE)
+
+
+def _cells(frame: nw.DataFrame[Any], name: str) -> Any:
+    """Return a column whose cells are read one by one: of one type as it is, else as the text of each cell."""
+    series = frame.get_column(name)
+    if str(getattr(series.to_native(), "dtype", "")).lower() != "object":
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            return series.to_arrow()
+    return cell_texts(series.to_list(), series.is_null().to_list())
 
 
 def _column(frame: nw.DataFrame[Any], name: str) -> Any:

@@ -35,8 +35,8 @@ def read_arrow(
     """Return the table in a file, text columns coded by a dictionary; what Arrow and Parquet files hold is checked.
 
     With a schema, the columns must be those it names: `other` columns are not read, identifiers stay text, and a column with a
-    declared type comes as the text of the file, to be parsed where errors can name what is wrong. Without one, every column, or
-    every one of these `columns`, comes with the type its values suggest.
+    declared type, or with declared values, comes as the text of the file, to be parsed where errors can name what is wrong.
+    Without one, every column, or every one of these `columns`, comes with the type its values suggest.
     """
     options = options or ReadOptions()
     path = Path(path)
@@ -131,7 +131,7 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Se
 def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None) -> pa.Table:
     columns = _wanted(file.names, schema, file.path.name, only)
     plain = list(schema.identifier) if schema else []
-    declared = set(schema.types) if schema else set()
+    declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     table = file.read(columns, plain)
     typed = [
         column if name in plain or name in declared else _typed(column, options.decimal)

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, bins
+from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.recode import Recode, recoding
@@ -36,7 +37,9 @@ class Schema:
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
     `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
-    `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file.
+    `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
+    `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
+    another one, or none, has `otherwise`; nothing about it is refused.
     """
 
     identifier: Sequence[str] = ()
@@ -49,6 +52,7 @@ class Schema:
     domains: Mapping[str, DeclaredDomain | Sequence[Any] | Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
+    closed: Closed | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for role in _ROLES:
@@ -64,6 +68,9 @@ class Schema:
         self._store("bins", {name: bins(edges, name) for name, edges in self.bins.items()})
         self._store("domains", {name: declared_domain(spec, name) for name, spec in self.domains.items()})
         self._check_bins()
+        if self.closed is not None:
+            self._store("closed", closed(self.closed))
+            self._check_closed()
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
 
@@ -88,7 +95,16 @@ class Schema:
 
     def missing_rule(self, name: str) -> MissingRule:
         """Return what happens to a missing value of this quasi or sensitive column."""
+        if self.closed is not None and name in self.sensitive:
+            return "value"
         return self.missing.get(name, "error" if name in self.sensitive else "value")
+
+    def closed_attribute(self) -> ClosedAttribute | None:
+        """Return the declared values of the sensitive attribute with their types, None when it is not closed."""
+        if self.closed is None:
+            return None
+        edges = {name: bins(spec, name) for name, spec in self.bins.items()}
+        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, edges)
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
@@ -136,12 +152,12 @@ class Schema:
             "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
             "bins": {name: bins(edges, name).to_list() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
-        }
+        } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
@@ -193,6 +209,25 @@ class Schema:
                 )
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
+
+    def _check_closed(self) -> None:
+        """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
+        for name in self.sensitive:
+            rule = self.missing.get(name, "value")
+            if rule != "value":
+                raise PolicyError(
+                    f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
+                    "refuse or leave out somebody for a sensitive value would tell it",
+                    hint=f"remove {name!r} from missing",
+                )
+            if name in self.domains:
+                raise PolicyError(
+                    f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
+                    hint=f"remove {name!r} from domains",
+                )
+        attribute = self.closed_attribute()
+        assert attribute is not None
+        attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
