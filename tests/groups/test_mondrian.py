@@ -16,7 +16,6 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.mondrian import Constraint, mondrian, require_room
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.bounds import Bounds
-from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 
 OPEN = FPrivacy(offset=1)
@@ -54,7 +53,6 @@ def run(table, requirement=OPEN, *, constraint=CONSTRAINTS[0], k=1, relaxed=Fals
         constraint=constraint,
         k=k,
         relaxed=relaxed,
-        random=SeededRandomness(seed),
     )
 
 

@@ -16,7 +16,6 @@ from sfumato.groups.cuts import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.bounds import Bounds
-from sfumato.randomness import SeededRandomness
 from tests.makers import people
 
 AGE = [20, 20, 25, 30, 30, 35, 40, 60]
@@ -34,7 +33,6 @@ def groups(table, *, k, relaxed=False, constraint=None, seed=1):
         constraint=constraint or Constraint(),
         k=k,
         relaxed=relaxed,
-        random=SeededRandomness(seed),
     )
     return frozenset(frozenset(np.flatnonzero(found.group == group).tolist()) for group in range(found.groups))
 

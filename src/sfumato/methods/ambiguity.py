@@ -100,11 +100,10 @@ class Ambiguity(Fragmenting):
                 tight=requirement.against == "reader",
                 floor=self.floor,
                 weights=self.weights,
-                random=random,
                 progress=progress,
             )
             return Fragmented(boxes)
-        found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, random=random, progress=progress)
+        found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, progress=progress)
         return Fragmented(found.grouping, {"residues": found.residues, "merged": found.merged})
 
     def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:

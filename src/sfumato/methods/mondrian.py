@@ -135,7 +135,6 @@ class Mondrian(Method):
             constraint=self._constraint(),
             k=self.k,
             relaxed=self.partition == "relaxed",
-            random=coins,
             progress=lambda stage, done: tell(stage, 0.8 * done),
         )
         tell("checking every group", 0.8)

@@ -11,7 +11,6 @@ from sfumato import FPrivacy, LDiversity
 from sfumato.errors import Infeasible
 from sfumato.groups.fragments.scattered import scattered_groups
 from sfumato.privacy import PresenceAssociation
-from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds
 from tests.makers import people
 
@@ -19,9 +18,7 @@ from tests.makers import people
 def scatter(table, alpha, beta, *, suppress=False, seed=1):
     requirement = PresenceAssociation(alpha, beta)
     bounds = requirement.bounds(table.sensitive.histogram())
-    return bounds, scattered_groups(
-        table.quasi, table.sensitive.codes, bounds, Fraction(alpha), suppress=suppress, random=SeededRandomness(seed)
-    )
+    return bounds, scattered_groups(table.quasi, table.sensitive.codes, bounds, Fraction(alpha), suppress=suppress)
 
 
 BETAS = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 5), FPrivacy(theta=1, offset="1/5"), FPrivacy(theta="3/2", offset="1/20")]
