@@ -1,12 +1,14 @@
 """The only place randomness comes from.
 
-`SecureRandomness` (the default) reads the operating system's generator. `SeededRandomness` is for experiments: a release made
+`SecureRandomness` (the default) draws its key from the operating system. `SeededRandomness` is for experiments: a release made
 with it says so, because whoever learns the seed can undo it. Both draw *exactly* uniform integers and permutations: no float is
-compared with a probability anywhere, so no bias of rounding enters a proof.
+compared with a probability anywhere, so no bias of rounding enters a proof. Coins are keyed: a task (a step, a box) has a stream
+of its own, so that it can be done elsewhere with the same draws.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
@@ -33,8 +35,8 @@ class Randomness(ABC):
         """Return `count` independent uniform 64-bit words."""
 
     @abstractmethod
-    def spawn(self, key: int) -> Randomness:
-        """Return a stream of its own for task number `key`, so that the number of workers changes nothing."""
+    def spawn(self, *path: int) -> Randomness:
+        """Return a stream of its own for a task, by its number or path of numbers, so that who draws first changes nothing."""
 
     def below(self, limit: int, count: int) -> Integers:
         """Return `count` independent integers, each exactly uniform on 0 … limit−1."""
@@ -86,38 +88,53 @@ class Randomness(ABC):
         return self.below(probability.denominator, count) < probability.numerator
 
 
-class SecureRandomness(Randomness):
-    """The operating system's generator."""
+class KeyedRandomness(Randomness):
+    """Words that follow from a key, the path of a task and their place in it: SHAKE-256 of the three.
+
+    Whoever has the key draws the same words for the same task, on any machine and in any order of tasks. Whoever has not cannot
+    tell them from coins.
+    """
+
+    def __init__(self, key: bytes, *path: int) -> None:
+        self._key, self._path = key, path
+        self._state = hashlib.shake_256(key + b"".join(step.to_bytes(8, "little") for step in (len(path), *path)))
+        self._calls = 0
+
+    def words(self, count: int) -> Words:
+        """Return the first `count` words of the task's next draw: word i is the same whatever the count."""
+        state = self._state.copy()
+        state.update(self._calls.to_bytes(8, "little"))
+        self._calls += 1
+        return np.frombuffer(state.digest(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
+
+class SecureRandomness(KeyedRandomness):
+    """Coins under a key of 256 bits that the operating system drew and nobody keeps."""
 
     reproducible = False
 
-    def words(self, count: int) -> Words:
-        """Return `count` words read from the operating system."""
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    def __init__(self, key: bytes | None = None, *path: int) -> None:
+        super().__init__(os.urandom(32) if key is None else key, *path)
 
-    def spawn(self, key: int) -> Randomness:
-        """Return this stream itself: the operating system's words are independent whoever reads them."""
-        return self
+    def spawn(self, *path: int) -> Randomness:
+        """Return the stream of a task under the same key."""
+        return SecureRandomness(self._key, *self._path, *path)
 
 
-class SeededRandomness(Randomness):
-    """A Philox stream that a seed determines: for experiments only."""
+class SeededRandomness(KeyedRandomness):
+    """Coins that a seed determines: for experiments only."""
 
     reproducible = True
 
     def __init__(self, seed: int, *path: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise PolicyError(f"seed: expected a whole number from 0 on, got {seed!r}")
-        self._seed, self._path = int(seed), path
-        self._bits = np.random.Philox(np.random.SeedSequence(self._seed, spawn_key=path))
+        self._seed = int(seed)
+        super().__init__(hashlib.sha256(f"sfumato seed {self._seed}".encode()).digest(), *path)
 
-    def words(self, count: int) -> Words:
-        """Return the next `count` words of the stream."""
-        return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
-
-    def spawn(self, key: int) -> Randomness:
-        """Return the stream of task `key`, which does not depend on what was drawn so far."""
-        return SeededRandomness(self._seed, *self._path, key)
+    def spawn(self, *path: int) -> Randomness:
+        """Return the stream of a task, which does not depend on what was drawn so far."""
+        return SeededRandomness(self._seed, *self._path, *path)
 
 
 def randomness(random: Randomness | int | None = None) -> Randomness:

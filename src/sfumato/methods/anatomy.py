@@ -16,8 +16,8 @@ from sfumato.methods.base import Method, Outcome, require_whole
 from sfumato.methods.forms import require_free_names, show_as_buckets
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
 
@@ -49,19 +49,9 @@ class Anatomy(Method):
         """Return reader and engineer; only reader when people may be suppressed."""
         return ("reader",) if self.suppress else ("reader", "engineer")
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures say how many people of which values were suppressed."""
-        self.require_provable(table, requirement)
         require_free_names(table)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
         size = self.l or max(bounds.needs)
         if size < max(bounds.needs):
@@ -73,16 +63,16 @@ class Anatomy(Method):
         removed = np.array(excess(bounds.counts, size), dtype=np.int64)
         if removed.any() and not self.suppress:
             raise _not_eligible(bounds, size)
-        tell("forming groups", 0.1)
-        kept = _keep(table.sensitive.codes, removed, coins)
+        progress("forming groups", 0.1)
+        kept = _keep(table.sensitive.codes, removed, random)
         if len(kept) < size:
             raise _not_eligible(bounds, size)
         left = Bounds(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
-        found = assign_by_anatomy(table.sensitive.codes[kept], counts - removed, size, canonical_order(left), coins)
+        found = assign_by_anatomy(table.sensitive.codes[kept], counts - removed, size, canonical_order(left), random)
         group = np.full(table.rows, -1, np.int32)
         group[kept] = found.group
         grouping = Grouping(group, found.groups)
-        tell("checking every group", 0.8)
+        progress("checking every group", 0.8)
         shown = histograms(found.group, table.sensitive.codes[kept], len(bounds.values))
         require_bounds(shown, grouping.sizes, bounds.limits)
         release = show_as_buckets(
@@ -92,10 +82,10 @@ class Anatomy(Method):
             bounds=None if removed.any() else bounds,
             requirement=requirement,
             method=self,
-            random=coins,
+            random=random,
             suppression=bool(removed.any()),
         )
-        tell("done", 1.0)
+        progress("done", 1.0)
         return Outcome(release, _figures(bounds, size, removed, grouping))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sfumato.errors import NotProvable, PolicyError, did_you_mean
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.table.table import Table
@@ -33,6 +33,16 @@ class Outcome:
     placed: npt.NDArray[np.int64] | None = None
     links: Links | None = None
 
+    def at_rows(self, order: npt.NDArray[np.int64]) -> Outcome:
+        """Return the outcome for the table whose row `order[i]` is row i of the one that was published."""
+        placed = None if self.placed is None else self.placed[np.argsort(order)]
+        links = None if self.links is None else self.links.at_rows(order)
+        return replace(self, placed=placed, links=links)
+
+
+PEOPLE, MAKING = 0, 1
+"""The streams of coins that shuffle people, and that a method draws from."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
@@ -47,6 +57,12 @@ class Method(ABC):
         """Return the adversaries against whom these parameters keep the bounds, provably."""
 
     @abstractmethod
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
+        """Return a release of people who stand in an order of coins, with the private figures of its making.
+
+        `run` calls it with a requirement that the method can prove. Rows of `placed` and `links` are those of this table.
+        """
+
     def run(
         self,
         table: Table,
@@ -55,7 +71,15 @@ class Method(ABC):
         random: Randomness | int | None = None,
         progress: Progress | None = None,
     ) -> Outcome:
-        """Return a release that keeps the requirement, with the private figures of its making."""
+        """Return a release that keeps the requirement, with the private figures of its making.
+
+        People are brought into the order of their own values and shuffled by coins before anything is computed: the order of the
+        input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release.
+        """
+        self.require_provable(table, requirement)
+        coins = randomness(random)
+        shuffled, order = table.shuffled(coins.spawn(PEOPLE))
+        return self.make(shuffled, requirement, random=coins.spawn(MAKING), progress=progress or silent).at_rows(order)
 
     def publish(
         self,

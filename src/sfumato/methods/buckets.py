@@ -21,8 +21,8 @@ from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.forms import require_free_names, show_as_buckets
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
 _UNUSED = {"none": ("floor", "inside", "weights"), "near": ("inside",)}
@@ -153,22 +153,12 @@ class Buckets(Method):
             document["weights"] = dict(self.weights)
         return document
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release, with the loss, its proven lower bound and the sizes used as private figures."""
-        self.require_provable(table, requirement)
         require_free_names(table)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        made = self._make(table, requirement, bounds, coins, tell)
-        tell("checking every bucket", 0.8)
+        made = self._make(table, requirement, bounds, random, progress)
+        progress("checking every bucket", 0.8)
         codes = table.sensitive.codes
         real = histograms(made.grouping.group, codes, len(bounds.values)) if self.decoys else made.shown
         require_bounds(real, made.grouping.sizes, bounds.limits)
@@ -179,12 +169,12 @@ class Buckets(Method):
             bounds=None if self.decoys else bounds,
             requirement=requirement,
             method=self,
-            random=coins,
+            random=random,
             complete=made.complete,
             decoys=self.decoys,
             locality=made.locality,
         )
-        tell("done", 1.0)
+        progress("done", 1.0)
         return Outcome(release, made.private)
 
     def _make(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> _Made:

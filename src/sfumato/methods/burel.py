@@ -10,8 +10,8 @@ from sfumato.groups.burel import Fill, Packing, burel_groups, plan_burel
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
 _CANDIDATES = 200
@@ -62,22 +62,12 @@ class BuReL(Method):
         """Return reader: who is put together depends on who has which value."""
         return ("reader",)
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures are numbers of value buckets and groups, and sizes of groups."""
-        self.require_provable(table, requirement)
         require_names_for(table, self.form)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
         require_something_to_keep(bounds)
-        tell("packing values", 0.0)
+        progress("packing values", 0.0)
         plan = plan_burel(bounds, self.packing)
         grouping = burel_groups(
             table.quasi,
@@ -85,10 +75,10 @@ class BuReL(Method):
             plan,
             fill=self.fill,
             candidates=self.candidates or 0,
-            random=coins,
-            progress=lambda stage, done: tell(stage, 0.1 + 0.8 * done),
+            random=random,
+            progress=lambda stage, done: progress(stage, 0.1 + 0.8 * done),
         )
-        tell("checking every group", 0.9)
-        release = show_groups(table, grouping, self.form, bounds=bounds, requirement=requirement, method=self, random=coins)
-        tell("done", 1.0)
+        progress("checking every group", 0.9)
+        release = show_groups(table, grouping, self.form, bounds=bounds, requirement=requirement, method=self, random=random)
+        progress("done", 1.0)
         return Outcome(release, {"value_buckets": len(plan.buckets), **group_figures(grouping)})

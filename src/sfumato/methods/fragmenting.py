@@ -15,8 +15,8 @@ from sfumato.methods.grouped import group_figures
 from sfumato.methods.show_fragments import Terms, require_free_fragment_names
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.release.base import Release
 from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
@@ -90,29 +90,19 @@ class Fragmenting(Method):
     def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:
         """Return the groups in the method's form."""
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures are numbers and sizes of groups, and those of their making."""
-        self.require_provable(table, requirement)
         require_free_fragment_names(table)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = self.bounds(table, requirement)
         alpha = Fraction(requirement.presence or 1)
-        found = self.fragment(table, requirement, bounds, alpha, coins, lambda stage, done: tell(stage, 0.8 * done))
-        tell("checking every group", 0.8)
+        found = self.fragment(table, requirement, bounds, alpha, random, lambda stage, done: progress(stage, 0.8 * done))
+        progress("checking every group", 0.8)
         _require_kept(table, found.grouping, bounds)
         cuts = "tight" if requirement.against == "reader" else "safe"
         weaker = WEAKER_CLAIMS[self.name] if self.grouping == "paper" else None
         locality = "none" if self.grouping == "paper" else cuts
-        release = self.show(table, found, Terms(bounds, requirement, self, coins, weaker, {"locality": locality}))
-        tell("done", 1.0)
+        release = self.show(table, found, Terms(bounds, requirement, self, random, weaker, {"locality": locality}))
+        progress("done", 1.0)
         left_out = int((found.grouping.group < 0).sum())
         return Outcome(release, {**group_figures(found.grouping), **found.figures, "suppressed": left_out})
 

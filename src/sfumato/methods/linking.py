@@ -13,8 +13,8 @@ from sfumato.methods.show_own_ranges import show_own_ranges
 from sfumato.methods.show_ranges import require_free_range_names
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.release.links import Links
 from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
@@ -70,32 +70,22 @@ class Linking(Method):
     def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
         """Return whom each record is linked with, and whose value it carries."""
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release and, for the publisher alone, figures of its making and whom each record is linked with."""
-        self.require_provable(table, requirement)
         require_free_range_names(table)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
-        found = self.link(table, bounds, coins, lambda stage, done: tell(stage, 0.9 * done))
-        tell("showing ranges", 0.9)
+        found = self.link(table, bounds, random, lambda stage, done: progress(stage, 0.9 * done))
+        progress("showing ranges", 0.9)
         release, links = show_own_ranges(
             table,
             found.links,
             bounds=bounds,
             requirement=requirement,
             method=self,
-            random=coins,
+            random=random,
             weaker_claim=WEAKER_CLAIMS[self.name],
             least=found.least,
             parameters=found.parameters,
         )
-        tell("done", 1.0)
+        progress("done", 1.0)
         return Outcome(release, dict(found.figures), links=links)

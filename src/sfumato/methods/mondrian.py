@@ -12,8 +12,8 @@ from sfumato.groups.mondrian import Constraint, Kind, mondrian
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, show_groups
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
 _USED_BY: dict[str, tuple[str, ...]] = {
@@ -107,19 +107,9 @@ class Mondrian(Method):
         """Return the method's name and parameters as plain JSON values, rationals as text."""
         return {name: str(value) if isinstance(value, Fraction) else value for name, value in super().to_dict().items()}
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures are numbers and sizes of groups."""
-        self.require_provable(table, requirement)
         require_names_for(table, self.form)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
         if not bounds.protects and self.k == 1 and self.constraint == "bounds":
             raise PolicyError(
@@ -135,9 +125,9 @@ class Mondrian(Method):
             constraint=self._constraint(),
             k=self.k,
             relaxed=self.partition == "relaxed",
-            progress=lambda stage, done: tell(stage, 0.8 * done),
+            progress=lambda stage, done: progress(stage, 0.8 * done),
         )
-        tell("checking every group", 0.8)
+        progress("checking every group", 0.8)
         release = show_groups(
             table,
             grouping,
@@ -145,10 +135,10 @@ class Mondrian(Method):
             bounds=bounds,
             requirement=requirement,
             method=self,
-            random=coins,
+            random=random,
             parameters={} if bounds.protects else {"note": _note(self.constraint)},
         )
-        tell("done", 1.0)
+        progress("done", 1.0)
         return Outcome(release, group_figures(grouping))
 
     def _constraint(self) -> Constraint:

@@ -14,8 +14,8 @@ from sfumato.methods.base import Method, Outcome, require_choice
 from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, randomness
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
 
@@ -57,23 +57,13 @@ class NearGroups(Method):
         """Return reader and engineer: the groups are made differently for each."""
         return ("reader", "engineer")
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures are numbers and sizes of groups, and those of their making."""
-        self.require_provable(table, requirement)
         require_names_for(table, self.form)
-        tell = progress or silent
-        coins = randomness(random)
         bounds = requirement.bounds(table.sensitive.histogram())
         require_something_to_keep(bounds)
-        found = self._group(table, requirement, bounds, coins, lambda stage, done: tell(stage, 0.9 * done))
-        tell("checking every group", 0.9)
+        found = self._group(table, requirement, bounds, random, lambda stage, done: progress(stage, 0.9 * done))
+        progress("checking every group", 0.9)
         release = show_groups(
             table,
             found.grouping,
@@ -81,10 +71,10 @@ class NearGroups(Method):
             bounds=bounds,
             requirement=requirement,
             method=self,
-            random=coins,
+            random=random,
             locality="annealed" if requirement.against == "reader" else "near",
         )
-        tell("done", 1.0)
+        progress("done", 1.0)
         return Outcome(release, {**group_figures(found.grouping), **found.figures})
 
     def _group(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> Near:

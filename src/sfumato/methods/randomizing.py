@@ -18,13 +18,13 @@ from sfumato.methods.base import Method, Outcome, require_choice
 from sfumato.methods.show_randomized import declared_domain, require_free_part_name, show_as_randomized
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress, silent
+from sfumato.progress import Progress
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_declared
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomize.problem import Problem
-from sfumato.randomness import Randomness, randomness
+from sfumato.randomness import Randomness
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
@@ -89,28 +89,20 @@ class Randomizing(Method):
         """Return the plan that publishing this table would follow: what `explain` looks at."""
         return self._planned(table, requirement)[2]
 
-    def run(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Outcome:
+    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
         """Return the release; the private figures are retentions and error bounds."""
-        self.require_provable(table, requirement)
         require_free_part_name(table)
-        tell = progress or silent
-        coins = randomness(random)
-        tell("finding parts and retentions", 0.0)
+        progress("finding parts and retentions", 0.0)
         domain, bounds, plan = self._planned(table, requirement)
-        numbers = coins.permutation(len(plan.parts))  # the order in which parts were found follows from counts
+        numbers = random.permutation(len(plan.parts))  # the order in which parts were found follows from counts
         plan = replace(plan, parts=tuple(plan.parts[number] for number in numbers.tolist()))
-        tell("randomizing values", 0.3)
-        made = randomize(_codes(table, domain), plan, len(domain), coins)
-        tell("writing the release", 0.8)
-        release = show_as_randomized(table, domain, plan, made, bounds=bounds, requirement=requirement, method=self, random=coins)
-        tell("done", 1.0)
+        progress("randomizing values", 0.3)
+        made = randomize(_codes(table, domain), plan, len(domain), random)
+        progress("writing the release", 0.8)
+        release = show_as_randomized(
+            table, domain, plan, made, bounds=bounds, requirement=requirement, method=self, random=random
+        )
+        progress("done", 1.0)
         return Outcome(release, _figures(plan), made.part.astype(np.int64))
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:

@@ -30,6 +30,13 @@ class Links:
     linked: Small
     carried: Rows
 
+    def at_rows(self, order: Rows) -> Links:
+        """Return the links to a table whose row `order[i]` is row i of the one they speak of."""
+        linked = order[self.linked].astype(np.int32)
+        owner = np.repeat(np.arange(len(self.carried)), np.diff(self.start))
+        ascending = np.lexsort((linked, owner))  # in each record by row: the order of coins must not remain
+        return Links(self.start, linked[ascending], order[self.carried])
+
     def save(self, path: str | Path) -> None:
         """Write the sidecar to a new file that only its owner can read; a place inside a release is refused."""
         place = Path(path)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.errors import InputError
-from sfumato.table.assemble import Parts, Source, assemble, combined
+from sfumato.randomness import Randomness
+from sfumato.table.assemble import Parts, Source, assemble, combine_codes, combined
 from sfumato.table.coding import Reading, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
@@ -123,6 +124,25 @@ class Table:
             native=self.native,
             _source=self._source.take(chosen),
         )
+
+    def shuffled(self, random: Randomness) -> tuple[Table, npt.NDArray[np.int64]]:
+        """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
+
+        They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
+        """
+        values = len(self.sensitive.domain)
+        key = combine_codes([(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)])
+        order = np.argsort(key)[random.permutation(self.rows)]
+        table = Table(
+            schema=self.schema,
+            quasi=tuple(column.take(order) for column in self.quasi),
+            sensitive=Sensitive(self.sensitive.domain, self.sensitive.codes[order]),
+            rows=self.rows,
+            dropped=self.dropped,
+            native=self.native,
+            _source=self._source.take(order),
+        )
+        return table, order
 
     @cached_property
     def _ids(self) -> npt.NDArray[np.int64]:
