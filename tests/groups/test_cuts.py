@@ -18,7 +18,7 @@ from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.table import Schema, Table
 
 
-def boxes(table, requirement, *, tight=False, floor=1, weights=None, seed=1):
+def boxes(table, requirement, *, tight=False, floor=1, weights=None):
     bounds = requirement.bounds(table.sensitive.histogram())
     space = Space.of(table.quasi)
     return cut_boxes(

@@ -16,6 +16,7 @@ from sfumato.groups.cuts import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import SeededRandomness
 from tests.makers import people
 
 AGE = [20, 20, 25, 30, 30, 35, 40, 60]
@@ -26,15 +27,9 @@ OPEN = FPrivacy(offset=1)
 
 def groups(table, *, k, relaxed=False, constraint=None, seed=1):
     bounds = OPEN.bounds(table.sensitive.histogram())
-    found = mondrian(
-        table.quasi,
-        table.sensitive.codes,
-        bounds,
-        constraint=constraint or Constraint(),
-        k=k,
-        relaxed=relaxed,
-    )
-    return frozenset(frozenset(np.flatnonzero(found.group == group).tolist()) for group in range(found.groups))
+    turned, rows = table.shuffled(SeededRandomness(seed))
+    found = mondrian(turned.quasi, turned.sensitive.codes, bounds, constraint=constraint or Constraint(), k=k, relaxed=relaxed)
+    return frozenset(frozenset(rows[found.group == group].tolist()) for group in range(found.groups))
 
 
 def fits(constraint: Constraint, counts: list[int], table: list[int]) -> bool:

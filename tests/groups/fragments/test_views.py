@@ -38,7 +38,7 @@ def built(cells, joined, rows, *, values=7, seed=0):
     return people(value, x=x, z=z)
 
 
-def cut(table, moved, alpha, beta, *, others=True, seed=1):
+def cut(table, moved, alpha, beta, *, others=True):
     requirement = PresenceAssociation(alpha, beta, against="reader")
     bounds = requirement.bounds(table.sensitive.histogram())
     found = view_boxes(table.quasi, moved, table.sensitive.codes, bounds, Fraction(alpha), others=others)
