@@ -7,9 +7,10 @@ The numbers are used nowhere else: two steps with one stream would toss the same
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, unique
 
 
+@unique
 class Step(IntEnum):
     """The number of each step's stream; those below 100 are left to whoever calls a grouping."""
 
