@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.linked import audit_linked
+from sfumato.auditor.lookalikes import look_alike_warnings
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
@@ -50,16 +54,32 @@ def audit_release(
         if not isinstance(release, RangesRelease) or table is None:
             raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
         return audit_linked(release, table, links)
+    tables = release.tables()
+    found = _audit_form(release, tables, table, (*problems, *release.faults()), placed, outsiders)
+    if table is not None:
+        return found
+    return replace(found, warnings=(*found.warnings, *look_alike_warnings(tables)))
+
+
+def _audit_form(
+    release: Release,
+    tables: Mapping[str, pa.Table],
+    table: Table | None,
+    problems: tuple[str, ...],
+    placed: npt.NDArray[np.int64] | None,
+    outsiders: Any,
+) -> Audit:
+    manifest = release.manifest
     if isinstance(release, BucketsRelease):
-        return audit_buckets(release.manifest, release.tables(), table, problems)
+        return audit_buckets(manifest, tables, table, problems)
     if isinstance(release, RangesRelease):
-        return audit_ranges(release.manifest, release.tables(), table, problems)
+        return audit_ranges(manifest, tables, table, problems)
     if isinstance(release, ColumnsRelease):
-        return audit_columns(release.manifest, release.tables(), table, problems, outsiders=outsiders)
+        return audit_columns(manifest, tables, table, problems, outsiders=outsiders)
     if isinstance(release, ViewsRelease):
-        return audit_views(release.manifest, release.tables(), table, problems, outsiders=outsiders)
+        return audit_views(manifest, tables, table, problems, outsiders=outsiders)
     if isinstance(release, RandomizedRelease):
-        return audit_randomized(release.manifest, release.tables(), table, problems, placed=placed)
+        return audit_randomized(manifest, tables, table, problems, placed=placed)
     raise FormatError(f"there is no audit for the form {release.form!r}")
 
 

@@ -97,7 +97,7 @@ def audit_fragments(
 ) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
     try:
-        read = kind(release.from_tables(manifest, tables))
+        read = kind(release.from_tables(manifest, tables, in_any_order=True))
         published = read.published
         limits = bounds_of(manifest.requirement, shown_shares(manifest, published, table), list(published.labels))
         alpha = presence_bound(manifest.requirement)

@@ -90,7 +90,7 @@ def audit_randomized(
 
 
 def _read(manifest: Manifest, tables: Mapping[str, pa.Table]) -> _Read:
-    release = RandomizedRelease.from_tables(manifest, tables)
+    release = RandomizedRelease.from_tables(manifest, tables, in_any_order=True)
     parts = release.parts
     size = np.array([len(part) for part in parts], dtype=np.int64)
     part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])

@@ -38,7 +38,7 @@ def audit_ranges(
     largest share of x in any of them, so the worst group decides the claim, in integers.
     """
     try:
-        boxes = RangesRelease.from_tables(manifest, tables).boxes
+        boxes = RangesRelease.from_tables(manifest, tables, in_any_order=True).boxes
         published = read_ranges(manifest, tables[RECORDS])
         contained = None if table is None else contain(published, boxes, table)
         shares = contained.shares if contained is not None else _shown_shares(published)

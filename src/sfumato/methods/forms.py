@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato import __version__
@@ -18,6 +19,7 @@ from sfumato.randomness import Randomness
 from sfumato.release.buckets import BUCKET, COUNT, BucketsRelease
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.table.column import Column, code_type
+from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
@@ -35,17 +37,16 @@ def show_as_buckets(
     suppression: bool = False,
     locality: Literal["none", "safe", "tight", "near", "annealed"] = "none",
 ) -> BucketsRelease:
-    """Return the buckets release of a grouping: rows in random order, nothing of what was left out.
+    """Return the buckets release of a grouping, with nothing of what was left out.
 
     `bounds` go into the manifest, value by value with their counts; None where the tables do not show the counts anyway (decoys,
     suppression). `complete` is False when a clock stopped the making.
     """
     kept = np.flatnonzero(grouping.group >= 0)
-    order = kept[random.permutation(len(kept))]
     manifest = Manifest(
         form=BucketsRelease.form,
         schema=public_schema(table),
-        rows=len(order),
+        rows=len(kept),
         requirement=requirement.to_dict(),
         method=method.to_dict(),
         claims=(Claim.association(requirement.against, one_row_per_person=table.schema.one_row_per_person),),
@@ -61,10 +62,11 @@ def show_as_buckets(
         reproducible=random.reproducible and complete,
         software=f"sfumato {__version__}",
     )
-    quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
+    quasi = tuple(without_unused(column.take(kept)) for column in table.quasi)
+    domain, value = shown_domain(table.sensitive.domain, shown.value)
     return BucketsRelease(
-        manifest, quasi, grouping.group[order], table.sensitive.domain, shown.group, shown.value, shown.count, table.native
-    )
+        manifest, quasi, grouping.group[kept], domain, shown.group, value, shown.count, table.native
+    ).canonical()
 
 
 def require_free_names(table: Table) -> None:
@@ -95,6 +97,15 @@ def described_values(bounds: Bounds) -> list[Mapping[str, Any]]:
         {"value": value, "count": count, "bound": str(limit)}
         for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True)
     ]
+
+
+def shown_domain(domain: Domain, value: npt.NDArray[np.int32]) -> tuple[Domain, npt.NDArray[np.int32]]:
+    """Return the sensitive values that occur, and the codes among them: others would tell about absent people."""
+    occurs = np.bincount(value, minlength=len(domain)) > 0
+    if occurs.all():
+        return domain, value
+    codes = (np.cumsum(occurs) - 1).astype(np.int32)
+    return Domain(domain.table.take(pa.array(np.flatnonzero(occurs))), domain.kinds), codes[value]
 
 
 def without_unused(column: Column) -> Column:

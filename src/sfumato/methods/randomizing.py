@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -94,16 +94,14 @@ class Randomizing(Method):
         require_free_part_name(table)
         progress("finding parts and retentions", 0.0)
         domain, bounds, plan = self._planned(table, requirement)
-        numbers = random.permutation(len(plan.parts))  # the order in which parts were found follows from counts
-        plan = replace(plan, parts=tuple(plan.parts[number] for number in numbers.tolist()))
         progress("randomizing values", 0.3)
         made = randomize(_codes(table, domain), plan, len(domain), random)
         progress("writing the release", 0.8)
-        release = show_as_randomized(
+        release, number = show_as_randomized(
             table, domain, plan, made, bounds=bounds, requirement=requirement, method=self, random=random
         )
         progress("done", 1.0)
-        return Outcome(release, _figures(plan), made.part.astype(np.int64))
+        return Outcome(release, _figures(plan), number[made.part].astype(np.int64))
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds on the table's shares; with declared parameters those on the declared ones."""

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.groups.grouping import Grouping, histograms
-from sfumato.methods.forms import without_unused
-from sfumato.methods.show_fragments import Small, Terms, renumbered, require_free_fragment_names, shown_domain
+from sfumato.methods.forms import shown_domain, without_unused
+from sfumato.methods.show_fragments import Terms, require_free_fragment_names
 from sfumato.release.columns import ColumnsRelease
-from sfumato.release.fragments import ST, auxiliary_names, starts
+from sfumato.release.fragments import starts
 from sfumato.table.column import Column
 from sfumato.table.table import Table
 
@@ -17,21 +17,16 @@ Integers = npt.NDArray[np.int64]
 
 
 def show_as_columns(table: Table, grouping: Grouping, terms: Terms) -> ColumnsRelease:
-    """Return the columns release of a grouping: the values of every group, each once, column by column, in an order of coins."""
+    """Return the columns release of a grouping: the values of every group, each once, column by column."""
     require_free_fragment_names(table)
-    random = terms.random
-    kept, group = renumbered(grouping, random)
+    kept = np.flatnonzero(grouping.group >= 0)
+    group = grouping.group[kept]
     shown = histograms(group, table.sensitive.codes[kept], len(table.sensitive.domain))
-    order: dict[str, Small] = {ST: random.permutation(len(shown.count)).astype(np.int32)}
-    columns, first = [], []
-    for name, column in zip(auxiliary_names([column.name for column in table.quasi]), table.quasi, strict=True):
-        entries, start = _entries(without_unused(column.take(kept)), group, grouping.groups)
-        columns.append(entries)
-        first.append(start)
-        order[name] = random.permutation(len(entries)).astype(np.int32)
+    entries = [_entries(without_unused(column.take(kept)), group, grouping.groups) for column in table.quasi]
+    columns, first = (tuple(parts) for parts in zip(*entries, strict=True))
     manifest = terms.manifest(ColumnsRelease.form, table, grouping)
     domain, value = shown_domain(table.sensitive.domain, shown.value)
-    return ColumnsRelease(manifest, tuple(columns), tuple(first), domain, shown.group, value, shown.count, order, table.native)
+    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, table.native).canonical()
 
 
 def _entries(column: Column, group: npt.NDArray[np.int32], groups: int) -> tuple[Column, Integers]:

@@ -1,14 +1,10 @@
-"""What showing groups as columns and as views have in common: free names, random numbers, and what the release says of itself."""
+"""What showing groups as columns and as views have in common: free names, and what the release says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.errors import InputError
@@ -20,10 +16,7 @@ from sfumato.privacy.requirement import Requirement
 from sfumato.randomness import Randomness
 from sfumato.release.fragments import COUNT, GROUP
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
-
-Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +69,3 @@ def require_free_fragment_names(table: Table) -> None:
             raise InputError(
                 f"the column {name!r} has the name of a column that the form adds", hint=f"rename it, to {name}_ for example"
             )
-
-
-def renumbered(grouping: Grouping, random: Randomness) -> tuple[Small, Small]:
-    """Return the rows of published people, and the group of each under numbers drawn at random."""
-    kept = np.flatnonzero(grouping.group >= 0).astype(np.int32)
-    number = random.permutation(grouping.groups).astype(np.int32)
-    return kept, number[grouping.group[kept]]
-
-
-def shown_domain(domain: Domain, value: npt.NDArray[np.int32]) -> tuple[Domain, npt.NDArray[np.int32]]:
-    """Return the sensitive values that occur in `st`, and its codes among them: others would tell about absent people."""
-    occurs = np.bincount(value, minlength=len(domain)) > 0
-    codes = (np.cumsum(occurs) - 1).astype(np.int32)
-    return Domain(domain.table.take(pa.array(np.flatnonzero(occurs))), domain.kinds), codes[value]

@@ -42,11 +42,10 @@ def show_own_ranges(
 ) -> tuple[RangesRelease, Links]:
     """Return the release in which every record shows the ranges of the people it is linked with, and the links in its order.
 
-    Every record is a group of its own, numbered as the rows are, which stand in random order. No claim about belief is made;
+    Every record is a group of its own, numbered as the rows are. No claim about belief is made;
     `weaker_claim` says what is claimed instead, and `least` with how many people every record is linked at least.
     """
     require_free_range_names(table)
-    shuffled = _taken(links, random.permutation(table.rows))
     manifest = Manifest(
         form=RangesRelease.form,
         schema=public_schema(table),
@@ -66,10 +65,11 @@ def show_own_ranges(
         reproducible=random.reproducible,
         software=f"sfumato {__version__}",
     )
-    boxes = tuple(_box(column, shuffled) for column in table.quasi)
-    value = table.sensitive.codes[shuffled.carried].astype(np.int32)
+    boxes = tuple(_box(column, links) for column in table.quasi)
+    value = table.sensitive.codes[links.carried].astype(np.int32)
     group = np.arange(table.rows, dtype=np.int32)
-    return RangesRelease(manifest, boxes, group, table.sensitive.domain, value, table.native), shuffled
+    release, rows = RangesRelease(manifest, boxes, group, table.sensitive.domain, value, table.native).canonical()
+    return release, _taken(links, rows)
 
 
 def _taken(links: Links, order: Rows) -> Links:

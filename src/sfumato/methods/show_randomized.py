@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato import __version__
 from sfumato.errors import InputError, PolicyError
 from sfumato.methods.base import Method
-from sfumato.methods.forms import public_schema, without_unused
+from sfumato.methods.forms import public_schema
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomize.apply import Randomized
@@ -33,13 +35,12 @@ def show_as_randomized(
     requirement: Requirement,
     method: Method,
     random: Randomness,
-) -> RandomizedRelease:
-    """Return the release: rows in random order, parts in that of the plan; of them only values, matrices and declared shares.
+) -> tuple[RandomizedRelease, npt.NDArray[np.int32]]:
+    """Return the release, which tells of its parts only values, matrices and declared shares, and the number of each part there.
 
     `bounds` are those of the plan, in the order of `domain`. True counts and shares stay at home, but for the largest protected
     share of a part where γ tells it anyway.
     """
-    order = random.permutation(table.rows)
     plain = plain_values(domain)
     parts = [{"part": k, **_described(part, plain, bounds, declared=plan.declared)} for k, part in enumerate(plan.parts, 1)]
     single = table.schema.one_row_per_person
@@ -59,8 +60,7 @@ def show_as_randomized(
         reproducible=random.reproducible,
         software=f"sfumato {__version__}",
     )
-    quasi = tuple(without_unused(column.take(order)) for column in table.quasi)
-    return RandomizedRelease(manifest, quasi, domain, made.part[order], made.value[order], table.native)
+    return RandomizedRelease(manifest, table.quasi, domain, made.part, made.value, table.native).canonical()
 
 
 def _described(part: Part, plain: list[Any], bounds: Bounds, *, declared: bool) -> dict[str, Any]:

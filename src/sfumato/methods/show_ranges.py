@@ -32,16 +32,15 @@ def show_as_ranges(
     complete: bool = True,
     parameters: Mapping[str, Any] | None = None,
 ) -> RangesRelease:
-    """Return the ranges release of a grouping: every group by its smallest box, people in random order.
+    """Return the ranges release of a grouping: every group by its smallest box, its values in their own order.
 
-    The random order is all the shuffling there is to do: a row shows nothing of its person but the group, so a group's values
-    stand in an order that follows from the coins alone. `bounds` go into the manifest, value by value with their counts, None to
-    leave them out. `complete` is False when a clock stopped the making; `parameters` are further public ones of the making.
+    A row shows nothing of its person but the group, so nothing says whose value is whose. `bounds` go into the manifest, value by
+    value with their counts, None to leave them out. `complete` is False when a clock stopped the making; `parameters` are further
+    public ones.
     """
     require_free_range_names(table)
     if (grouping.group < 0).any():
         raise InputError("the form ranges shows everybody, but the grouping leaves people out", hint="show it as buckets")
-    order = random.permutation(table.rows)
     manifest = Manifest(
         form=RangesRelease.form,
         schema=public_schema(table),
@@ -64,11 +63,11 @@ def show_as_ranges(
     return RangesRelease(
         manifest,
         boxes,
-        grouping.group[order],
+        grouping.group,
         sensitive.domain,
-        sensitive.codes[order].astype("int32"),
+        sensitive.codes.astype("int32"),
         table.native,
-    )
+    ).canonical()[0]
 
 
 def require_free_range_names(table: Table) -> None:

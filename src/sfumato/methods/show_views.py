@@ -10,52 +10,39 @@ import numpy.typing as npt
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.forms import without_unused
-from sfumato.methods.show_fragments import Terms, renumbered, require_free_fragment_names, shown_domain
-from sfumato.release.fragments import ST
+from sfumato.methods.forms import shown_domain, without_unused
+from sfumato.methods.show_fragments import Terms, require_free_fragment_names
 from sfumato.release.views import MOVED, ViewsRelease
 from sfumato.table.table import Table
 
 
 def show_as_views(table: Table, grouping: Grouping, moved: Sequence[str], terms: Terms) -> ViewsRelease:
-    """Return the views release of a grouping: the `moved` quasi columns stand with the sensitive ones, apart from the others.
-
-    The order of both tables follows from the coins alone.
-    """
+    """Return the views release of a grouping: the `moved` quasi columns stand with the sensitive ones, apart from the others."""
     require_free_fragment_names(table)
-    random = terms.random
     _require_moved(table, moved)
-    kept, group = renumbered(grouping, random)
-    people = {column.name: without_unused(column.take(kept)) for column in table.quasi}
-    left = [people[column.name] for column in table.quasi if column.name not in moved]
-    right = [people[column.name] for column in table.quasi if column.name in moved]
-    at = _sorted_rows([group, *(column.codes for column in left)])[random.permutation(len(kept)).astype(np.int32)]
+    kept = np.flatnonzero(grouping.group >= 0)
+    group = grouping.group[kept]
+    people = [without_unused(column.take(kept)) for column in table.quasi]
+    right = [column for column in people if column.name in moved]
     sensitive = table.sensitive.codes[kept]
     entry, count = _distinct_rows([group, *(column.codes for column in right), sensitive])
     domain, value = shown_domain(table.sensitive.domain, sensitive[entry].astype(np.int32))
-    manifest = terms.manifest(ViewsRelease.form, table, grouping, **{MOVED: [column.name for column in right]})
     return ViewsRelease(
-        manifest,
-        tuple(column.take(at) for column in left),
-        group[at],
+        terms.manifest(ViewsRelease.form, table, grouping, **{MOVED: [column.name for column in right]}),
+        tuple(column for column in people if column.name not in moved),
+        group,
         tuple(column.take(entry) for column in right),
         domain,
         group[entry],
         value,
         count,
-        {ST: random.permutation(len(entry)).astype(np.int32)},
         table.native,
-    )
+    ).canonical()
 
 
-def _sorted_rows(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int32]:
-    """Return the rows sorted by these codes, the first before the second and so on."""
-    return np.lexsort(parts[::-1]).astype(np.int32)
-
-
-def _distinct_rows(parts: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _distinct_rows(parts: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return one row for each combination of these codes, sorted by it, and how many rows have it."""
-    rows = _sorted_rows(parts)
+    rows = np.lexsort(parts[::-1])
     fresh = np.zeros(len(rows), bool)
     fresh[:1] = True
     for part in parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,8 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.errors import FormatError
+from sfumato.release.canonical import Shown, require_canonical
 from sfumato.release.files import Stored, TableFormat, read_release, write_release
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.frames import Native, to_native
 
 if TYPE_CHECKING:
@@ -70,10 +73,57 @@ class Release(ABC):
         """Return what is published as frames of the caller's own kind, or of the kind asked for."""
         return {name: to_native(table, kind or self.native) for name, table in self.tables().items()}
 
+    @abstractmethod
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the rows of every table by group and by what they show, and the number of groups: what has a canonical order."""
+
+    def require_canonical(self) -> None:
+        """Raise `FormatError` unless rows and groups are in the one order that a release has (docs/formats.md)."""
+        if self._disorder is not None:
+            raise self._disorder
+
+    @cached_property
+    def _disorder(self) -> FormatError | None:
+        try:
+            require_canonical(*self.listing())
+        except FormatError as error:
+            return error
+        return None
+
+    def in_fixed_words(self, claim: Claim) -> Claim:
+        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
+        one_row = bool(self.manifest.parameters["one_row_per_person"])
+        if claim.kind == "presence":
+            return Claim.presence(claim.adversary, form=self.form, one_row_per_person=one_row)
+        return Claim.association(claim.adversary, one_row_per_person=one_row)
+
+    def require_fixed_words(self) -> None:
+        """Raise `FormatError` where the release speaks in words of its own: free text could tell anything."""
+        weaker = self.manifest.parameters.get("weaker_claim")
+        free = weaker is not None and weaker != WEAKER_CLAIMS.get(self.manifest.method["name"])
+        kinds = [claim.kind for claim in self.claims]
+        if kinds not in ([], ["association"], ["presence", "association"]) or (weaker is not None and kinds):
+            raise FormatError("manifest.json: these are not the claims that a release makes")
+        if free or any(claim != self.in_fixed_words(claim) for claim in self.claims):
+            raise FormatError(
+                "manifest.json: a claim is not made in the words that such a claim has",
+                hint="the release was edited or made by something else; get it again",
+            )
+
+    def faults(self) -> tuple[str, ...]:
+        """Return what keeps a release in memory from being one that could be written down."""
+        found = []
+        for check in (self.require_canonical, self.require_fixed_words):
+            try:
+                check()
+            except FormatError as error:
+                found.append(error.message)
+        return tuple(found)
+
     @classmethod
     @abstractmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> Release:
-        """Return the release whose published tables these are."""
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> Release:
+        """Return the release whose published tables these are; what is not in canonical order is refused, or put into it."""
 
     def count(
         self,
@@ -89,6 +139,7 @@ class Release(ABC):
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all, and return its manifest."""
+        self.require_canonical()
         return write_release(Path(directory), self.manifest, self.tables(), format)
 
     @staticmethod
@@ -110,4 +161,6 @@ def release_from(stored: Stored) -> Release:
         raise FormatError(
             f"this sfumato does not know the form {stored.manifest.form!r}", hint=f"known: {', '.join(sorted(_FORMS))}"
         )
-    return form.from_tables(stored.manifest, stored.tables)
+    release = form.from_tables(stored.manifest, stored.tables)
+    release.require_fixed_words()
+    return release

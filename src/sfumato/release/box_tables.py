@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import FormatError
 from sfumato.release.boxes import Box, Integers, Ranges, Sets, Small
+from sfumato.release.careful import decoded
 from sfumato.release.coding import code_column
 from sfumato.table.column import Kind
 
@@ -26,6 +27,14 @@ def published_columns(box: Box) -> list[str]:
     if isinstance(box, Sets):
         return [box.name]
     return [box.name + MINIMUM, box.name + MAXIMUM, *([box.name + MISSING] if box.has_missing else [])]
+
+
+def published_kinds(name: str, kind: Kind, there: set[str]) -> dict[str, str]:
+    """Return the columns that show a quasi column with the kind of each; the flag of missing values only if it is `there`."""
+    if kind == "categorical":
+        return {name: "set"}
+    flag = {name + MISSING: "flag"} if name + MISSING in there else {}
+    return {name + MINIMUM: kind, name + MAXIMUM: kind} | flag
 
 
 def possible_columns(name: str, kind: Kind) -> list[str]:
@@ -49,7 +58,7 @@ def lists_as_text(table: pa.Table) -> pa.Table:
     """Return the table with every list as JSON text, for files that know no lists."""
     for place, column in enumerate(table.schema):
         if pa.types.is_list(column.type):
-            texts = [json.dumps(entry, ensure_ascii=False) for entry in table[column.name].to_pylist()]
+            texts = [as_json(entry) for entry in table[column.name].to_pylist()]
             table = table.set_column(place, column.name, pa.array(texts, pa.string()))
     return table
 
@@ -63,17 +72,15 @@ def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Inte
 
 def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Ranges:
     ends = [records[name + suffix] for suffix in (MINIMUM, MAXIMUM)]
-    if ends[0].type != ends[1].type or not _fits_kind(ends[0].type, kind):
-        raise FormatError(f"table 'records': {name}{MINIMUM} and {name}{MAXIMUM} should both hold {kind} values")
-    both = code_column(name, kind, pa.chunked_array([chunk for column in ends for chunk in column.chunks], ends[0].type))
+    plain = [decoded(column) for column in ends]
+    if plain[0].type != plain[1].type:
+        raise FormatError(f"table 'records': {name}{MINIMUM} and {name}{MAXIMUM} should have one type")
+    both = code_column(name, kind, pa.chunked_array(plain))
     codes = np.where(both.codes == len(both.values), -1, both.codes.astype(np.int64)).astype(np.int32)
     low, high = codes[: len(group)], codes[len(group) :]
     missing = np.zeros(len(group), bool)
     if name + MISSING in records.column_names:
-        column = records[name + MISSING]
-        if not pa.types.is_boolean(column.type) or column.null_count:
-            raise FormatError(f"table 'records': column {name + MISSING!r} should hold true and false only")
-        missing = np.asarray(column.to_numpy(), dtype=bool)
+        missing = np.asarray(decoded(records[name + MISSING]).to_numpy(zero_copy_only=False), dtype=bool)
         if not missing.any():
             raise FormatError(f"table 'records': column {name + MISSING!r} is there although it says nothing")
     _require_same(name, [low, high, missing], group, first)
@@ -83,12 +90,6 @@ def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: 
     if ((found.low < 0) & ~found.missing).any():
         raise FormatError(f"table 'records': some groups show neither values of {name!r} nor that they are missing")
     return found
-
-
-def _fits_kind(found: pa.DataType, kind: Kind) -> bool:
-    if kind == "date":
-        return bool(pa.types.is_date(found) or pa.types.is_timestamp(found))
-    return bool(pa.types.is_integer(found) or pa.types.is_floating(found))
 
 
 def _read_sets(name: str, column: pa.ChunkedArray, group: Small, first: Integers) -> Sets:
@@ -112,24 +113,32 @@ def _read_sets(name: str, column: pa.ChunkedArray, group: Small, first: Integers
 
 def _flat(name: str, column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     """Return where each row's list starts, and all elements in a row: of lists, or of JSON texts of them."""
-    wrong = FormatError(f"table 'records': column {name!r} should hold lists of texts")
-    if column.null_count:
-        raise wrong
-    if pa.types.is_string(column.type):
-        encoded = column.combine_chunks().dictionary_encode()
-        try:
-            parsed = [json.loads(text) for text in encoded.dictionary.to_pylist()]
-            if not all(isinstance(entry, list) for entry in parsed):
-                raise wrong
-            lists = pa.array(parsed, LIST).take(encoded.indices)
-        except (ValueError, RecursionError, pa.ArrowException):
-            raise wrong from None
-    elif pa.types.is_list(column.type) and pa.types.is_string(column.type.value_type):
-        lists = column.combine_chunks()
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    if pa.types.is_list(array.type):
+        lists = array
     else:
-        raise wrong
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        try:
+            lists = pa.array([_list_of(text) for text in encoded.dictionary.to_pylist()], LIST).take(encoded.indices)
+        except (ValueError, RecursionError, pa.ArrowException):
+            raise FormatError(f"table 'records': column {name!r} should hold lists of texts") from None
     length = np.asarray(pc.list_value_length(lists), dtype=np.int64)
     return np.concatenate(([0], np.cumsum(length))).astype(np.int64), lists.flatten()
+
+
+def _list_of(text: str) -> list[str | None]:
+    """Return the list that a text spells, in the one way that a list is spelled."""
+    found = json.loads(text)
+    if not isinstance(found, list) or as_json(found) != text:
+        raise ValueError("not a list as releases write it")
+    return found
+
+
+def as_json(entry: list[str | None]) -> str:
+    """Return a list as a release in CSV spells it."""
+    return json.dumps(entry, ensure_ascii=False)
 
 
 def _require_same(name: str, arrays: list[npt.NDArray[Any]], group: Small, first: Integers) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import InputError
+from sfumato.release.canonical import ranked_lists
+from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column, Kind
 
 Integers = npt.NDArray[np.int64]
@@ -44,6 +46,16 @@ class Ranges:
     def has_missing(self) -> bool:
         """Whether some group holds people without a value."""
         return bool(self.missing.any())
+
+    def take(self, groups: Integers) -> Ranges:
+        """Return what these groups show, in this order."""
+        return replace(self, low=self.low[groups], high=self.high[groups], missing=self.missing[groups])
+
+    def ranks(self) -> tuple[Integers, int]:
+        """Return a number per group that ascends with what it shows, and how many numbers there are; no value comes last."""
+        size = len(self.values) + 1
+        low, high = (np.where(ends < 0, size - 1, ends).astype(np.int64) for ends in (self.low, self.high))
+        return (low * size + high) * 2 + self.missing, 2 * size * size
 
     def positions(self, values: pa.Array) -> Integers:
         """Return where each value lies on the line of published ends; a null is `NO_VALUE`."""
@@ -91,6 +103,17 @@ class Sets:
         """The group of each entry of `codes`."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
+    def take(self, groups: Integers) -> Sets:
+        """Return what these groups show, in this order."""
+        length = np.diff(self.start)[groups]
+        start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+        place = np.repeat(self.start[:-1][groups] - start[:-1], length) + np.arange(int(start[-1]))
+        return replace(self, start=start, codes=self.codes[place])
+
+    def ranks(self) -> tuple[Integers, int]:
+        """Return a number per group that ascends with its list of values, and how many numbers there are."""
+        return ranked_lists(self.start, self.codes)
+
     def positions(self, values: pa.Array) -> Integers:
         """Return the code of each value, `NOWHERE` for one that no group has; a null is `NO_VALUE`."""
         place = pc.index_in(_as_type(values, self.values.type, self.name), value_set=self.values).fill_null(NOWHERE)
@@ -134,6 +157,12 @@ def box_of(column: Column, group: npt.NDArray[Any], groups: int) -> Box:
         np.where(nobody, -1, np.searchsorted(ends, high)).astype(np.int32),
         missing,
     )
+
+
+def box_ranks(boxes: Sequence[Box]) -> Integers:
+    """Return a number per group that ascends with all that it shows of its people's quasi values."""
+    dense: Integers = np.unique(combine_codes([box.ranks() for box in boxes]), return_inverse=True)[1].astype(np.int64)
+    return dense
 
 
 def fitting(boxes: Sequence[Box], positions: Sequence[int]) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, dictionary_array, match_rows
+from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
@@ -114,32 +115,50 @@ class BucketsRelease(Release):
             result: npt.NDArray[np.float64] = beliefs / fits[:, None]
         return result
 
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return rows by quasi values, and entries by value and count."""
+        most = int(self.st_count.max(initial=0)) + 1
+        entries = self.st_value * np.int64(most) + self.st_count
+        return (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries)), len(self.sizes)
+
+    def canonical(self) -> BucketsRelease:
+        """Return the same release with rows and bucket numbers in canonical order."""
+        order = canonical_order(*self.listing())
+        rows, entries = order.rows
+        return replace(
+            self,
+            quasi=tuple(column.take(rows) for column in self.quasi),
+            bucket=order.number[self.bucket[rows]],
+            st_bucket=order.number[self.st_bucket[entries]],
+            st_value=self.st_value[entries],
+            st_count=self.st_count[entries],
+        )
+
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> BucketsRelease:
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         if set(tables) != {"qit", "st"}:
             raise FormatError(f"a buckets release has the tables qit and st; this one has {', '.join(sorted(tables)) or 'none'}")
-        qit = take_table(tables, "qit", [*quasi_names, BUCKET])
-        st = take_table(tables, "st", [BUCKET, *sensitive_names, COUNT])
-        quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
+        qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
+        st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
+        if qit.num_rows != manifest.rows:
+            raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
+        bucket, buckets = groups_of(qit, BUCKET, "qit")
+        st_bucket, _ = groups_of(st, BUCKET, "st", buckets)
+        count = whole_numbers(st, COUNT, "st")
+        decoys = int(manifest.parameters.get("decoys", 0))
+        require_counts(count, manifest.rows + decoys * buckets)
+        shown = np.bincount(st_bucket, weights=count, minlength=buckets).astype(np.int64)
+        wrong = int((shown != np.bincount(bucket, minlength=buckets) + decoys).sum())
+        if wrong:
+            raise FormatError(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        bucket = whole_numbers(qit, BUCKET, "qit")
-        st_bucket, count = (whole_numbers(st, column, "st") for column in (BUCKET, COUNT))
-        if any(numbers.min(initial=1) < 1 for numbers in (bucket, st_bucket, count)):
-            raise FormatError("bucket numbers and counts start at 1; this release has smaller ones")
-        if max(bucket.max(initial=0), st_bucket.max(initial=0)) > len(bucket) + len(st_bucket):
-            raise FormatError("the release has bucket numbers beyond the number of its rows")
-        order = np.lexsort((value, st_bucket))
-        return cls(
-            manifest,
-            quasi,
-            (bucket - 1).astype(np.int32),
-            domain,
-            (st_bucket[order] - 1).astype(np.int32),
-            value[order].astype(np.int32),
-            count[order],
-        )
+        require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
+        quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
+        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count)
+        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        return release.canonical() if arranged else release
 
 
 def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Kind]]:

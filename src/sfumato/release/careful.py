@@ -1,8 +1,9 @@
-"""Careful reading of published tables: exactly the columns that a form has, holding what they may hold."""
+"""Careful reading of published tables: exactly the columns that a form has, of the types that they may have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +14,76 @@ from sfumato.errors import FormatError
 
 Integers = npt.NDArray[np.int64]
 
+TYPES: dict[str, tuple[str, ...]] = {
+    "numeric": ("int64", "double"),
+    "categorical": ("string",),
+    "date": ("date32[day]", "timestamp[us]"),
+    "group": ("int32",),
+    "count": ("int64",),
+    "flag": ("bool",),
+    "set": ("list<element: string>", "string"),
+}
+"""The Arrow types that a published column of each kind may have; a set is a JSON text in CSV."""
 
-def take_table(tables: Mapping[str, pa.Table], name: str, columns: Sequence[str]) -> pa.Table:
-    """Return a table with exactly these columns: one more could tell anything."""
+
+def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str]) -> pa.Table:
+    """Return a table with exactly these columns in this order, each of its kind: anything else could tell anything."""
     table = tables[name]
-    if sorted(table.column_names) != sorted(columns):
+    if table.column_names != list(columns):
         raise FormatError(f"table {name!r} should have the columns {', '.join(columns)}; it has {', '.join(table.column_names)}")
-    for column in table.schema:
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise FormatError(f"table {name!r}: column {column.name!r} holds {kind}, which no release has")
+    for column, kind in zip(table.schema, columns.values(), strict=True):
+        found = str(value_type(column.type))
+        if found not in TYPES[kind]:
+            raise FormatError(f"table {name!r}: column {column.name!r} holds {found}, expected {' or '.join(TYPES[kind])}")
+        if kind in ("group", "count", "flag", "set") and table[column.name].null_count:
+            raise FormatError(f"table {name!r}: column {column.name!r} has rows without a value")
     return table
 
 
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, however they are encoded."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def decoded(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one plain array, without a dictionary."""
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
 def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
-    """Return a column of whole numbers; anything else is refused."""
-    values = table[column]
-    if values.null_count or not pa.types.is_integer(values.type):
-        raise FormatError(f"table {name!r}: column {column!r} should hold whole numbers only")
-    try:
-        return np.asarray(pc.cast(values, pa.int64()).to_numpy(), dtype=np.int64)
-    except pa.ArrowInvalid:
-        raise FormatError(f"table {name!r}: column {column!r} holds numbers beyond any table") from None
+    """Return a column of whole numbers from 1 on; anything else is refused."""
+    values = decoded(table[column])
+    found: Integers = np.asarray(pc.cast(values, pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+    if found.min(initial=1) < 1:
+        raise FormatError(f"table {name!r}: column {column!r} holds {int(found.min())}, but groups and counts start at 1")
+    return found
+
+
+def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None) -> tuple[npt.NDArray[np.int32], int]:
+    """Return the group of each row from 0 on, and how many there are; each of them must occur, and no other."""
+    number = whole_numbers(table, column, name)
+    many = int(number.max(initial=0)) if groups is None else groups
+    if not len(number) or many > len(number) or int(number.max()) > many or not _all_occur(number, many):
+        raise FormatError(f"table {name!r}: {column}s should be numbered 1, 2, … without gaps, the same in every table")
+    return (number - 1).astype(np.int32), many
+
+
+def _all_occur(number: npt.NDArray[Any], many: int) -> bool:
+    return bool((np.bincount(number, minlength=many + 1)[1:] > 0).all())
+
+
+def require_counts(count: Integers, rows: int) -> None:
+    """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives."""
+    if count.max(initial=0) > rows or int(count.sum()) != rows:
+        raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest speaks of")
+
+
+def require_distinct(key: Integers, what: str) -> None:
+    """Raise `FormatError` where a key occurs twice."""
+    ranked = np.sort(key)
+    twice = int((ranked[1:] == ranked[:-1]).sum())
+    if twice:
+        raise FormatError(f"{twice} rows of {what} occur twice")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.careful import take_table
+from sfumato.release.canonical import Order, Shown, canonical_order, must_be_arranged
+from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes
 from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import (
@@ -24,14 +26,10 @@ from sfumato.release.fragments import (
     Integers,
     Small,
     auxiliary_names,
+    counted_entries,
     entries_of,
     freeze,
-    from_one_on,
-    in_order,
-    require_counts,
-    require_groups,
     sensitive_columns,
-    sorted_distinct,
     starts,
 )
 from sfumato.release.manifest import Manifest
@@ -44,9 +42,8 @@ from sfumato.table.sensitive import Domain
 class ColumnsRelease(Fragments, Release):
     """`at_<column>` per quasi column: value and group, each pair once; `st`: group, sensitive value, count (Ambiguity, [AMB §3]).
 
-    Nothing says which values of a group belong together. Groups are numbered 0 … in memory and 1 … in the tables. In memory the
-    entries of a table are sorted by group, then value: `start[j][g]` is the first entry of group g among `columns[j].codes`;
-    `order` says, by table, which entry each published row is.
+    Nothing says which values of a group belong together. Groups are numbered 0 … in memory and 1 … in the tables. The
+    entries of a table are sorted by group, then value: `start[j][g]` is the first entry of group g among `columns[j].codes`.
     """
 
     form = "columns"
@@ -57,11 +54,10 @@ class ColumnsRelease(Fragments, Release):
     st_group: Small
     st_value: Small
     st_count: Integers
-    order: Mapping[str, Small] = field(default_factory=dict)
     made_from: Native = "pyarrow"
 
     def __post_init__(self) -> None:
-        freeze([*(column.codes for column in self.columns), *self.start, *self.order.values()])
+        freeze([*(column.codes for column in self.columns), *self.start])
         freeze([self.st_group, self.st_value, self.st_count])
 
     def __repr__(self) -> str:
@@ -94,13 +90,38 @@ class ColumnsRelease(Fragments, Release):
         tables = {}
         for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True):
             group = np.repeat(np.arange(len(start) - 1), np.diff(start)) + 1
-            entries = {column.name: dictionary_array(column), GROUP: pa.array(group, pa.int32())}
-            tables[name] = in_order(entries, self._order(name, len(group)))
+            tables[name] = pa.table({column.name: dictionary_array(column), GROUP: pa.array(group, pa.int32())})
         st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        tables[ST] = in_order(st, self._order(ST, len(self.st_count)))
+        tables[ST] = pa.table(st)
         return tables
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the entries of every column's table by value, and those of `st` by value and count."""
+        shown = [
+            Shown(name, np.repeat(np.arange(len(start) - 1), np.diff(start)), column.codes.astype(np.int64))
+            for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True)
+        ]
+        return (*shown, counted_entries(self.st_group, self.st_value, self.st_count)), len(self.sizes)
+
+    def canonical(self) -> ColumnsRelease:
+        """Return the same release with group numbers in canonical order."""
+        shown, groups = self.listing()
+        return self._arranged([one.group for one in shown], canonical_order(shown, groups))
+
+    def _arranged(self, group: Sequence[npt.NDArray[Any]], order: Order) -> ColumnsRelease:
+        """Return the release with its entries in this order, `group` being the group of each entry of every table."""
+        number = [order.number[one[rows]] for one, rows in zip(group, order.rows, strict=True)]
+        entries = order.rows[-1]
+        return replace(
+            self,
+            columns=tuple(column.take(rows) for column, rows in zip(self.columns, order.rows, strict=False)),
+            start=tuple(starts(one, len(order.number)) for one in number[:-1]),
+            st_group=number[-1],
+            st_value=self.st_value[entries],
+            st_count=self.st_count[entries],
+        )
 
     def presence(self, people: Any) -> Floats:
         """Return 1 − Π(1 − |G|/Π kᵢ) over all groups that cover a person, taken as independent; 0 where none does.
@@ -127,7 +148,7 @@ class ColumnsRelease(Fragments, Release):
         return weighed
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ColumnsRelease:
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ColumnsRelease:
         """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
@@ -136,42 +157,30 @@ class ColumnsRelease(Fragments, Release):
                 f"a columns release of this schema has the tables {', '.join([*names, ST])}; "
                 f"this one has {', '.join(sorted(tables)) or 'none'}"
             )
-        st = take_table(tables, ST, [GROUP, *sensitive, COUNT])
-        count = from_one_on(st, COUNT, ST)
+        st = take_table(tables, ST, {GROUP: "group"} | {name: kinds[name] for name in sensitive} | {COUNT: "count"})
+        count = whole_numbers(st, COUNT, ST)
         require_counts(count, manifest.rows)
-        st_group = from_one_on(st, GROUP, ST) - 1
-        groups = len(np.unique(st_group))
-        require_groups(st_group, groups, ST)
+        st_group, groups = groups_of(st, GROUP, ST)
         sizes = np.bincount(st_group, weights=count).astype(np.int64)
         domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
-        st_order = sorted_distinct(st_group * len(domain) + value, "table 'st'")
-        columns, start, order = [], [], {ST: np.argsort(st_order).astype(np.int32)}
+        require_distinct(st_group * np.int64(len(domain)) + value, "table 'st'")
+        columns, group = [], []
         for name, column in zip(names, quasi, strict=True):
-            table = take_table(tables, name, [column, GROUP])
-            group = from_one_on(table, GROUP, name) - 1
-            require_groups(group, groups, name)
-            coded = code_column(column, kinds[column], table[column])
-            entries = sorted_distinct(group * coded.size + coded.codes, f"table {name!r}")
-            columns.append(coded.take(entries))
-            start.append(starts(group[entries], groups))
-            _require_owners(np.diff(start[-1]), sizes, name)
-            order[name] = np.argsort(entries).astype(np.int32)
-        return cls(
-            manifest,
-            tuple(columns),
-            tuple(start),
-            domain,
-            st_group[st_order].astype(np.int32),
-            value[st_order].astype(np.int32),
-            count[st_order],
-            order,
-        )
+            table = take_table(tables, name, {column: kinds[column], GROUP: "group"})
+            columns.append(code_column(column, kinds[column], table[column]))
+            group.append(groups_of(table, GROUP, name, groups)[0])
+            require_distinct(group[-1] * np.int64(columns[-1].size) + columns[-1].codes, f"table {name!r}")
+            _require_owners(np.bincount(group[-1], minlength=groups), sizes, name)
+        start = tuple(starts(np.sort(one), groups) for one in group)
+        release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count)
+        shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in zip(names, group, columns, strict=True)]
+        listed = [*shown, counted_entries(st_group, release.st_value, count)]
+        if must_be_arranged(listed, groups, in_any_order=in_any_order):
+            return release._arranged([*group, st_group], canonical_order(listed, groups))
+        return release
 
     def _at_names(self) -> list[str]:
         return auxiliary_names([column.name for column in self.columns])
-
-    def _order(self, name: str, rows: int) -> Small:
-        return self.order[name] if name in self.order else np.arange(rows, dtype=np.int32)
 
 
 def _require_owners(values: Integers, sizes: Integers, name: str) -> None:

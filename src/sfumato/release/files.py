@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,14 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from sfumato.errors import FormatError, OutputError
+from sfumato.release.arrow import arrow, coded
+from sfumato.release.careful import value_type
+from sfumato.release.csvfile import read_csv, write_csv
 from sfumato.release.manifest import Manifest
+from sfumato.release.parquet import decode, encode
 
 MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 1 << 25
 TableFormat = Literal["parquet", "csv"]
+_KINDS = ("parquet", "csv")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
     Everything goes to a hidden sibling first, which is renamed at the end: whoever is killed in between, also by ctrl-C, leaves
     no release behind.
     """
-    if kind not in ("parquet", "csv"):
+    if kind not in _KINDS:
         raise OutputError(f"format: expected 'parquet' or 'csv', got {kind!r}")
     directory = Path(directory)
     if directory.exists() or directory.is_symlink():
@@ -51,9 +56,11 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
         partial.mkdir(parents=True)
         # As many threads as Arrow may use: that is what --workers limits.
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
-            facts = pool.map(lambda name: _write_table(partial / f"{name}.{kind}", tables[name], kind), tables)
+            facts = pool.map(lambda name: _write_table(partial, name, tables[name], kind), tables)
             manifest = manifest.with_tables(dict(zip(tables, facts, strict=True)))
-        (partial / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        text = manifest.to_json()
+        Manifest.from_json(text)  # what could not be read again is not written
+        (partial / MANIFEST).write_text(text, encoding="utf-8")
         os.rename(partial, directory)
     except OSError as error:
         raise OutputError(
@@ -69,46 +76,73 @@ def read_release(directory: Path) -> Stored:
     directory = Path(directory)
     if not directory.is_dir():
         raise FormatError(f"{directory} is not a release directory", hint="give the directory that `publish --out` made")
-    if (directory / MANIFEST).is_symlink():
-        raise FormatError(f"{directory / MANIFEST} is a link, not a file of this release")
+    if not (directory / MANIFEST).exists():
+        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made")
     try:
-        manifest = Manifest.from_json((directory / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{directory / MANIFEST} cannot be read: {error}") from None
+        manifest = Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
+    kind = _kind_of(manifest)
     tables: dict[str, pa.Table] = {}
     problems: list[str] = []
-    listed = {MANIFEST, *(facts.get("file") for facts in manifest.tables.values() if isinstance(facts, Mapping))}
-    extra = sorted(path.name for path in directory.iterdir() if path.name not in listed)
+    listed = {MANIFEST, *(f"{name}.{kind}" for name in manifest.tables)}
+    extra = sorted(entry.name for entry in os.scandir(directory) if entry.name not in listed)
     if extra:
-        problems.append(f"{len(extra)} files lie in the release that its manifest does not list: {', '.join(extra[:3])}")
+        problems.append(f"{len(extra)} files lie in the release that its manifest does not list")
     for name, facts in manifest.tables.items():
-        path = _inside(directory, name, facts)
         try:
-            tables[name] = _stored_table(path, facts, problems)
+            tables[name] = _stored_table(directory / f"{name}.{kind}", facts, problems)
         except FormatError as error:
             problems.append(error.message)
     return Stored(manifest, tables, tuple(problems))
 
 
+def _kind_of(manifest: Manifest) -> str:
+    """Return whether the tables are Parquet or CSV; files that are not named after their tables are refused."""
+    for kind in _KINDS:
+        if all(
+            [file["file"] for file in facts["files"]] == [f"{name}.{kind}"] and name == os.path.basename(name)
+            for name, facts in manifest.tables.items()
+        ):
+            return kind
+    raise FormatError("manifest.json: the files are not named after their tables, all .parquet or all .csv")
+
+
 def _stored_table(path: Path, facts: Mapping[str, Any], problems: list[str]) -> pa.Table:
     """Return one table, after comparing its file with what the manifest says; differences go to `problems`."""
-    if path.is_symlink() or not path.is_file():
-        raise FormatError(f"{path.name} is not a file of this release")
-    if sha256(path) != facts.get("sha256"):
+    (file,) = facts["files"]
+    if file["rows"] != facts["rows"]:
+        raise FormatError(f"{path.name}: the manifest gives two numbers of rows")
+    data = read_file(path)
+    if hashlib.sha256(data).hexdigest() != file["sha256"]:
         problems.append(f"{path.name}: its content does not have the sha-256 that the manifest gives")
-    columns = facts.get("columns")
-    if not isinstance(columns, Mapping):
-        raise FormatError(f"{path.name}: the manifest does not list its columns and their types")
-    table = _read_table(path, columns)
-    if table.num_rows != facts.get("rows"):
-        problems.append(f"{path.name}: {table.num_rows} rows, the manifest says {facts.get('rows')}")
-    if {column.name: str(column.type) for column in table.schema} != dict(columns):
-        problems.append(f"{path.name}: its columns are not those of the manifest")
-    if path.suffix != ".csv" and pyarrow.parquet.read_metadata(path).metadata:
-        problems.append(f"{path.name}: its footer carries metadata, which no release has")
-    return table
+    types = {column["name"]: column["type"] for column in facts["columns"]}
+    if len(types) < len(facts["columns"]):
+        raise FormatError(f"{path.name}: the manifest lists a column twice")
+    try:
+        if path.suffix == ".csv":
+            return read_csv(data, rows=facts["rows"], types=types)
+        return pa.table({name: arrow(column) for name, column in decode(data, rows=facts["rows"], types=types).items()})
+    except FormatError as error:
+        raise FormatError(f"{path.name}: {error.message}", hint=error.hint) from None
+
+
+def read_file(path: Path, largest: int | None = None) -> bytes:
+    """Return the content of a regular file; a link, a pipe or a device is refused before it is read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise FormatError(f"{path.name} is not a file of this release")
+            if largest is not None and found.st_size > largest:
+                raise FormatError(f"{path.name} is larger than such a file can be")
+            with open(handle, "rb", closefd=False) as stream:
+                return stream.read(found.st_size)
+        finally:
+            os.close(handle)
+    except OSError:
+        raise FormatError(f"{path.name} is not a file of this release, or cannot be read") from None
 
 
 def sha256(path: Path) -> str:
@@ -117,55 +151,16 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _inside(directory: Path, name: str, facts: Any) -> Path:
-    file = facts.get("file") if isinstance(facts, Mapping) else None
-    if not isinstance(file, str) or file != os.path.basename(file) or file in ("", ".", "..") or "\\" in file:
-        raise FormatError(f"manifest.json: table {name!r} points outside the release directory or at nothing")
-    return directory / file
-
-
-def _write_table(path: Path, table: pa.Table, kind: TableFormat) -> dict[str, Any]:
-    """Write one table and return what the manifest says about its file."""
-    table = table.replace_schema_metadata(None)
+def _write_table(directory: Path, name: str, table: pa.Table, kind: TableFormat) -> dict[str, Any]:
+    """Write one table and return what the manifest says about it."""
     if kind == "csv":
-        plain = pa.table({name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)})
-        pyarrow.csv.write_csv(plain, path)
-        columns = {column.name: str(column.type) for column in plain.schema}
-        if not _read_table(path, columns).equals(plain):
-            raise OutputError(
-                f"table {path.stem!r} does not survive as CSV: what is read back is not what was written",
-                hint="use --format parquet",
-            )
+        data = write_csv(table)
     else:
-        # No Arrow schema in the footer: it would tell how the publisher held the table.
-        pyarrow.parquet.write_table(table, path, store_schema=False, compression="zstd", compression_level=1)
+        data = encode({column: coded(table[column]) for column in table.column_names})
+    (directory / f"{name}.{kind}").write_bytes(data)
     return {
-        "file": path.name,
         "rows": table.num_rows,
-        "columns": {column.name: str(_value_type(column.type)) for column in table.schema},
-        "sha256": sha256(path),
+        "columns": [{"name": column.name, "type": str(value_type(column.type))} for column in table.schema],
+        # A list: large tables may come to be written in parts.
+        "files": [{"file": f"{name}.{kind}", "rows": table.num_rows, "sha256": hashlib.sha256(data).hexdigest()}],
     }
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(_value_type(column.type))
-
-
-def _read_table(path: Path, columns: Mapping[str, str]) -> pa.Table:
-    try:
-        if path.suffix == ".csv":
-            types = {name: pa.type_for_alias(kind) for name, kind in columns.items()}
-            options = pyarrow.csv.ConvertOptions(
-                column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
-            )
-            # One block: a text with line breaks must not straddle two.
-            whole = pyarrow.csv.ReadOptions(block_size=min(max(path.stat().st_size, 1) + 1, 2**31 - 1))
-            parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-            return pyarrow.csv.read_csv(path, read_options=whole, parse_options=parse, convert_options=options)
-        return pyarrow.parquet.read_table(path)
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise FormatError(f"{path.name} cannot be read: {error}", hint="the file is damaged; get the release again") from None

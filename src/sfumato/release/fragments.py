@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.errors import FormatError
-from sfumato.release.careful import whole_numbers
+from sfumato.release.canonical import Shown
 from sfumato.table.column import Column
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -63,33 +63,9 @@ def auxiliary_names(quasi: Sequence[str]) -> list[str]:
     ]
 
 
-def from_one_on(table: pa.Table, column: str, name: str) -> Integers:
-    """Return a column of whole numbers from 1 on; anything else is refused."""
-    found = whole_numbers(table, column, name)
-    if found.min(initial=1) < 1:
-        raise FormatError(f"table {name!r}: column {column!r} holds {int(found.min())}, but groups and counts start at 1")
-    return found
-
-
-def require_groups(group: Integers, groups: int, name: str) -> None:
-    """Raise `FormatError` unless exactly the groups 0 … groups−1 occur."""
-    if not len(group) or int(group.max()) >= groups or (np.bincount(group, minlength=groups) == 0).any():
-        raise FormatError(f"table {name!r} should speak of the groups 1 to {groups}, each of them, and of no other")
-
-
-def require_counts(count: Integers, rows: int) -> None:
-    """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives."""
-    if count.max(initial=0) > rows or int(count.sum()) != rows:
-        raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest speaks of")
-
-
-def sorted_distinct(key: Integers, what: str) -> Integers:
-    """Return the order that sorts rows by their key; a key that occurs twice is refused."""
-    order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    if (ranked[1:] == ranked[:-1]).any():
-        raise FormatError(f"{int((ranked[1:] == ranked[:-1]).sum())} rows of {what} occur twice")
-    return order
+def counted_entries(group: npt.NDArray[Any], value: npt.NDArray[Any], count: Integers) -> Shown:
+    """Return the entries of `st` by group, and by value and count."""
+    return Shown(ST, group, value * np.int64(int(count.max(initial=0)) + 1) + count)
 
 
 def starts(group: npt.NDArray[np.generic], groups: int) -> Integers:
@@ -102,11 +78,6 @@ def sensitive_columns(domain: Domain, value: Small) -> dict[str, pa.Array]:
     index = pa.array(value)
     columns = zip(domain.names, domain.table.columns, strict=True)
     return {name: values.combine_chunks().take(index) for name, values in columns}
-
-
-def in_order(columns: Mapping[str, pa.Array], order: Small) -> pa.Table:
-    """Return the columns as a table whose row i is the entry `order[i]`."""
-    return pa.table(dict(columns)).take(pa.array(order))
 
 
 def freeze(arrays: Sequence[npt.NDArray[np.generic]]) -> None:

@@ -7,27 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from sfumato.errors import FormatError
+from sfumato.errors import FormatError, SfumatoError
+from sfumato.release.shape import require_shape
+from sfumato.table.schema import Schema
 
 FORMAT = "sfumato-release"
-VERSION = 1
-
-KEYS = {
-    "format",
-    "version",
-    "form",
-    "software",
-    "rows",
-    "schema",
-    "requirement",
-    "method",
-    "parameters",
-    "seeded",
-    "reproducible",
-    "claims",
-    "values",
-    "tables",
-}
+VERSION = 2
 
 Adversary = Literal["reader", "engineer", "insider", "stranger"]
 
@@ -113,8 +98,13 @@ class Manifest:
         return replace(self, tables=tables)
 
     def to_json(self) -> str:
-        """Return the text of manifest.json."""
-        document = {
+        """Return the text of manifest.json, in the one way that it is spelled."""
+        return spelled(self.document())
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of manifest.json in JSON types."""
+        sensitive = [column["name"] for column in self.schema["sensitive"]]
+        return {
             "format": FORMAT,
             "version": VERSION,
             "form": self.form,
@@ -127,63 +117,86 @@ class Manifest:
             "seeded": self.seeded,
             "reproducible": self.reproducible,
             "claims": [vars(claim) for claim in self.claims],
-            "values": None if self.values is None else list(self.values),
+            # A list: several sensitive columns may come to have values of their own.
+            "values": None if self.values is None else [{"columns": sensitive, "values": list(self.values)}],
             "tables": self.tables,
         }
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
         """Return the manifest in `text`, or say why it is not one that this version can read."""
         try:
-            document = json.loads(text, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
+            document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
+        except (ValueError, RecursionError):
             raise FormatError(
-                f"manifest.json is not complete JSON ({error})", hint="the release was cut short or edited; get it again"
+                "manifest.json is not complete JSON in which every key stands once",
+                hint="the release was cut short or edited; get it again",
             ) from None
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise FormatError(f'manifest.json does not describe a release (no "format": "{FORMAT}")')
-        version = document.get("version")
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise FormatError(f"manifest.json has no usable format version (found {version!r})")
-        if version > VERSION:
+        _require_version(document)
+        require_shape(document)
+        if spelled(document) != text:
             raise FormatError(
-                f"this release has format version {version}; this sfumato reads up to {VERSION}", hint="update sfumato"
+                "manifest.json is not spelled as manifests are (sorted keys, two blanks, nothing else)",
+                hint="the release was edited or made by something else; get it again",
             )
-        unknown = sorted(set(document) - KEYS)
-        if unknown:
-            raise FormatError(f"manifest.json says more than a manifest does: {', '.join(unknown[:5])}")
+        _require_declared(document["schema"])
+        values = document["values"]
+        if values is not None and values[0]["columns"] != [column["name"] for column in document["schema"]["sensitive"]]:
+            raise FormatError("manifest.json: the values are not those of the sensitive columns")
         return cls(
-            form=_typed(document, "form", str),
-            schema=_typed(document, "schema", dict),
-            rows=_typed(document, "rows", int),
-            requirement=_typed(document, "requirement", dict),
-            method=_typed(document, "method", dict),
-            claims=tuple(_claim(claim) for claim in _typed(document, "claims", list)),
-            values=None if document.get("values") is None else tuple(_typed(document, "values", list)),
-            parameters=_typed(document, "parameters", dict),
-            seeded=_typed(document, "seeded", bool),
-            reproducible=_typed(document, "reproducible", bool),
-            tables=_typed(document, "tables", dict),
-            software=_typed(document, "software", str),
+            **{key: document[key] for key in ("form", "schema", "rows", "requirement", "method", "parameters")},
+            claims=tuple(Claim(**claim) for claim in document["claims"]),
+            values=None if values is None else tuple(values[0]["values"]),
+            **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
         )
+
+
+def spelled(document: Mapping[str, Any]) -> str:
+    """Return a manifest's text: keys sorted by code point, two blanks a level, everything but quotes and controls as it is."""
+    return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
 
 
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no number")
 
 
-def _claim(document: Any) -> Claim:
-    if not isinstance(document, dict) or set(document) != {"kind", "adversary", "statement"}:
-        raise FormatError("manifest.json: a claim has the wrong fields")
-    if document["adversary"] not in KNOWS or document["kind"] not in ("association", "presence"):
-        raise FormatError("manifest.json: a claim names no known adversary, or bounds nothing known")
-    return Claim(**document)
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
-def _typed(document: Mapping[str, Any], key: str, kind: type) -> Any:
-    if key not in document:
-        raise FormatError(f"manifest.json lacks {key!r}", hint="the manifest was edited; get the release again")
-    if not isinstance(document[key], kind):
-        raise FormatError(f"manifest.json: {key!r} should be {kind.__name__}, found {type(document[key]).__name__}")
-    return document[key]
+def _require_version(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FormatError(f'manifest.json does not describe a release (no "format": "{FORMAT}")')
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise FormatError("manifest.json has no usable format version")
+    if version < VERSION:
+        raise FormatError(
+            f"this release has format version {version}, in which files could carry more than they show; it is no longer read",
+            hint="ask its publisher for the release in the present format",
+        )
+    if version > VERSION:
+        raise FormatError(
+            f"this release has a format version above {VERSION}, the one that this sfumato reads", hint="update sfumato"
+        )
+
+
+def _require_declared(schema: Mapping[str, Any]) -> None:
+    """Raise `FormatError` unless what the policy declared about columns is just what such a declaration becomes."""
+    try:
+        known = Schema.from_dict(schema["declared"]).to_dict()
+    except (SfumatoError, ArithmeticError, ValueError):
+        known = {}
+    names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
+    if not known or spelled(known) != spelled(schema["declared"]) or any(known[role] != listed for role, listed in names.items()):
+        raise FormatError("manifest.json: what it declares about columns is not what a policy can declare")
+    if len({*names["quasi"], *names["sensitive"]}) < len(names["quasi"]) + len(names["sensitive"]):
+        raise FormatError("manifest.json: the schema lists a column twice")
+    for column in (*schema["quasi"], *schema["sensitive"]):
+        if schema["declared"]["types"].get(column["name"], column["kind"]) != column["kind"] and not (
+            column["name"] in schema["declared"]["recode"] or column["name"] in schema["declared"]["bins"]
+        ):
+            raise FormatError("manifest.json: a column is of another kind than the one declared")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.coding import code_column, code_domain, dictionary_array, match_rows
-from sfumato.release.manifest import KNOWS, Claim, Manifest
+from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.careful import decoded, take_table, value_type, whole_numbers
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
+from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.table.column import Column, as_text
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -50,6 +52,11 @@ class RandomizedPart:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def described(self) -> tuple[tuple[int, ...], tuple[Fraction, ...], tuple[Fraction, ...]]:
+        """What the manifest says of the part, in the order that parts are numbered by: values, retentions, shares."""
+        return tuple(self.values.tolist()), self.retention, self.shares or ()
 
     @cached_property
     def kept(self) -> Floats:
@@ -176,18 +183,54 @@ class RandomizedRelease(Release):
             result: Floats = beliefs / np.bincount(owner, minlength=owners)[:, None]
         return result
 
+    def in_fixed_words(self, claim: Claim) -> Claim:
+        """Return the claim against this adversary in the words that such a release makes it in."""
+        one_row = bool(self.manifest.parameters["one_row_per_person"])
+        return randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the parts by what the manifest says of them, and the rows by quasi values and value."""
+        parts = self.parts
+        described = sorted(range(len(parts)), key=lambda i: parts[i].described)
+        rank = np.zeros(len(parts), np.int64)
+        for one, two in pairwise(described):
+            rank[two] = rank[one] + (parts[one].described != parts[two].described)
+        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        rows = Shown(RECORDS, self.part, people * len(self.domain) + self.value)
+        return (Shown("parts", np.arange(len(parts)), rank), rows), len(parts)
+
+    def canonical(self) -> tuple[RandomizedRelease, npt.NDArray[np.int32]]:
+        """Return the same release with rows and numbers of parts in canonical order, and the number there of each part here."""
+        order = canonical_order(*self.listing())
+        rows = order.rows[1]
+        entries = sorted(
+            ({**entry, "part": int(order.number[i]) + 1} for i, entry in enumerate(_entries(self.manifest))),
+            key=lambda entry: int(entry["part"]),
+        )
+        release = replace(
+            self,
+            manifest=replace(self.manifest, parameters={**self.manifest.parameters, "parts": entries}),
+            quasi=tuple(column.take(rows) for column in self.quasi),
+            part=order.number[self.part[rows]],
+            value=self.value[rows],
+        )
+        return release, order.number
+
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> RandomizedRelease:
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RandomizedRelease:
         """Return the release whose `records` these are; tables or parts that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         if set(tables) != {RECORDS}:
             raise FormatError(f"a randomized release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
-        records = _require_columns(tables[RECORDS], [*quasi_names, PART, *sensitive_names])
+        expected = {name: kinds[name] for name in quasi_names} | {PART: "group"} | {name: kinds[name] for name in sensitive_names}
+        records = take_table(tables, RECORDS, expected)
+        if records.num_rows != manifest.rows:
+            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
         entries = _entries(manifest)
         part = _part_numbers(records, len(entries))
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
         listed = _listed_values(entries, records.select(sensitive_names))
-        both = pa.concat_tables([listed, _plain_columns(records.select(sensitive_names))])
+        both = pa.concat_tables([listed, pa.table({name: decoded(records[name]) for name in sensitive_names})])
         domain, codes = code_domain(both, tuple(kinds[name] for name in sensitive_names))
         release = cls(manifest, quasi, domain, part, codes[listed.num_rows :].astype(np.int32))
         known = np.zeros((len(entries), len(domain)), bool)
@@ -195,12 +238,11 @@ class RandomizedRelease(Release):
             known[i, one.values] = True
         if not known[part, release.value].all():
             raise FormatError(f"{int((~known[part, release.value]).sum())} records show a value that their part does not have")
-        return release
+        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        return release.canonical()[0] if arranged else release
 
 
-def randomized_claim(
-    adversary: Literal["reader", "engineer", "insider"], *, declared: bool, one_row_per_person: bool = True
-) -> Claim:
+def randomized_claim(adversary: Adversary, *, declared: bool, one_row_per_person: bool = True) -> Claim:
     """Return the claim of a randomized release, in the words it is always made in; an insider's needs declared parameters."""
     article = "An" if adversary[0] in "aeiou" else "A"
     whom = "published person" if one_row_per_person else "published row (one person may have several)"
@@ -270,35 +312,11 @@ def _number(text: Any) -> Fraction:
         raise FormatError("manifest.json: a figure of a part divides by zero") from None
 
 
-def _require_columns(records: pa.Table, columns: list[str]) -> pa.Table:
-    """Return the table if it has exactly these columns, none of them nested or binary: one more could tell anything."""
-    if sorted(records.column_names) != sorted(columns):
-        found = ", ".join(records.column_names)
-        raise FormatError(f"table 'records' should have the columns {', '.join(columns)}; it has {found}")
-    for column in records.schema:
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise FormatError(f"table 'records': column {column.name!r} holds {kind}, which no release has")
-    return records
-
-
 def _part_numbers(records: pa.Table, parts: int) -> npt.NDArray[np.int32]:
-    column = records[PART]
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise FormatError("table 'records': column 'part' should hold whole numbers only")
-    low, high = pc.min_max(column).as_py().values() if len(column) else (1, 1)
-    if low < 1 or high > parts:
+    number = whole_numbers(records, PART, RECORDS)
+    if number.max(initial=1) > parts:
         raise FormatError(f"table 'records': parts should be numbers from 1 to {parts}")
-    number: npt.NDArray[np.int32] = np.asarray(pc.cast(column, pa.int32()).to_numpy(), dtype=np.int32) - np.int32(1)
-    return number
-
-
-def _plain_columns(table: pa.Table) -> pa.Table:
-    columns = {}
-    for name in table.column_names:
-        array = table[name].combine_chunks()
-        columns[name] = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-    return pa.table(columns)
+    return (number - 1).astype(np.int32)
 
 
 def _listed_values(entries: list[Mapping[str, Any]], sensitive: pa.Table) -> pa.Table:
@@ -312,8 +330,7 @@ def _listed_values(entries: list[Mapping[str, Any]], sensitive: pa.Table) -> pa.
         raise FormatError("manifest.json: the values of the parts do not have one entry per sensitive column")
     columns = {}
     for place, name in enumerate(sensitive.column_names):
-        kind = sensitive.schema.field(name).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = value_type(sensitive.schema.field(name).type)
         plain = [row[place] for row in rows]
         try:
             columns[name] = pa.array(plain).cast(kind) if pa.types.is_temporal(kind) else pa.array(plain, kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.box_tables import box_arrays, lists_as_text, possible_columns, published_columns, read_box
-from sfumato.release.boxes import Box, Integers, Small, fitting
+from sfumato.release.box_tables import box_arrays, lists_as_text, published_kinds, read_box
+from sfumato.release.boxes import Box, Integers, Small, box_ranks, fitting
 from sfumato.release.buckets import published_names
+from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.careful import groups_of, take_table
 from sfumato.release.coding import code_domain
 from sfumato.release.files import TableFormat, write_release
 from sfumato.release.manifest import Manifest
@@ -34,8 +35,8 @@ _DENSE = 1 << 22
 class RangesRelease(Release):
     """`records`: one row per person with her group's ranges and sets, a sensitive value, and the group.
 
-    This is generalization as the literature knows it, every group shown by the smallest box that holds its people. Rows are in
-    random order and carry nothing of a person but her group, so that nothing links a sensitive value to one of the group.
+    This is generalization as the literature knows it, every group shown by the smallest box that holds its people. Rows
+    carry nothing of a person but her group, so that nothing links a sensitive value to one of the group.
     Groups are numbered 0 … in memory and 1 … in the table.
     """
 
@@ -110,23 +111,39 @@ class RangesRelease(Release):
         result: npt.NDArray[np.float64] = found[which.reshape(-1)]
         return result
 
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return rows by what their group shows, then by value."""
+        shown = box_ranks(self.boxes)[self.group] * np.int64(len(self.domain)) + self.value
+        return (Shown(RECORDS, self.group, shown),), len(self.sizes)
+
+    def canonical(self) -> tuple[RangesRelease, Integers]:
+        """Return the same release with rows and group numbers in canonical order, and the row here of each of its rows."""
+        order = canonical_order(*self.listing())
+        rows = order.rows[0]
+        groups = np.argsort(order.number)
+        boxes = tuple(box.take(groups) for box in self.boxes)
+        return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows]), rows
+
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> RangesRelease:
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
         """Return the release whose `records` these are; a table that cannot be such is refused."""
         quasi, sensitive, kinds = published_names(manifest)
         if set(tables) != {RECORDS}:
             raise FormatError(f"a ranges release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
-        records = tables[RECORDS]
-        group = _groups(records)
-        first = np.empty(int(group.max(initial=-1)) + 1, np.int64)
+        there = set(tables[RECORDS].column_names)
+        expected = {name: kind for one in quasi for name, kind in published_kinds(one, kinds[one], there).items()}
+        expected |= {name: kinds[name] for name in sensitive} | {GROUP: "group"}
+        records = take_table(tables, RECORDS, expected)
+        if records.num_rows != manifest.rows:
+            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        group, groups = groups_of(records, GROUP, RECORDS)
+        first = np.empty(groups, np.int64)
         first[group[::-1]] = np.arange(len(group))[::-1]
-        _require_columns(records, [(name, possible_columns(name, kinds[name])) for name in quasi], sensitive)
         boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
-        expected = [column for box in boxes for column in published_columns(box)]
-        if sorted(records.column_names) != sorted([*expected, *sensitive, GROUP]):
-            raise FormatError("table 'records' has columns that the manifest does not explain")
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
-        return cls(manifest, boxes, group, domain, value.astype(np.int32))
+        release = cls(manifest, boxes, group, domain, value.astype(np.int32))
+        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        return release.canonical()[0] if arranged else release
 
 
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:
@@ -146,32 +163,3 @@ def positions(boxes: tuple[Box, ...], people: Any) -> Integers:
 def _plain(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-def _groups(records: pa.Table) -> Small:
-    """Return the group of each row from 0 on; numbers that are not 1 … without gaps are refused."""
-    if GROUP not in records.column_names:
-        raise FormatError("table 'records' has no column 'group'")
-    column = records[GROUP]
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise FormatError("table 'records': column 'group' should hold whole numbers only")
-    try:
-        number = np.asarray(pc.cast(column, pa.int64()).to_numpy(), dtype=np.int64)
-    except pa.ArrowInvalid:
-        raise FormatError("table 'records': column 'group' holds numbers beyond any table") from None
-    if not len(number) or number.min() < 1 or number.max() > len(number) or (np.bincount(number)[1:] == 0).any():
-        raise FormatError("table 'records': groups should be numbered 1, 2, … without gaps")
-    return (number - 1).astype(np.int32)
-
-
-def _require_columns(records: pa.Table, quasi: list[tuple[str, list[str]]], sensitive: list[str]) -> None:
-    """Raise `FormatError` unless these are exactly the columns that a release of this form has: one more could tell anything."""
-    needed = [name for _, names in quasi for name in names[:2]] + [*sensitive, GROUP]
-    allowed = {name for _, names in quasi for name in names} | {*sensitive, GROUP}
-    found = records.column_names
-    if len(set(found)) < len(found) or not set(needed) <= set(found) <= allowed:
-        raise FormatError(f"table 'records' should have the columns {', '.join(needed)}; it has {', '.join(found)}")
-    for name in sensitive:
-        kind = records[name].type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise FormatError(f"table 'records': column {name!r} holds {kind}, which no release has")

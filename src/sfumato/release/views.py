@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.careful import take_table
+from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes
 from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import (
@@ -24,13 +25,9 @@ from sfumato.release.fragments import (
     Fragments,
     Integers,
     Small,
+    counted_entries,
     freeze,
-    from_one_on,
-    in_order,
-    require_counts,
-    require_groups,
     sensitive_columns,
-    sorted_distinct,
     starts,
 )
 from sfumato.release.manifest import Manifest
@@ -112,8 +109,7 @@ class ViewsRelease(Fragments, Release):
     """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
 
     Which row of `at` goes with which of `st` is told by the group alone. Groups are numbered 0 … in memory and 1 … in the tables.
-    The rows of `at` stand in random order; the entries of `st` are sorted by group, moved columns and value, and `order` says
-    which entry each published row is.
+    The entries of `st` are sorted by group, moved columns and value.
     """
 
     form = "views"
@@ -125,11 +121,10 @@ class ViewsRelease(Fragments, Release):
     st_group: Small
     st_value: Small
     st_count: Integers
-    order: Mapping[str, Small] = field(default_factory=dict)
     made_from: Native = "pyarrow"
 
     def __post_init__(self) -> None:
-        freeze([*(column.codes for column in (*self.at_columns, *self.st_columns)), *self.order.values()])
+        freeze([column.codes for column in (*self.at_columns, *self.st_columns)])
         freeze([self.at_group, self.st_group, self.st_value, self.st_count])
 
     def __repr__(self) -> str:
@@ -171,8 +166,27 @@ class ViewsRelease(Fragments, Release):
         st |= {column.name: dictionary_array(column) for column in self.st_columns}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        order = self.order[ST] if ST in self.order else np.arange(len(self.st_count), dtype=np.int32)
-        return {AT: pa.table(at), ST: in_order(st, order)}
+        return {AT: pa.table(at), ST: pa.table(st)}
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
+        moved = np.unique(combine(list(self.st_columns)), return_inverse=True)[1].astype(np.int64)
+        entries = counted_entries(self.st_group, moved * len(self.domain) + self.st_value, self.st_count)
+        return (Shown(AT, self.at_group, combine(list(self.at_columns))), entries), len(self.sizes)
+
+    def canonical(self) -> ViewsRelease:
+        """Return the same release with rows and group numbers in canonical order."""
+        order = canonical_order(*self.listing())
+        rows, entries = order.rows
+        return replace(
+            self,
+            at_columns=tuple(column.take(rows) for column in self.at_columns),
+            at_group=order.number[self.at_group[rows]],
+            st_columns=tuple(column.take(entries) for column in self.st_columns),
+            st_group=order.number[self.st_group[entries]],
+            st_value=self.st_value[entries],
+            st_count=self.st_count[entries],
+        )
 
     def presence(self, people: Any) -> Floats:
         """Return a stranger's belief that a person is in the table, all matchings of `at` and `st` in a group equally likely.
@@ -207,37 +221,28 @@ class ViewsRelease(Fragments, Release):
         return weighed
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ViewsRelease:
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ViewsRelease:
         """Return the release whose `at` and `st` these are; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         moved = _moved(manifest, quasi)
         kept = [name for name in quasi if name not in moved]
         if set(tables) != {AT, ST}:
             raise FormatError(f"a views release has the tables at and st; this one has {', '.join(sorted(tables)) or 'none'}")
-        at = take_table(tables, AT, [*kept, GROUP])
-        st = take_table(tables, ST, [GROUP, *moved, *sensitive, COUNT])
-        count = from_one_on(st, COUNT, ST)
+        at = take_table(tables, AT, {name: kinds[name] for name in kept} | {GROUP: "group"})
+        st = take_table(tables, ST, {GROUP: "group"} | {name: kinds[name] for name in [*moved, *sensitive]} | {COUNT: "count"})
+        count = whole_numbers(st, COUNT, ST)
         require_counts(count, manifest.rows)
-        st_group, at_group = from_one_on(st, GROUP, ST) - 1, from_one_on(at, GROUP, AT) - 1
-        groups = len(np.unique(st_group))
-        require_groups(st_group, groups, ST)
-        require_groups(at_group, groups, AT)
+        st_group, groups = groups_of(st, GROUP, ST)
+        at_group, _ = groups_of(at, GROUP, AT, groups)
         if (np.bincount(at_group) != np.bincount(st_group, weights=count).astype(np.int64)).any():
             raise FormatError("tables 'at' and 'st' do not show the same number of people in every group")
         st_columns = tuple(code_column(name, kinds[name], st[name]) for name in moved)
         domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
-        entries = sorted_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
-        return cls(
-            manifest,
-            tuple(code_column(name, kinds[name], at[name]) for name in kept),
-            at_group.astype(np.int32),
-            tuple(column.take(entries) for column in st_columns),
-            domain,
-            st_group[entries].astype(np.int32),
-            value[entries].astype(np.int32),
-            count[entries],
-            {ST: np.argsort(entries).astype(np.int32)},
-        )
+        require_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
+        at_columns = tuple(code_column(name, kinds[name], at[name]) for name in kept)
+        release = cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
+        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        return release.canonical() if arranged else release
 
 
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:

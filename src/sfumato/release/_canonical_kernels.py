@@ -1,0 +1,84 @@
+"""Kernels of the canonical order: sequences of integers sorted, and compared with the next one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Integers = npt.NDArray[np.int64]
+
+
+@njit(cache=True)
+def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:  # pragma: no cover
+    """Return whether sequence `one` comes after sequence `two`; one that the other begins with comes first."""
+    i, end = start[one], start[one + 1]
+    j, stop = start[two], start[two + 1]
+    while i < end and j < stop:
+        if keys[i] != keys[j]:
+            return bool(keys[i] > keys[j])
+        i += 1
+        j += 1
+    return bool(i < end)
+
+
+@njit(cache=True)
+def first_fall(start: Integers, keys: Integers) -> int:  # pragma: no cover
+    """Return the first sequence that comes after the next one, −1 where there is none."""
+    for one in range(len(start) - 2):
+        if _after(start, keys, one, one + 1):
+            return one
+    return -1
+
+
+@njit(cache=True)
+def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
+    """Return the sequences in ascending order, from an `order` that is right but for those whose first numbers are equal."""
+    here, there = order.copy(), np.empty_like(order)
+    low = 0
+    while low < len(here):
+        high = low + 1
+        while high < len(here) and not _first_differs(start, keys, here[low], here[high]):
+            high += 1
+        if high - low > 1:
+            _merge_sort(start, keys, here, there, low, high)
+        low = high
+    return here
+
+
+@njit(cache=True)
+def _first_differs(start: Integers, keys: Integers, one: int, two: int) -> bool:  # pragma: no cover
+    if start[one] == start[one + 1] or start[two] == start[two + 1]:
+        return bool((start[one] == start[one + 1]) != (start[two] == start[two + 1]))
+    return bool(keys[start[one]] != keys[start[two]])
+
+
+@njit(cache=True)
+def _merge_sort(
+    start: Integers, keys: Integers, here: Integers, there: Integers, first: int, end: int
+) -> None:  # pragma: no cover
+    """Sort the sequences here[first:end] in place, stably; `there` is room to work in."""
+    width = 1
+    while width < end - first:
+        for low in range(first, end, 2 * width):
+            middle, high = min(low + width, end), min(low + 2 * width, end)
+            i, j = low, middle
+            for k in range(low, high):
+                if j >= high or (i < middle and not _after(start, keys, here[i], here[j])):
+                    there[k] = here[i]
+                    i += 1
+                else:
+                    there[k] = here[j]
+                    j += 1
+        here[first:end] = there[first:end]
+        width *= 2
+
+
+@njit(cache=True)
+def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
+    """Return the rank of every sequence, given their ascending order; equal ones have the same."""
+    found = np.zeros(len(order), np.int64)
+    for place in range(1, len(order)):
+        rise = _after(start, keys, order[place], order[place - 1])
+        found[order[place]] = found[order[place - 1]] + int(rise)
+    return found

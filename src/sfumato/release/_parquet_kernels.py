@@ -1,0 +1,105 @@
+"""Loops over the bytes of a table file: bit packing, and texts with their lengths. Every index is checked where it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+@njit(cache=True)
+def pack(codes: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:  # pragma: no cover - compiled
+    """Write each code with `width` bits, lowest bits first, into `out`, which is zero and has room for them all."""
+    waiting, bits, at = np.uint64(0), 0, 0
+    for code in codes:
+        waiting |= np.uint64(code) << np.uint64(bits)
+        bits += width
+        while bits >= 8 and at < len(out):
+            out[at] = np.uint8(waiting & np.uint64(255))
+            waiting >>= np.uint64(8)
+            bits -= 8
+            at += 1
+    if bits > 0 and at < len(out):
+        out[at] = np.uint8(waiting & np.uint64(255))
+
+
+@njit(cache=True)
+def unpack(packed: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:  # pragma: no cover - compiled
+    """Read as many codes of `width` bits as `out` takes; bits that are not there are zero."""
+    waiting, bits, at = np.uint64(0), 0, 0
+    mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    for k in range(len(out)):
+        while bits < width:
+            if at < len(packed):
+                waiting |= np.uint64(packed[at]) << np.uint64(bits)
+            bits += 8
+            at += 1
+        out[k] = np.int32(waiting & mask)
+        waiting >>= np.uint64(width)
+        bits -= width
+
+
+@njit(cache=True)
+def all_used(codes: npt.NDArray[Any], values: int) -> bool:  # pragma: no cover - compiled
+    """Return whether every code is a place among the values or the one after them, and every place occurs."""
+    seen = np.zeros(values + 1, np.bool_)
+    for code in codes:
+        if code < 0 or code > values:
+            return False
+        seen[code] = True
+    return bool(seen[:values].all())
+
+
+@njit(cache=True)
+def write_texts(
+    offsets: npt.NDArray[Any], letters: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> bool:  # pragma: no cover - compiled
+    """Write each text after its length in four bytes; False if the texts are not strictly ascending by their bytes, or don't fit.
+
+    Text k is letters[offsets[k]:offsets[k + 1]].
+    """
+    at, before, length_before = 0, 0, -1
+    for k in range(len(offsets) - 1):
+        first, length = int(offsets[k]), int(offsets[k + 1]) - int(offsets[k])
+        if first < 0 or length < 0 or first + length > len(letters) or at + 4 + length > len(out):
+            return False
+        same = 0
+        while same < length and same < length_before and letters[first + same] == letters[before + same]:
+            same += 1
+        if same == length and length_before >= 0:
+            return False
+        if same < length and same < length_before and letters[first + same] < letters[before + same]:
+            return False
+        for byte in range(4):
+            out[at + byte] = np.uint8(length >> (8 * byte) & 255)
+        at += 4
+        for byte in range(length):
+            out[at + byte] = letters[first + byte]
+        at += length
+        before, length_before = first, length
+    return at == len(out)
+
+
+@njit(cache=True)
+def read_texts(
+    page: npt.NDArray[Any], offsets: npt.NDArray[Any], letters: npt.NDArray[Any]
+) -> bool:  # pragma: no cover - compiled
+    """Undo write_texts: fill offsets and letters; False if the page does not hold exactly so many texts of so many letters."""
+    at, total = 0, 0
+    for k in range(len(offsets) - 1):
+        if len(page) - at < 4:
+            return False
+        length = int(page[at])
+        for byte in range(1, 4):
+            length |= int(page[at + byte]) << (8 * byte)
+        at += 4
+        if length > len(page) - at or length > len(letters) - total:
+            return False
+        for byte in range(length):
+            letters[total + byte] = page[at + byte]
+        at += length
+        total += length
+        offsets[k + 1] = total
+    return at == len(page) and total == len(letters)

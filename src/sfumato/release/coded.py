@@ -1,0 +1,86 @@
+"""A published column as its distinct values and a code per entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.release._parquet_kernels import all_used
+from sfumato.release.parquet_meta import KINDS, LIST
+
+_DAY = 86_400_000_000  # in microseconds
+_FIRST, _LAST = -719_162, 2_932_896  # from 0001-01-01 to 9999-12-31, in days since 1970: beyond them Python has no dates
+_CALENDAR = {"date32[day]": (_FIRST, _LAST), "timestamp[us]": (_FIRST * _DAY, (_LAST + 1) * _DAY - 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """One published column: its distinct values, and for every entry which of them it has.
+
+    `values` are strictly ascending, all of them occur, none is missing; a code of len(values) is a missing value. A column of
+    lists has `start`: the entries of row i are codes[start[i]:start[i + 1]].
+    """
+
+    values: pa.Array
+    codes: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int64] | None = None
+
+    @property
+    def type(self) -> str:
+        """The column's Arrow type in words, as `decode` wants it."""
+        return str(self.values.type) if self.start is None else f"list<element: {self.values.type}>"
+
+    @property
+    def rows(self) -> int:
+        """How many rows the column has."""
+        return len(self.codes) if self.start is None else len(self.start) - 1
+
+
+def check(column: Coded) -> None:
+    """Raise ValueError unless the column is what Coded promises (that texts ascend is checked as they are written)."""
+    values, codes, start = column.values, column.codes, column.start
+    if column.type not in KINDS and column.type != LIST:
+        raise ValueError("a column has a type that table files do not have")
+    if codes.dtype != np.int32 or codes.ndim != 1 or values.null_count:
+        raise ValueError("a column's codes are a plain array of int32, and its values are all there")
+    if start is not None:
+        whole = start.dtype == np.int64 and start.ndim == 1 and len(start) > 0 and start[0] == 0 and start[-1] == len(codes)
+        if not whole or (start[1:] < start[:-1]).any():
+            raise ValueError("the lists of a column do not follow one another")
+    if len(values) > len(codes) or not all_used(frozen(np.ascontiguousarray(codes)).view(np.int32), len(values)):
+        raise ValueError("a column has a code without a value, or a value that does not occur")
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        raise ValueError("a column has a text that is not UTF-8") from None
+    if values.type == pa.string():
+        return
+    numbers = numbers_of(values)
+    if values.type == pa.float64() and (not np.isfinite(numbers).all() or np.signbit(numbers[numbers == 0]).any()):
+        raise ValueError("a column has a number that is not finite, or a negative zero")
+    first, last = _CALENDAR.get(column.type, (0, 0))
+    if column.type in _CALENDAR and len(numbers) and not first <= numbers.min() <= numbers.max() <= last:
+        raise ValueError("a column has a day outside the years 1 to 9999")
+    if (numbers[1:] <= numbers[:-1]).any():
+        raise ValueError("a column's values are not strictly ascending")
+
+
+def numbers_of(values: pa.Array) -> npt.NDArray[Any]:
+    """Return the values of any type but text as numbers."""
+    if values.type == pa.bool_():
+        return np.asarray(values.to_numpy(zero_copy_only=False), np.uint8)
+    kind = np.dtype(KINDS[str(values.type)].numpy)
+    if len(values) == 0:
+        return np.empty(0, kind)
+    return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
+
+
+def frozen(data: object) -> npt.NDArray[np.uint8]:
+    """Return the bytes of the data as an array that nobody writes to, so that kernels are compiled for one kind of array."""
+    out = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
+    out.flags.writeable = False
+    return out  # type: ignore[no-any-return]
