@@ -53,6 +53,15 @@ def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Calla
 
 
 @njit(cache=True)
+def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:  # pragma: no cover - compiled
+    """Return for each code below `size` the sum of `amount` at its people's codes in another column: in whole numbers."""
+    total = np.zeros(size, np.int64)
+    for row in range(len(codes)):
+        total[codes[row]] += amount[others[row]]
+    return total
+
+
+@njit(cache=True)
 def smallest_group(counts: Any, need: Any, start: Any) -> int:  # pragma: no cover - compiled
     """Return the smallest group in which these counts keep their bounds: the largest ⌈count / bound⌉."""
     largest = 0

@@ -20,7 +20,6 @@ from sfumato.groups.fragments.cover import cells_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 
@@ -33,10 +32,9 @@ def presence_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | None,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return boxes of at least `floor` people that keep the bounds and α, numbered at random.
+    """Return boxes of at least `floor` people that keep the bounds and α.
 
     Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
     """
@@ -46,4 +44,4 @@ def presence_boxes(
     acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
     rows = np.arange(len(sensitive), dtype=np.int32)
     chosen = column_weights(columns, weights)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, random=random, progress=progress)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, progress=progress)
