@@ -55,9 +55,9 @@ class RandomizedPart:
         return len(self.values)
 
     @property
-    def described(self) -> tuple[tuple[int, ...], tuple[Fraction, ...], tuple[Fraction, ...]]:
-        """What the manifest says of the part, in the order that parts are numbered by: values, retentions, shares."""
-        return tuple(self.values.tolist()), self.retention, self.shares or ()
+    def described(self) -> tuple[tuple[int, ...], tuple[Fraction, ...], tuple[Fraction, ...], Fraction]:
+        """What the manifest says of the part, in the order that parts are numbered by: values, retentions, shares, weight."""
+        return tuple(self.values.tolist()), self.retention, self.shares or (), self.weight or Fraction(0)
 
     @cached_property
     def kept(self) -> Floats:
