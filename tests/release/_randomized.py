@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato import __version__
+from sfumato.methods import SmallDomain
 from sfumato.methods.forms import public_schema
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Manifest
@@ -102,14 +104,15 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
         schema=public_schema(table),
         rows=table.rows,
         requirement=requirement.to_dict(),
-        method={"name": "small-domain"},
+        method={**SmallDomain().to_dict(), "parameters": parameters},
         claims=(randomized_claim(requirement.against, declared=parameters == "declared"),),
         parameters={"parts": entries, "parameters": parameters, "one_row_per_person": True},
         seeded=True,
         reproducible=True,
+        software=f"sfumato {__version__}",
     )
     quasi = tuple(column.take(order) for column in table.quasi)
-    return RandomizedRelease(manifest, quasi, table.sensitive.domain, part[order], value[order])
+    return RandomizedRelease(manifest, quasi, table.sensitive.domain, part[order], value[order]).canonical()[0]
 
 
 def with_part(release, number, **changes):

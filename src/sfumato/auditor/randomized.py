@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.auditor.against import quasi_keys
+from sfumato.auditor.arranged import arranged
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.claims import several_rows, warnings_of
 from sfumato.auditor.placement import Floats, Integers, Placement, Slots, place
@@ -90,7 +91,7 @@ def audit_randomized(
 
 
 def _read(manifest: Manifest, tables: Mapping[str, pa.Table]) -> _Read:
-    release = RandomizedRelease.from_tables(manifest, tables, in_any_order=True)
+    release, ordered = arranged(RandomizedRelease, manifest, tables)
     parts = release.parts
     size = np.array([len(part) for part in parts], dtype=np.int64)
     part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
@@ -98,7 +99,7 @@ def _read(manifest: Manifest, tables: Mapping[str, pa.Table]) -> _Read:
     number[part, value] = np.arange(len(part))
     return _Read(
         release,
-        tables[RECORDS],
+        ordered[RECORDS],
         Slots(part, value, number),
         number[release.part, release.value],
         np.concatenate([one.kept for one in parts]),
