@@ -86,7 +86,7 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
             entry["retention"] = [str(kept[v]) for v in values]
         else:
             kept = dict.fromkeys(values, Fraction(retention))
-            entry["retention"] = str(kept[values[0]])
+            entry["retention"] = [str(kept[v]) for v in values]
         if parameters == "declared":
             entry["shares"] = [str(Fraction(shares[i][v])) for v in values]
         elif protected:
