@@ -92,7 +92,9 @@ def test_rows_in_another_order_are_refused(table, name):
 def test_other_numbers_of_groups_are_refused(table):
     release = columns_of(table, GROUPS)
     tables = {
-        name: with_rows(one, sorted(({**row, "group": 3 - row["group"]} for row in one.to_pylist()), key=lambda row: row["group"]))
+        name: with_rows(
+            one, sorted(({**row, "group": 3 - row["group"]} for row in one.to_pylist()), key=lambda row: row["group"])
+        )
         for name, one in release.tables().items()
     }
     with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):

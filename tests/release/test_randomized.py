@@ -161,7 +161,10 @@ def test_tables_that_cannot_be_are_refused():
         ({"records": records.append_column("more", records["age"])}, "should have the columns"),
         ({"records": records.set_column(2, "part", pa.array([2] * records.num_rows, pa.int32()))}, "numbers from 1 to 1"),
         ({"records": records.set_column(2, "part", pa.array(["1"] * records.num_rows))}, "'part' holds string, expected int32"),
-        ({"records": records.set_column(3, "value", pa.array([["v0"]] * records.num_rows))}, "'value' holds list<item: string>, expected string"),
+        (
+            {"records": records.set_column(3, "value", pa.array([["v0"]] * records.num_rows))},
+            "'value' holds list<item: string>, expected string",
+        ),
     ):
         with pytest.raises(FormatError, match=message):
             RandomizedRelease.from_tables(release.manifest, tables)

@@ -298,7 +298,9 @@ def _read_part(entry: Mapping[str, Any], code: Mapping[Any, int]) -> RandomizedP
         raise FormatError(f"manifest.json: part {entry['part']} lists a value twice")
     known = list(code)
     if json.dumps(named) != json.dumps([known[k] for k in sorted(values)]):
-        raise FormatError(f"manifest.json: part {entry['part']} lists its values in another order or spelling than a release does")
+        raise FormatError(
+            f"manifest.json: part {entry['part']} lists its values in another order or spelling than a release does"
+        )
     told = entry.get("retention")
     retention = tuple(_number(p) for p in told) if isinstance(told, list) else (_number(told),) * len(named)
     if len(retention) != len(named) or not all(0 < p <= 1 for p in retention):
