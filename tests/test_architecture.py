@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "exact": {"errors"},
     "progress": set(),
     "randomness": {"errors"},
-    "table": {"errors", "exact"},
+    "table": {"errors", "exact", "randomness"},
     "privacy": {"errors", "exact"},
     "groups": {"errors", "exact", "progress", "randomness", "table", "privacy"},
     "randomize": {"errors", "exact", "randomness", "privacy"},

@@ -111,10 +111,23 @@ class Release(ABC):
                 hint="the release was edited or made by something else; get it again",
             )
 
+    @abstractmethod
+    def shown_values(self) -> tuple[str, ...]:
+        """Return the sensitive values as the manifest may list them, in the order of the tables; none where it may not."""
+
+    def require_listed_values(self) -> None:
+        """Raise `FormatError` where the manifest lists other sensitive values than the tables show, or in another order."""
+        listed = self.manifest.values
+        if listed is not None and tuple(entry.get("value") for entry in listed) != self.shown_values():
+            raise FormatError(
+                "the manifest lists other sensitive values than the tables show, or in another order",
+                hint="the release was edited or made by something else; get it again",
+            )
+
     def faults(self) -> tuple[str, ...]:
         """Return what keeps a release in memory from being one that could be written down."""
         found = []
-        for check in (self.require_canonical, self.require_fixed_words):
+        for check in (self.require_canonical, self.require_fixed_words, self.require_listed_values):
             try:
                 check()
             except FormatError as error:
@@ -164,4 +177,5 @@ def release_from(stored: Stored) -> Release:
         )
     release = form.from_tables(stored.manifest, stored.tables)
     release.require_fixed_words()
+    release.require_listed_values()
     return release

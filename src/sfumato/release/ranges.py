@@ -86,6 +86,7 @@ class RangesRelease(Release):
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all; CSV has no lists, so sets become JSON text there."""
+        self.require_canonical()
         tables = self.tables()
         if format == "csv":
             tables = {name: lists_as_text(table) for name, table in tables.items()}
@@ -110,6 +111,10 @@ class RangesRelease(Release):
                 found[begin : begin + step] = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
         result: npt.NDArray[np.float64] = found[which.reshape(-1)]
         return result
+
+    def shown_values(self) -> tuple[str, ...]:
+        """Return the sensitive values that the tables show, in their order."""
+        return self.domain.labels
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by what their group shows, then by value."""

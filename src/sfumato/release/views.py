@@ -168,6 +168,10 @@ class ViewsRelease(Fragments, Release):
         st[COUNT] = pa.array(self.st_count, pa.int64())
         return {AT: pa.table(at), ST: pa.table(st)}
 
+    def shown_values(self) -> tuple[str, ...]:
+        """Return the sensitive values that the tables show, in their order."""
+        return self.domain.labels
+
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
         moved = np.unique(combine(list(self.st_columns)), return_inverse=True)[1].astype(np.int64)
@@ -248,7 +252,7 @@ class ViewsRelease(Fragments, Release):
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
     moved = manifest.parameters.get(MOVED)
     names = [name for name in moved if isinstance(name, str)] if isinstance(moved, list) else []
-    if names != moved or not names or not set(names) < set(quasi) or len(set(names)) != len(names):
+    if names != moved or not names or not set(names) < set(quasi) or names != [one for one in quasi if one in names]:
         raise FormatError("manifest.json: a views release names, as 'moved', some of the quasi columns but not all of them")
     return names
 
