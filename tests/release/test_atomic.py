@@ -82,7 +82,8 @@ def test_a_second_signal_does_not_disturb_the_cleaning(tmp_path, monkeypatch):
 
 def test_a_signal_after_the_last_point_of_return_waits_for_the_end_of_the_outermost_block():
     reached = []
-    with pytest.raises(KeyboardInterrupt):
+
+    def steps():
         with undisturbed():
             with undisturbed():
                 let_in()
@@ -90,6 +91,9 @@ def test_a_signal_after_the_last_point_of_return_waits_for_the_end_of_the_outerm
                 reached.append("inner")
             reached.append("outer")
         reached.append("behind")
+
+    with pytest.raises(KeyboardInterrupt):
+        steps()
     assert reached == ["inner", "outer"]
 
 

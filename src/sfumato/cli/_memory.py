@@ -7,7 +7,6 @@ in a child process whose death can be told.
 
 from __future__ import annotations
 
-import errno
 import mmap
 import os
 import signal
@@ -19,8 +18,7 @@ from sfumato.cli._state import SIGNALS
 NOT_ENOUGH = "error: not enough memory\nhint: use a larger machine, a higher limit (`ulimit -v`), or fewer --workers"
 EXIT = 2
 
-_SIGNS = ("bad alloc", "bad_alloc", "allocate memory", "can't start new thread", "failed to map segment", "out of memory")
-_LIBRARIES, _THREAD = 600 << 20, 16 << 20  # bytes of address space: what they need at least, and the stack of every thread
+_LIBRARIES, _THREAD = 768 << 20, 16 << 20  # bytes of address space: what they need at least, and the stack of every thread
 
 _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Settings of libraries that reserve far more address space than they use; nobody's own settings are changed."""
@@ -72,16 +70,3 @@ def guarded(command: Callable[[], int]) -> int:
         return 128 + os.WTERMSIG(status)
     sys.stderr.write(NOT_ENOUGH + "\n")
     return EXIT
-
-
-def out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an exception, or one it comes from, says that memory ran out, in whatever words."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
-            return True
-        if isinstance(error, (RuntimeError, ImportError, OSError)) and any(sign in str(error).lower() for sign in _SIGNS):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

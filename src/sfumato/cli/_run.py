@@ -9,10 +9,10 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
-from sfumato.cli._memory import NOT_ENOUGH, out_of_memory, require_room
+from sfumato.cli._memory import NOT_ENOUGH, require_room
 from sfumato.cli._state import STATE, interruption
 from sfumato.cli._visible import visible
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, out_of_memory
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from sfumato.errors import FormatError, OutputError
+from sfumato.errors import FormatError, OutputError, out_of_memory
 from sfumato.release.atomic import write_directory
 from sfumato.release.manifest import Manifest
 
@@ -71,6 +71,8 @@ def read_release(directory: Path) -> Stored:
         try:
             tables[name] = _stored_table(path, facts, problems)
         except FormatError as error:
+            if out_of_memory(error):
+                raise MemoryError from error  # nothing is wrong with the file
             problems.append(error.message)
     return Stored(manifest, tables, tuple(problems))
 
