@@ -1,4 +1,3 @@
-import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -231,7 +230,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "rename", interrupted)
+    monkeypatch.setattr("sfumato.release.atomic.move_new", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

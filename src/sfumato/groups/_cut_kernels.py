@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 from numba.extending import overload
+
+from sfumato._jit import njit
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 

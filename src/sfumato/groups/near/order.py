@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
+from sfumato._jit import njit
 from sfumato.groups.cuts import Space
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
