@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
+from sfumato.release.manifest import Manifest
 from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
@@ -26,6 +28,19 @@ class Comparison:
     warnings: tuple[str, ...]
     shares: dict[str, Fraction]
     exposure: float | None
+
+
+def other_schema(manifest: Manifest, table: Table) -> list[str]:
+    """Return which columns, kinds, recodings, bins or declared values the manifest tells otherwise than the table has them."""
+    domain = table.sensitive.domain
+    own = {
+        "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
+        "sensitive": [{"name": name, "kind": kind} for name, kind in zip(domain.names, domain.kinds, strict=True)],
+        "declared": table.schema.to_dict(),
+    }
+    told = {key: json.dumps(manifest.schema.get(key), sort_keys=True) for key in own}
+    wrong = [key for key, value in own.items() if told[key] != json.dumps(value, sort_keys=True)]
+    return [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
 
 
 def compare(published: Published, table: Table, *, suppression: bool) -> Comparison:

@@ -94,7 +94,8 @@ class Release(ABC):
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
         if claim.kind == "presence":
-            return Claim.presence(claim.adversary, form=self.form, one_row_per_person=one_row)
+            program = self.manifest.method.get("grouping") == "halves"
+            return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
         return Claim.association(claim.adversary, one_row_per_person=one_row)
 
     def require_fixed_words(self) -> None:
