@@ -2,7 +2,8 @@
 
 In a group of n people whose values make up V combinations, a stranger believes with probability n/V at most that a person with
 one of them is in the table. Boxes are disjoint in quasi space, so at most one group covers a person, and that belief is all there
-is. Whether a cut keeps it is decided by quasi values alone, so safe cuts stay safe.
+is for somebody who does not know the program (`halves` is for one who does). Whether a cut keeps it is decided by quasi values
+alone, so safe cuts stay safe.
 """
 
 from __future__ import annotations
