@@ -116,11 +116,19 @@ def read_tables(directory):
     return found
 
 
-def _arranged(document: dict[str, Any], tables: dict[str, pa.Table]) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-    manifest = Manifest(
+def unchecked(document):
+    """Return the manifest that a document would be, whether or not it could be read: for audits of releases in memory."""
+    values = document["values"]
+    return Manifest(
         **{key: document[key] for key in ("form", "schema", "rows", "requirement", "method", "parameters")},
         claims=tuple(Claim(**claim) for claim in document["claims"]),
+        values=None if values is None else tuple(values[0]["values"]),
+        **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
     )
+
+
+def _arranged(document: dict[str, Any], tables: dict[str, pa.Table]) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    manifest = unchecked(document)
     try:
         release = _FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True)
     except FormatError:

@@ -66,6 +66,14 @@ def test_a_signal_waits_until_writers_are_done_and_then_leaves_nothing(tmp_path,
     assert listing(tmp_path) == []
 
 
+def test_a_handler_that_was_taken_back_does_not_return_with_the_next_write(tmp_path):
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    write_directory(tmp_path / "one", fill)
+    signal.signal(signal.SIGTERM, before)
+    write_directory(tmp_path / "two", fill)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_a_second_signal_does_not_disturb_the_cleaning(tmp_path, monkeypatch):
     real = atomic._remove
 

@@ -35,6 +35,7 @@ def undisturbed() -> Iterator[None]:
         yield
         return
     if _HELD.depth == 0:
+        _HELD.handlers.clear()  # those of an earlier block may have been replaced since
         for number in _SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler) and handler is not _hold:
