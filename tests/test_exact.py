@@ -60,3 +60,58 @@ def test_numbers_are_shown_as_people_type_and_read_them():
     assert percent(Fraction(1, 10**6)) == "0.0001 %"
     assert percent(Fraction(0)) == "0 %"
     assert percent(Fraction(7, 10), 0) == "70 %"
+
+
+def test_a_decimal_of_many_digits_is_shown_whole():
+    long = "0." + "123456789" * 5
+    assert decimal_text(Fraction(long)) == long
+    assert decimal_text(Fraction(-5, 4)) == "-1.25"
+    assert decimal_text(Fraction(3)) == "3"
+
+
+HOSTILE = [
+    "1e999999999",
+    "1e-999999999",
+    "1e999",
+    "1e-999",
+    "1e999999999%",
+    "9" * 100_000,
+    "1/" + "9" * 100_000,
+    Decimal("1e999999999"),
+    Decimal("-1e999999999"),
+    Decimal("1e-999999999"),
+    Decimal("1" + "0" * 5000 + ".5"),
+    10**5000,
+    -(10**5000),
+    Fraction(10**5000 + 1, 10**5000),
+    Fraction(1, 10**5000),
+]
+
+
+@pytest.mark.parametrize("number", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_number_that_is_long_to_write_out_is_refused_in_one_sentence(number):
+    with pytest.raises(PolicyError) as found:
+        exact(number, "offset")
+    assert found.value.message.startswith("offset: ")
+    assert len(found.value.message) < 400
+
+
+@pytest.mark.parametrize(
+    "nothing", [Decimal("nan"), Decimal("sNaN"), Decimal("inf"), float("-inf"), "nan", "sNaN", "Infinity", "-inf"]
+)
+def test_infinity_and_nan_are_no_numbers(nothing):
+    with pytest.raises(PolicyError, match="expected a number"):
+        exact(nothing)
+
+
+@pytest.mark.parametrize(
+    "zero", [-0.0, "-0", "-0.0", Decimal("-0"), "0e999999999", Decimal("0e999999999"), Decimal("0e-999999999")]
+)
+def test_every_zero_is_zero(zero):
+    assert exact(zero) == 0
+    assert str(exact(zero)) == "0"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: abs(number) < 8e307))
+def test_every_float_is_a_number_and_means_its_shortest_decimal(number):
+    assert exact(number) == Fraction(Decimal(repr(number)))

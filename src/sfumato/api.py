@@ -46,7 +46,8 @@ def publication(
     if requirement.presence in (None, 1) and not chosen.bounds(table, requirement).protects:
         raise _protects_nobody(requirement)
     outcome = chosen.run(table, requirement, random=random, progress=progress)
-    audit = audit_release(outcome.release, table, placed=outcome.placed, links=outcome.links)
+    # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
+    audit = audit_release(outcome.release, table, placed=outcome.placed, links=outcome.links, draw=False)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     return Publication(outcome.release, audit, outcome.private, chosen, outcome.links)

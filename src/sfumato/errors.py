@@ -1,7 +1,12 @@
 """The exceptions. Each says what was wrong, where, what was expected and what would work.
 
-Every exception carries the objects it speaks of as attributes, so that a program can react without reading the text. No message
-ever prints an identifier, or a sensitive value together with quasi values.
+Every exception carries the objects it speaks of as attributes, so that a program can react without reading the text.
+
+**What a message may show of a table.** Names of columns: those that the policy has, and those of a header that was accepted as
+one, since at least half of the policy's columns are in it (`Schema.accepts`); the first line of a file without a header is a
+person. Places, counts, types and shapes ("Xx. 9"). A sensitive value, alone: requirements speak of these. Never an identifier,
+never a quasi value but as a question names it, never the text of another library's error, which quotes what it could not read,
+and never the text of a file that may be another one by mistake.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,27 +14,81 @@ Number = int | float | str | Decimal | Fraction
 
 
 _LONGEST = 200
-_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)  # 1e-999999999 is a number, but not one to write out
+_LONGEST_TEXT = 100_000
+_LARGEST = 1 << 1023
+_MOST_BITS = 1100
+"""Above and below the fraction line: room for every finite float, and little enough to be computed with."""
 
 
 def exact(number: Number, name: str = "number") -> Fraction:
-    """Return `number` exactly. Text may be a decimal ("0.02"), a ratio ("1/3") or a percentage ("5%")."""
-    problem = PolicyError(f"{name}: expected a number, got {number!r}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"')
+    """Return `number` exactly. Text may be a decimal ("0.02"), a ratio ("1/3") or a percentage ("5%").
+
+    A number that no float comes near (1e999), or that takes more digits than anybody writes, is refused before it is written out:
+    1e999999999 is short to type and fills a memory.
+    """
+    problem = PolicyError(
+        f"{name}: expected a number, got {typed(number)}", hint='write a decimal ("0.05"), a ratio ("1/20") or "5%"'
+    )
     if isinstance(number, bool):
         raise problem
     try:
-        if isinstance(number, float):
-            return Fraction(repr(float(number)))
-        if isinstance(number, str):
-            text = number.strip()
-            if len(text) > _LONGEST or _EXPONENT.search(text):
-                raise problem
-            if text.endswith("%"):
-                return Fraction(text[:-1].strip()) / 100
-            return Fraction(text)
-        return Fraction(operator.index(number) if hasattr(number, "__index__") else number)
-    except (ValueError, ZeroDivisionError, OverflowError, TypeError):
+        found = _fraction(number)
+    except (ValueError, ZeroDivisionError, OverflowError, TypeError, ArithmeticError):
         raise problem from None
+    if found is None or max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS or abs(found) >= _LARGEST:
+        raise PolicyError(f"{name}: {typed(number)} has too many digits, or is too large, to be computed with", hint=problem.hint)
+    return found
+
+
+def require_short(caller: str, parameters: Mapping[str, object]) -> None:
+    """Raise `PolicyError` for a parameter that takes long to write out or to compute with, before anything does either.
+
+    Whole numbers need at most 53 bits: more people than there are, and few enough for every kernel and every reader of JSON.
+    """
+    for name, value in parameters.items():
+        inside = (
+            [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+        )
+        for one in (value, *inside):
+            long = isinstance(one, str) and len(one) > _LONGEST_TEXT
+            large = isinstance(one, int) and abs(one) >= 1 << 53
+            fine = isinstance(one, Fraction) and max(one.numerator.bit_length(), one.denominator.bit_length()) > _MOST_BITS
+            if long or large or fine:
+                raise PolicyError(f"{caller}({name}=…): {typed(one)} is too {'long' if long else 'large or too fine'} to be used")
+
+
+def _fraction(number: Number) -> Fraction | None:
+    """Return the number as a fraction, None where writing it out would take long."""
+    if isinstance(number, float):
+        return Fraction(repr(float(number)))
+    if isinstance(number, str):
+        text = number.strip()
+        if text.endswith("%"):
+            part = _fraction(text[:-1])
+            return None if part is None else part / 100
+        if len(text) > _LONGEST:
+            return None
+        # Not by Fraction: it would write out the power of ten. Decimal keeps the exponent apart.
+        return Fraction(text) if "/" in text else _fraction(Decimal(text))
+    if isinstance(number, Decimal):
+        if not number:
+            return Fraction(0)  # also 0e999999999
+        return None if number.is_finite() and _far(number) else Fraction(number)
+    return Fraction(operator.index(number) if hasattr(number, "__index__") else number)
+
+
+def _far(number: Decimal) -> bool:
+    exponent = number.as_tuple().exponent
+    return abs(number.adjusted()) > _LONGEST * 2 or (isinstance(exponent, int) and abs(exponent) > _LONGEST * 2)
+
+
+def typed(number: object) -> str:
+    """Return a value as it was given, if that is short: Python writes no whole number of thousands of digits."""
+    try:
+        text = repr(number)
+    except ValueError:
+        text = ""
+    return text if 0 < len(text) <= _LONGEST else f"a very long {type(number).__name__}"
 
 
 def floor_times(limit: Fraction, size: int) -> int:
@@ -59,11 +113,13 @@ def percent(number: Fraction | float, digits: int = 2) -> str:
 
 def decimal_text(number: Fraction) -> str:
     """Return the number as it can be typed in a policy: a decimal where that is exact, else a ratio."""
-    rest = number.denominator
+    rest, places = number.denominator, 0
     for prime in (2, 5):
+        power = 0
         while rest % prime == 0:
-            rest //= prime
+            rest, power = rest // prime, power + 1
+        places = max(places, power)
     if rest != 1:
         return str(number)
-    text = format(Decimal(number.numerator) / Decimal(number.denominator), "f")
-    return text
+    digits = tuple(int(digit) for digit in str(abs(number.numerator) * 10**places // number.denominator))
+    return format(Decimal((int(number < 0), digits, -places)), "f")

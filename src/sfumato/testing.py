@@ -138,7 +138,7 @@ def _numbered(table: Table, *, also: bool = False) -> Table:
     kept = {column.name: column.arrow() for column in table.quasi[1:][-1:]} if also else {}
     return Table.from_frame(
         pa.table({"number": np.arange(table.rows), **kept, **_sensitive_columns(table)}),
-        Schema(quasi=["number", *kept], sensitive=list(table.sensitive.domain.names)),
+        Schema(quasi=["number", *kept], sensitive=list(table.sensitive.domain.names), closed=table.schema.closed),
     )
 
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato
@@ -10,11 +11,14 @@ from sfumato import Ambiguity, Buckets, FPrivacy, Heterogeneous, LDiversity, Pre
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.methods import METHODS, default_method
 from sfumato.release import Release
+from sfumato.release.manifest import Claim
 from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.table import Schema, Table
 from sfumato.testing import CHECKS, check_method
 from tests.groups.fragments._crowds import crowd
 
 PAPER = Ambiguity(grouping="paper", accept_weaker_claim=True)
+HALVES = Ambiguity(grouping="halves")
 ASKED = PresenceAssociation("1/4", "1/2")
 READER = PresenceAssociation("1/4", "1/2", against="reader")
 
@@ -36,6 +40,44 @@ def test_boxes_claim_presence_to_a_stranger_and_association_to_the_policys_adver
         assert made.private["smallest"] >= 20
         presence = made.release.presence(table.to_arrow())
         assert 0 < presence.max() <= 0.25
+
+
+def test_halves_claim_presence_to_a_stranger_who_knows_the_program_and_their_audit_holds(table, tmp_path):
+    for asked, cuts in ((PresenceAssociation("1/4", "3/4"), "safe"), (READER, "tight")):
+        made = sfumato.publication(table, asked, method=HALVES, random=1)
+        presence, association = made.release.claims
+        assert presence == Claim.presence("stranger", program=True)
+        assert "the program and its parameters, but does not know who else is in the table" in presence.statement
+        assert association.adversary == asked.against
+        assert made.release.manifest.parameters["locality"] == cuts
+        assert made.private["groups"] > 1
+        made.release.save(tmp_path / cuts)
+        assert sfumato.audit(Release.load(tmp_path / cuts)).holds is True
+
+
+def test_plain_boxes_say_that_the_stranger_does_not_know_the_program(table):
+    release = sfumato.publish(table, READER, method=Ambiguity(), random=1)
+    assert "knows neither who else is in the table nor how the program forms groups" in release.claims[0].statement
+
+
+def test_halves_follow_weights_and_keep_the_floor(table):
+    plain = sfumato.publication(table, READER, method=HALVES, random=1)
+    heavy = Ambiguity(grouping="halves", floor=25, weights={"q2": 40, "q1": 0.5})
+    other = sfumato.publication(table, READER, method=heavy, random=1)
+    assert other.private["smallest"] >= 25
+    assert plain.release.sizes.tolist() != other.release.sizes.tolist()
+
+
+def test_halves_take_missing_values_dates_and_text():
+    days = pa.array([None if k % 11 == 0 else 19_000 + k % 23 for k in range(300)], pa.int32()).cast(pa.date32())
+    words = [None if k % 7 == 0 else "äZab é"[k % 6] * (1 + k % 3) for k in range(300)]
+    frame = pa.table(
+        {"day": days, "word": words, "x": [k * k % 31 for k in range(300)], "value": [f"v{k % 5}" for k in range(300)]}
+    )
+    table = Table.from_frame(frame, Schema(quasi=["day", "word", "x"], sensitive=["value"], other=[]))
+    made = sfumato.publication(table, PresenceAssociation("1/3", "1/2", against="reader"), method=HALVES, random=1)
+    assert made.private["groups"] > 1
+    assert made.audit.holds is True
 
 
 def test_groups_as_published_state_the_papers_claim_and_no_other(table):
@@ -86,6 +128,7 @@ def test_it_is_the_default_where_presence_is_bounded():
         ({"accept_weaker_claim": "yes"}, "true or false"),
         ({"suppress": True}, 'disjoint boxes do not use it(.|\n)*grouping = "paper"'),
         ({"accept_weaker_claim": True}, "disjoint boxes do not use it"),
+        ({"grouping": "halves", "suppress": True}, "disjoint boxes do not use it"),
         ({"grouping": "paper", "floor": 5}, 'scattered groups do not use it(.|\n)*grouping = "boxes"'),
         ({"grouping": "paper", "weights": {"q0": 2}}, "scattered groups do not use it"),
     ],
@@ -136,7 +179,7 @@ def test_per_value_bounds_are_kept(table):
         assert sfumato.publication(table, asked, method=method, random=1).audit.holds is True
 
 
-@pytest.mark.parametrize("method", [Ambiguity(), Ambiguity(floor=5)], ids=str)
+@pytest.mark.parametrize("method", [Ambiguity(), Ambiguity(floor=5), HALVES], ids=str)
 def test_boxes_pass_the_conformance_suite(method):
     assert len(check_method(method)) == 4 * len(CHECKS)
 
@@ -149,7 +192,7 @@ def test_boxes_pass_the_conformance_suite_with_presence_bounded(table):
 
 def test_the_same_seed_gives_the_same_release_whatever_the_order_of_the_input(table):
     turned = table.take(np.random.default_rng(3).permutation(table.rows))
-    for method, asked in ((Ambiguity(floor=10), ASKED), (PAPER, READER)):
+    for method, asked in ((Ambiguity(floor=10), ASKED), (HALVES, READER), (PAPER, READER)):
         one, two = (method.publish(which, asked, random=7).tables() for which in (table, turned))
         assert one.keys() == two.keys()
         for name, content in one.items():

@@ -26,6 +26,13 @@ def table():
     return built(8, 4, 3)
 
 
+def test_a_release_that_moves_several_columns_survives_the_disk(tmp_path):
+    several = PriView(column=["q1", "q2"], grouping="paper", accept_weaker_claim=True)
+    release = several.publish(crowd(60, 3, seed=1), ASKED, random=1)
+    release.save(tmp_path / "release")
+    assert Release.load(tmp_path / "release").manifest.method["column"] == ["q1", "q2"]
+
+
 def test_a_table_built_for_it_is_published_in_small_groups(table):
     made = sfumato.publication(table, ASKED, method=PriView(column="z"), random=1)
     assert made.private == {"groups": 8, "smallest": 12, "largest": 12, "loss": 8 * 11**2, "suppressed": 0}

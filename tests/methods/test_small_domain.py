@@ -22,7 +22,7 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.explain import explain
 from sfumato.table.generators import census
 from sfumato.testing import CHECKS, check_method, example_tables
-from tests.makers import people
+from tests.makers import closed_for, people
 
 COUNTS = {"a": 120, "b": 80, "c": 60, "d": 50, "e": 40, "f": 30, "g": 10, "h": 10, "i": 10, "j": 10}
 VALUES = [value for value, count in COUNTS.items() for _ in range(count)]
@@ -128,6 +128,9 @@ def test_an_infeasible_rho2_says_what_is_expected():
         ({"parameters": "declared"}, "needs shares"),
         ({"parameters": "declared", "shares": {"a": 1}}, "at least two"),
         ({"parameters": "declared", "shares": {"a": 1, "b": -1}}, "must lie above 0"),
+        ({"parameters": "declared", "shares": {"a": 1, "b": 1}}, "needs otherwise"),
+        ({"parameters": "declared", "shares": {"a": 1, "b": 1}, "otherwise": "c"}, "'c' has no declared share"),
+        ({"otherwise": "c"}, "computed parameters do not use them"),
     ],
 )
 def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):
@@ -136,14 +139,18 @@ def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):
 
 
 def declared(shares=COUNTS, **options):
-    return SmallDomain(parameters="declared", shares=shares, **options)
+    return SmallDomain(parameters="declared", shares=shares, **{"otherwise": next(iter(shares)), **options})
+
+
+def published(method, table, requirement):
+    return method.publish(closed_for(method, table), requirement, random=1)
 
 
 INSIDER = RhoPrivacy("1/3", "2/3", against="insider")
 
 
 def test_declared_parameters_prove_the_claim_against_insiders_and_computed_ones_do_not():
-    release = declared().publish(people(VALUES), INSIDER, random=1)
+    release = published(declared(), people(VALUES), INSIDER)
     assert [claim.adversary for claim in release.claims] == ["insider"]
     assert "γp/(1+(γ−1)p)" in release.claims[0].statement
     with pytest.raises(NotProvable):
@@ -151,8 +158,8 @@ def test_declared_parameters_prove_the_claim_against_insiders_and_computed_ones_
 
 
 def test_what_is_declared_is_published_and_does_not_depend_on_the_table():
-    one = declared().publish(people(VALUES), INSIDER, random=1)
-    other = declared().publish(people(["a", "b", "j"] * 50), INSIDER, random=1)
+    one = published(declared(), people(VALUES), INSIDER)
+    other = published(declared(), people(["a", "b", "j"] * 50), INSIDER)
     assert parts_of(one) == parts_of(other)
     for part in parts_of(one):
         assert sum(Fraction(share) for share in part["shares"]) == 1
@@ -160,38 +167,45 @@ def test_what_is_declared_is_published_and_does_not_depend_on_the_table():
     assert one.manifest.method["shares"]["a"] == "2/7"
 
 
-def test_values_that_nobody_has_can_be_published_and_values_without_a_share_are_refused():
+def test_values_that_nobody_has_can_be_published_and_values_without_a_share_fall_into_the_declared_one():
     shares = {**COUNTS, "rare": 200}
-    release = declared(shares).publish(people(VALUES), RhoPrivacy("0.4", "0.7", against="insider"), random=1)
+    release = published(declared(shares), people(VALUES), RhoPrivacy("0.4", "0.7", against="insider"))
     assert "rare" in release.domain.labels
     shown = release.tables()["records"]["value"].to_pylist()
     assert "rare" in shown
-    with pytest.raises(PolicyError, match="without a declared share: j") as caught:
-        declared({value: count for value, count in COUNTS.items() if value != "j"}).publish(people(VALUES), INSIDER)
-    assert "every value that somebody may have" in caught.value.hint
+    fewer = declared({value: count for value, count in COUNTS.items() if value != "j"}, otherwise="i")
+    table = closed_for(fewer, people(VALUES))
+    assert table.sensitive.histogram()["i"] == COUNTS["i"] + COUNTS["j"]
+    assert "j" not in published(fewer, people(VALUES), INSIDER).domain.labels
+
+
+def test_a_table_that_was_not_read_for_the_declared_values_is_refused_whatever_is_in_it():
+    for values in (VALUES, ["a", "b"]):
+        with pytest.raises(PolicyError, match="read without regard to the declared values") as caught:
+            declared().publish(people(values), INSIDER)
+        assert "method.close(schema)" in caught.value.hint
 
 
 def test_numbers_and_compound_values_can_be_declared():
     frame = pa.table({"n": [1, 2, 3, 4], "x": [1.5, 2.0, 2.0, 7.0], "y": ["u", "u", "v", "v"]})
     table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"]))
     shares = {"1.5 / u": 1, "2 / u": 1, "2 / v": 1, "7 / v": 1, "9 / v": 1}
-    release = declared(shares, retention="uniform").publish(table, LDiversity(3, against="insider"), random=1)
+    release = published(declared(shares, retention="uniform"), table, LDiversity(3, against="insider"))
     assert release.domain.labels == tuple(shares)
     assert release.domain.table["x"].to_pylist() == [1.5, 2.0, 2.0, 7.0, 9.0]
     for label, message in (
         ("9", "should have 2 parts"),
-        ("nine / v", "is no value of 'x', which holds double"),
-        ("9.0 / v", "not how the value"),
+        ("9.0 / v", "not how it is published"),
     ):
         wrong = {**shares, label: 1}
         with pytest.raises(PolicyError, match=message):
-            declared(wrong).publish(table, LDiversity(3, against="insider"), random=1)
+            published(declared(wrong), table, LDiversity(3, against="insider"))
 
 
 def test_people_left_out_for_a_missing_value_lose_the_claim_against_insiders():
     frame = pa.table({"n": [1, 2, None, 4], "v": ["a", "b", "a", "b"]})
-    table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["v"], missing={"n": "drop"}))
     shares = {"a": 1, "b": 1, "c": 1}
+    table = Table.from_frame(frame, declared(shares).close(Schema(quasi=["n"], sensitive=["v"], missing={"n": "drop"})))
     with pytest.raises(NotProvable, match="insider does not cover"):
         declared(shares).publish(table, RhoPrivacy("0.4", "0.6", against="insider"))
     assert declared(shares).publish(table, RhoPrivacy("0.4", "0.6", against="reader"), random=1).rows == 3
@@ -223,6 +237,7 @@ def test_a_policy_file_can_ask_for_either_method():
         [method]
         name = "small-domain"
         parameters = "declared"
+        otherwise = "flu"
         amplification = 7.5
         delta = 0.01
         [method.shares]
@@ -231,7 +246,7 @@ def test_a_policy_file_can_ask_for_either_method():
     """
     method = Policy.parse(text).method
     assert method == SmallDomain(
-        parameters="declared", amplification="7.5", delta="0.01", shares={"flu": "29/100", "asthma": "71/100"}
+        parameters="declared", otherwise="flu", amplification="7.5", delta="0.01", shares={"flu": "29/100", "asthma": "71/100"}
     )
     plain = text.replace("small-domain", "uniform").replace("delta = 0.01", "")
     assert isinstance(Policy.parse(plain).method, UniformPerturbation)
@@ -270,13 +285,14 @@ def test_computed_parameters_pass_the_conformance_suite(method, requirement):
 @pytest.mark.parametrize("name", example_tables())
 def test_declared_parameters_pass_the_conformance_suite(kind, requirement, name):
     table = example_tables()[name]
-    method = kind(parameters="declared", shares=table.sensitive.histogram())
-    assert len(check_method(method, requirement, {name: table})) == len(CHECKS)
+    shares = table.sensitive.histogram()
+    method = kind(parameters="declared", shares=shares, otherwise=min(shares))
+    assert len(check_method(method, requirement, {name: closed_for(method, table)})) == len(CHECKS)
 
 
 def test_with_declared_shares_the_table_decides_no_bound():
-    lopsided = people(["a"] * 70 + ["b"] * 20 + ["c"] * 10)
-    declared = SmallDomain(parameters="declared", shares={"a": "0.4", "b": "0.3", "c": "0.3"})
+    declared = SmallDomain(parameters="declared", shares={"a": "0.4", "b": "0.3", "c": "0.3"}, otherwise="c")
+    lopsided = closed_for(declared, people(["a"] * 70 + ["b"] * 20 + ["c"] * 10))
     made = publication(lopsided, LDiversity(2, against="insider"), method=declared, random=1)
     assert made.audit.holds
     assert declared.bounds(lopsided, LDiversity(2)).limits == (Fraction(1, 2),) * 3

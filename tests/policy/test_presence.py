@@ -45,6 +45,9 @@ def test_every_option_of_both_methods_can_be_written():
     head = POLICY + 'alpha = 0.1\nbeta = 0.2\nagainst = "reader"\n[method]\n'
     boxes = Policy.parse(head + 'name = "ambiguity"\nfloor = 20\nweights = { q0 = 2 }\n').method
     assert boxes == Ambiguity(floor=20, weights={"q0": 2})
+    assert Policy.parse(head + 'name = "ambiguity"\ngrouping = "halves"\n').method == Ambiguity(grouping="halves")
+    with pytest.raises(PolicyError, match="'boxes', 'paper'"):
+        Policy.parse(head + 'name = "priview"\ngrouping = "halves"\n')
     paper = Policy.parse(head + 'name = "ambiguity"\ngrouping = "paper"\naccept_weaker_claim = true\nsuppress = true\n').method
     assert paper == Ambiguity(grouping="paper", accept_weaker_claim=True, suppress=True)
     views = Policy.parse(head + 'name = "priview"\ncolumn = ["q1", "q2"]\n').method
@@ -64,6 +67,18 @@ def test_an_explanation_says_which_groups_there_are_and_against_whom_presence_is
     assert "every column apart" in words
     assert [row.name for row in told.study.rows] == ["ambiguity"]
     assert told.to_dict()["presence"]["alpha"] == "0.25"
+
+
+def test_an_explanation_says_first_that_boxes_do_not_hold_if_the_program_is_known_and_that_halves_do(table):
+    asked = PresenceAssociation("1/4", "1/2", against="reader")
+    boxes = explain(table, asked, method=Ambiguity(), quick=True).sentences()
+    limits = [line for line in boxes if line.startswith("Not promised")]
+    assert "somebody who knows how this program forms groups" in limits[0]
+    assert 'grouping = "halves"' in limits[0]
+    assert "nor how the program forms groups" in "\n".join(boxes)
+    halves = "\n".join(explain(table, asked, method=Ambiguity(grouping="halves"), quick=True).sentences())
+    assert "knows how this program forms groups" not in halves
+    assert "the program and its parameters, but does not know who else is in the table" in halves
 
 
 def test_an_explanation_of_groups_as_published_says_that_nothing_is_claimed_about_a_reader(table):

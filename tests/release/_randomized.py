@@ -87,6 +87,7 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
             entry["retention"] = str(kept[values[0]])
         if parameters == "declared":
             entry["shares"] = [str(Fraction(shares[i][v])) for v in values]
+            entry["weight"] = str(Fraction(size, table.rows))
         elif protected:
             entry["largest_share"] = str(max(protected))
         for v in values:
@@ -102,7 +103,7 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
         schema=public_schema(table),
         rows=table.rows,
         requirement=requirement.to_dict(),
-        method={"name": "small-domain"},
+        method={"name": "small-domain", "parameters": parameters},
         claims=(randomized_claim(requirement.against, declared=parameters == "declared"),),
         parameters={"parts": entries, "parameters": parameters, "one_row_per_person": True},
         seeded=True,

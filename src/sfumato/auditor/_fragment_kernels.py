@@ -25,6 +25,50 @@ def _gather(
 
 
 @njit(cache=True)
+def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> bool:  # pragma: no cover - compiled
+    """Return whether the values of group g in the first part are all kept as lists, of at most so many groups together."""
+    many = 0
+    for e in range(begin[0, g], begin[0, g + 1]):
+        if row[e] >= base:
+            return False
+        many += start[row[e] + 1] - start[row[e]]
+        if many > most:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _from_rare(
+    g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, found: Any, pairs: int
+) -> int:  # pragma: no cover - compiled
+    """Write the groups behind g that share one of its values in every part, looked up by those of the first; return how many.
+
+    `mark[r]` is g + 1 where r is a value of group g, and `seen[c]` is where group c was looked at.
+    """
+    for e in range(begin[0, g], begin[0, g + 1]):
+        for place in range(start[row[e]], start[row[e] + 1]):
+            c = groups[place]
+            if c <= g or seen[c] == g + 1:
+                continue
+            seen[c] = g + 1
+            shares = True
+            for j in range(1, len(begin)):
+                both = False
+                for other in range(begin[j, c], begin[j, c + 1]):
+                    both = both or mark[row[other]] == g + 1
+                if not both:
+                    shares = False
+                    break
+            if shares:
+                if pairs == len(found):
+                    return pairs
+                found[pairs, 0] = g
+                found[pairs, 1] = c
+                pairs += 1
+    return pairs
+
+
+@njit(cache=True)
 def shared_cover(
     begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, found: Any
 ) -> int:  # pragma: no cover - compiled
@@ -32,14 +76,25 @@ def shared_cover(
 
     Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r is told by the row
     r − base of `bits`, or where r is below `base` by the list `groups[start[r]:start[r + 1]]`. Two groups share a combination if
-    they share a value in every part.
+    they share a value in every part. Where few groups share a value of the first part, only these are looked at: what bits cost
+    grows with the square of the number of groups.
     """
     parts, many = begin.shape[0], begin.shape[1] - 1
     words = (many + 63) // 64
     common = np.zeros(words, np.uint64)
     union = np.zeros(words, np.uint64)
+    mark = np.zeros(base + len(bits), np.int64)
+    seen = np.zeros(many, np.int64)
     pairs = 0
     for g in range(many):
+        if _rare(g, begin, row, base, start, words):
+            for j in range(parts):
+                for e in range(begin[j, g], begin[j, g + 1]):
+                    mark[row[e]] = g + 1
+            pairs = _from_rare(g, begin, row, start, groups, mark, seen, found, pairs)
+            if pairs == len(found):
+                return pairs
+            continue
         first = g >> 6
         for j in range(parts):
             _gather(union, first, row, begin[j, g], begin[j, g + 1], bits, base, start, groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,8 @@ import pyarrow as pa
 
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
+from sfumato.release.manifest import Manifest
+from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
 Integers = npt.NDArray[np.int64]
@@ -27,6 +30,19 @@ class Comparison:
     exposure: float | None
 
 
+def other_schema(manifest: Manifest, table: Table) -> list[str]:
+    """Return which columns, kinds, recodings, bins or declared values the manifest tells otherwise than the table has them."""
+    domain = table.sensitive.domain
+    own = {
+        "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
+        "sensitive": [{"name": name, "kind": kind} for name, kind in zip(domain.names, domain.kinds, strict=True)],
+        "declared": table.schema.to_dict(),
+    }
+    told = {key: json.dumps(manifest.schema.get(key), sort_keys=True) for key in own}
+    wrong = [key for key, value in own.items() if told[key] != json.dumps(value, sort_keys=True)]
+    return [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
+
+
 def compare(published: Published, table: Table, *, suppression: bool) -> Comparison:
     """Compare the published rows and values with the table they come from; with suppression some may be missing."""
     labels = table.sensitive.labels
@@ -34,7 +50,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     shares = {label: Fraction(int(count), table.rows) for label, count in zip(labels, counts, strict=True)}
     if set(published.quasi) != {column.name for column in table.quasi} or published.sensitive != table.sensitive.domain.names:
         return Comparison(("the release and the table do not have the same quasi and sensitive columns",), (), shares, None)
-    key, order = _sorted_with_order(quasi_keys(published, table))
+    key, order = sorted_with_places(quasi_keys(published, table))
     start, value, count, share = _entries(published)
     invented, lost, misplaced, certain = walk_people(
         key,
@@ -61,16 +77,6 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     problems += wrong_totals(published, dict(zip(labels, map(int, counts), strict=True)), lost if suppression else 0)
     warnings = (f"{lost} people of the table were suppressed",) if lost and suppression else ()
     return Comparison(tuple(problems), warnings, shares, published.exposure)
-
-
-def _sorted_with_order(key: Integers) -> tuple[Integers, Integers]:
-    """Return the keys ascending, and the places they come from; packed into one word each where that fits, which sorts faster."""
-    bits = max(len(key) - 1, 1).bit_length()
-    if int(key.max(initial=0)) >= 1 << (62 - bits):
-        order = np.argsort(key)
-        return key[order], order
-    packed = np.sort((key << bits) | np.arange(len(key)))
-    return packed >> bits, packed & ((1 << bits) - 1)
 
 
 def _entries(published: Published) -> tuple[Small, Small, Integers, npt.NDArray[np.float64]]:

@@ -62,7 +62,7 @@ def _is_blind(manifest: Manifest) -> bool:
     method = manifest.method
     locality = manifest.parameters.get("locality")
     if manifest.form == "columns":
-        boxes = method.get("name") == "ambiguity" and method.get("grouping") == "boxes"
+        boxes = method.get("name") == "ambiguity" and method.get("grouping") in ("boxes", "halves")
         return boxes and locality == "safe" and not manifest.parameters.get("suppression")
     if manifest.form == "views":
         return False

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.auditor.against import other_schema
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.linked import audit_linked
@@ -38,12 +39,14 @@ def audit_release(
     placed: npt.NDArray[np.int64] | None = None,
     links: Links | None = None,
     outsiders: Any = None,
+    draw: bool = True,
 ) -> Audit:
     """Return the audit of a release in memory; with the original table also whether nothing was lost or invented.
 
     `placed` and `links` are what only the publisher knows: in which part of a randomized release each row of the table is, and
     with which people each record with ranges of its own was matched. `outsiders` are quasi rows of people who are not in the
-    table, for forms that speak of presence.
+    table, for forms that speak of presence. Without `draw` the audit of a randomized release looks at nothing that depends on how
+    the coins fell, which is how a publisher audits: refusing some draws would tell that this one was not refused.
     """
     if outsiders is not None and not isinstance(release, ColumnsRelease | ViewsRelease):
         raise InputError(
@@ -55,7 +58,8 @@ def audit_release(
             raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
         return audit_linked(release, table, links)
     tables = release.tables()
-    found = _audit_form(release, tables, table, (*problems, *release.faults()), placed, outsiders)
+    unlike = [] if table is None else other_schema(release.manifest, table)
+    found = _audit_form(release, tables, table, (*problems, *release.faults(), *unlike), placed, outsiders, draw=draw)
     if table is not None:
         return found
     return replace(found, warnings=(*found.warnings, *look_alike_warnings(tables)))
@@ -68,6 +72,8 @@ def _audit_form(
     problems: tuple[str, ...],
     placed: npt.NDArray[np.int64] | None,
     outsiders: Any,
+    *,
+    draw: bool,
 ) -> Audit:
     manifest = release.manifest
     if isinstance(release, BucketsRelease):
@@ -79,7 +85,7 @@ def _audit_form(
     if isinstance(release, ViewsRelease):
         return audit_views(manifest, tables, table, problems, outsiders=outsiders)
     if isinstance(release, RandomizedRelease):
-        return audit_randomized(manifest, tables, table, problems, placed=placed)
+        return audit_randomized(manifest, tables, table, problems, placed=placed, draw=draw)
     raise FormatError(f"there is no audit for the form {release.form!r}")
 
 

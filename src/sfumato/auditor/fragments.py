@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from sfumato.auditor.bounds import bounds_of, presence_bound
 from sfumato.auditor.claims import declared_values, open_values, several_rows, warnings_of
+from sfumato.auditor.halved import not_halved
 from sfumato.auditor.own_ranges import has_weaker_claim, stated_faults
 from sfumato.auditor.placed import ShownTable, against_table, true_values
-from sfumato.auditor.presence import OVERLAP, combined_warning, judge_presence, overlaps, presence_findings
+from sfumato.auditor.presence import OVERLAP, by_halves, combined_warning, judge_presence, overlaps, presence_findings
 from sfumato.auditor.published import Published
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError, InputError
@@ -43,6 +44,9 @@ BORROWED = "where groups overlap, it cannot be checked that a group shows the va
 
 MAKERS = {"columns": "ambiguity", "views": "priview"}
 """Which method makes which form."""
+
+GROUPINGS = {"columns": ("boxes", "halves", "paper"), "views": ("boxes", "paper")}
+"""Which groupings it has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,8 @@ def audit_fragments(
     def judged(claim: Claim) -> ClaimResult:
         if claim.kind == "presence":
             dropped = 0 if table is None else table.dropped
-            return judge_presence(claim, manifest, read.presence, overlapping=overlapping, dropped=dropped)
+            uncut = "" if overlapping or not by_halves(manifest) else not_halved(read.release.cover, manifest)
+            return judge_presence(claim, manifest, read.presence, overlapping=overlapping, dropped=dropped, uncut=uncut)
         return read.judge_values(claim, limits)
 
     return Audit(
@@ -204,7 +209,7 @@ def read_histograms(release: ColumnsRelease | ViewsRelease) -> Published:
         qit=release.domain.table,
         quasi=tuple(str(column["name"]) for column in release.manifest.schema["quasi"]),
         sensitive=release.domain.names,
-        row_bucket=np.repeat(np.arange(len(release.sizes), dtype=np.int32), release.sizes),
+        row_bucket=np.broadcast_to(np.int32(0), int(release.sizes.sum())),  # its length alone is used: people have no rows here
         bucket=(distinct // len(release.domain)).astype(np.int32),
         value=(distinct % len(release.domain)).astype(np.int32),
         count=np.bincount(where, weights=release.st_count).astype(np.int64),
@@ -254,6 +259,8 @@ def _method_faults(manifest: Manifest) -> list[str]:
     problems = []
     if method.get("name") != MAKERS[manifest.form]:
         problems.append(f"a release of the form {manifest.form} is made by {MAKERS[manifest.form]}, the manifest names another")
+    if method.get("grouping") not in GROUPINGS[manifest.form]:
+        problems.append(f"{MAKERS[manifest.form]} has no such grouping as the manifest says")
     if (method.get("grouping") == "paper") != has_weaker_claim(manifest):
         problems.append("groups as published state a weaker claim, and only they do; here method and statement differ")
     column = method.get("column")

@@ -21,14 +21,21 @@ Floats = npt.NDArray[np.float64]
 MOST_WORDS = 1 << 24
 
 STRANGER = (
+    "it holds for somebody to whom every combination is as likely as any other, and who knows neither how the program cuts boxes "
+    "nor who else is in the table; against whoever knows the program, a list of the population, known numbers of people, or how "
+    "columns go together, nothing is bounded"
+)
+
+WITH_PROGRAM = (
     "it holds for somebody to whom every combination is as likely as any other, and who knows nothing of who else is in the "
-    "table; against a list of the population, known numbers of people, or whoever knows how columns go together, nothing is "
-    "bounded"
+    "table, also if she knows the program; against a list of the population, known numbers of people, or whoever knows how "
+    "columns go together, nothing is bounded. That no other cut was tried than the manifest's method tries cannot be seen in "
+    "the tables"
 )
 
 MATCHINGS = (
-    "it holds for somebody to whom all matchings of a group's rows are equally likely; whoever knows that no two people are "
-    "alike, who else is in the table, or how columns go together may believe more"
+    "it holds for somebody to whom all matchings of a group's rows are equally likely; whoever knows how the program cuts boxes, "
+    "that no two people are alike, who else is in the table, or how columns go together may believe more"
 )
 
 OVERLAP = "groups overlap: a combination is covered by two of them"
@@ -56,13 +63,14 @@ def overlaps(cover: Cover, most: int = 1) -> Integers:
 
 
 def judge_presence(
-    claim: Claim, manifest: Manifest, presence: Sequence[Fraction], *, overlapping: bool, dropped: int
+    claim: Claim, manifest: Manifest, presence: Sequence[Fraction], *, overlapping: bool, dropped: int, uncut: str = ""
 ) -> ClaimResult:
     """Judge a claim of presence: everybody is published, no combination is covered twice, and every group keeps alpha.
 
     `presence[g]` is the largest belief in presence that group g gives to a combination it covers. Where groups overlap, that is
     not all that is told about a combination, and no formula for them together is a bound: their people need not be independent.
-    `dropped` people were left out of the table before it was published.
+    `dropped` people were left out of the table before it was published; `uncut` says why the groups are not those that the
+    method's rule of cutting gives.
     """
     alpha = presence_bound(manifest.requirement)
     fault = _unfounded(claim, manifest, alpha, dropped)
@@ -70,9 +78,16 @@ def judge_presence(
         return ClaimResult(claim, False, note=fault)
     if overlapping:
         return ClaimResult(claim, False, None, alpha, note=OVERLAP)
+    if uncut:
+        return ClaimResult(claim, False, None, alpha, note=uncut)
     worst = max(presence)
-    note = MATCHINGS if manifest.form == "views" else STRANGER
+    note = MATCHINGS if manifest.form == "views" else WITH_PROGRAM if by_halves(manifest) else STRANGER
     return ClaimResult(claim, worst <= alpha, worst, alpha, note=note if worst <= alpha else "")
+
+
+def by_halves(manifest: Manifest) -> bool:
+    """Return whether the manifest says that boxes were made by halves, which is claimed to hold also if the program is known."""
+    return manifest.form == "columns" and manifest.method.get("grouping") == "halves"
 
 
 def _unfounded(claim: Claim, manifest: Manifest, alpha: Fraction | None, dropped: int) -> str:
@@ -81,7 +96,7 @@ def _unfounded(claim: Claim, manifest: Manifest, alpha: Fraction | None, dropped
         return "the requirement does not bound presence"
     if claim.adversary != "stranger":
         return "presence can only be hidden from a stranger"
-    if claim != Claim.presence("stranger", form=manifest.form, one_row_per_person=one_row):
+    if claim != Claim.presence("stranger", form=manifest.form, program=by_halves(manifest), one_row_per_person=one_row):
         return "the claim is not made in the words that such a claim has"
     if "suppression" in manifest.parameters:
         return "people were left out, and where they are not shown may tell where they are"

@@ -9,7 +9,7 @@ several parts, the table does not tell who of them is where: their number is the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +18,10 @@ import pyarrow as pa
 from sfumato.auditor.against import quasi_keys
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.claims import several_rows, warnings_of
-from sfumato.auditor.placement import Floats, Integers, Placement, Slots, place
+from sfumato.auditor.computed import judge_alone, judge_placement, protected_bound, wrong_largest_shares
+from sfumato.auditor.declaration import told_shares, undeclared
+from sfumato.auditor.parts import ReadParts
+from sfumato.auditor.placement import Floats, Integers, Placement, place
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.auditor.published import Published
 from sfumato.auditor.result import Audit, ClaimResult, Finding
@@ -26,33 +29,12 @@ from sfumato.auditor.shares import Judge, amplification
 from sfumato.errors import FormatError
 from sfumato.exact import percent
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.randomized import RECORDS, RandomizedRelease, randomized_claim
+from sfumato.release.randomized import randomized_claim
 from sfumato.table.table import Table
 
-CONDITIONAL = "conditional on the declared largest share in the part"
 METHODS = ("burel-perturbation", "small-domain", "uniform")
 
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """The release in numbers."""
-
-    release: RandomizedRelease
-    records: pa.Table
-    slots: Slots
-    row_slot: Integers
-    kept: Floats
-    people: Integers  # of each part
-    size: Integers  # values of each part
-
-    @property
-    def shown(self) -> Integers:
-        """How many published rows each slot has."""
-        return np.bincount(self.row_slot, minlength=len(self.slots)).astype(np.int64)
-
-    def by_part(self, numbers: Integers) -> list[list[int]]:
-        """Return the numbers of the slots, part by part."""
-        return [list(map(int, piece)) for piece in np.split(numbers, np.cumsum(self.size)[:-1])]
+Limits = Mapping[str, Fraction] | None
 
 
 def audit_randomized(
@@ -62,52 +44,56 @@ def audit_randomized(
     problems: tuple[str, ...] = (),
     *,
     placed: Integers | None = None,
+    draw: bool = True,
 ) -> Audit:
     """Return every claim judged on `records` and the matrices, what is wrong, and what stronger adversaries would reach.
 
     `placed` says in which part each row of the table is, from 0 on: the publisher knows, and then no count is in doubt. It is
-    checked against the published rows like everything else.
+    checked against the published rows like everything else. With the table there is more to check, and nothing less: what the
+    release alone shows to be wrong stays wrong.
+
+    Without `draw` nothing is looked at that depends on how the coins fell: whether counts and kept values are plausible, and the
+    exposure. Everything else is the same for every draw that the plan can make. A publisher audits so: refusing some draws would
+    tell that this one was not refused.
     """
     try:
-        read = _read(manifest, tables)
+        read = ReadParts.of(manifest, tables)
         placement = None if table is None else _place(read, table, placed)
-        shares = _shares(read, table)
-        limits = bounds_of(manifest.requirement, shares, list(read.release.domain.labels))
+        labels = list(read.release.domain.labels)
+        alone = bounds_of(manifest.requirement, told_shares(manifest) if read.release.declared else None, labels)
+        shares = None if table is None or read.release.declared else _shares_in(table)
+        limits = alone if shares is None else bounds_of(manifest.requirement, shares, labels)
+        unlike = undeclared(manifest, read.release)
     except FormatError as error:
         return Audit(claims=(), problems=(*problems, error.message), against_table=table is not None)
-    found = [*problems, *_structure(manifest, read), *_implausible(read, placement), *(placement.problems if placement else ())]
+    bound = protected_bound(manifest.requirement, alone)
+    found = [*problems, *_structure(manifest, read), *unlike]
+    found += wrong_largest_shares(read, alone, bound) or wrong_largest_shares(read, limits, bound)
+    if draw:
+        found += _implausible(read, placement)
+    found += placement.problems if placement else ()
     found += several_rows(manifest, table)
-    claims = tuple(_judge(claim, manifest, read, placement, limits) for claim in manifest.claims)
-    prior = _priors(read, placement)
+    claims = []
+    for claim in manifest.claims:
+        fault = _unfounded(claim, manifest, read) or ("the declared shares do not fit together" if unlike else "")
+        claims.append(ClaimResult(claim, False, note=fault) if fault else _judge(claim, read, placement, limits, bound))
+    prior = _priors(read, placement, draw=draw)
+    known = draw and placement is not None and not placement.problems
     return Audit(
-        claims=claims,
+        claims=tuple(claims),
         problems=tuple(found),
-        warnings=(*warnings_of(manifest), *_open(read, table, limits)),
+        warnings=(*warnings_of(manifest), *_open(table, limits)),
         stronger=_stronger(read, prior),
-        exposure=None if placement is None or placement.problems else placement.meetings.exposure(read.slots, prior, read.kept),
+        exposure=placement.meetings.exposure(read.slots, prior, read.kept) if known and placement is not None else None,
         against_table=table is not None,
     )
 
 
-def _read(manifest: Manifest, tables: Mapping[str, pa.Table]) -> _Read:
-    release = RandomizedRelease.from_tables(manifest, tables, in_any_order=True)
-    parts = release.parts
-    size = np.array([len(part) for part in parts], dtype=np.int64)
-    part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
-    number = np.full((len(parts), len(release.domain)), -1, dtype=np.int64)
-    number[part, value] = np.arange(len(part))
-    return _Read(
-        release,
-        tables[RECORDS],
-        Slots(part, value, number),
-        number[release.part, release.value],
-        np.concatenate([one.kept for one in parts]),
-        np.bincount(release.part, minlength=len(parts)).astype(np.int64),
-        size,
-    )
+def _shares_in(table: Table) -> dict[str, Fraction]:
+    return {label: Fraction(count, table.rows) for label, count in table.sensitive.histogram().items()}
 
 
-def _place(read: _Read, table: Table, placed: Integers | None) -> Placement:
+def _place(read: ReadParts, table: Table, placed: Integers | None) -> Placement:
     """Return who may be where; other columns than the table's are a `FormatError`."""
     release = read.release
     names = tuple(column.name for column in release.quasi)
@@ -140,23 +126,7 @@ def _place(read: _Read, table: Table, placed: Integers | None) -> Placement:
     return replace(found, least=counts, most=counts)
 
 
-def _shares(read: _Read, table: Table | None) -> dict[str, Fraction] | None:
-    """Return the shares that the bounds are made from: the declared ones, else the table's, None where neither is known."""
-    if read.release.declared:
-        told = read.release.manifest.method.get("shares")
-        if not isinstance(told, Mapping):
-            return None
-        try:
-            shares = {str(value): Fraction(str(share)) for value, share in told.items()}
-        except (ValueError, ZeroDivisionError):
-            raise FormatError("manifest.json: the declared shares cannot be read") from None
-        return shares
-    if table is None:
-        return None
-    return {label: Fraction(count, table.rows) for label, count in table.sensitive.histogram().items()}
-
-
-def _structure(manifest: Manifest, read: _Read) -> list[str]:
+def _structure(manifest: Manifest, read: ReadParts) -> list[str]:
     """Return what does not fit together in the manifest and the table."""
     release, problems = read.release, []
     if len(release.part) != manifest.rows:
@@ -170,33 +140,37 @@ def _structure(manifest: Manifest, read: _Read) -> list[str]:
     if len(set(release.domain.labels)) < len(release.domain):
         problems.append("two different values are written alike, so that each hides behind the other")
     for number, part in enumerate(release.parts, 1):
-        if (part.shares is not None) != release.declared:
-            problems.append(f"part {number}: shares are told exactly where they were declared")
         if part.gamma is not None and set(part.retention) != {(part.gamma - 1) / (len(part) - 1 + part.gamma)}:
             problems.append(f"part {number}: a retention of {part.retention[0]} is not that of γ = {part.gamma} for its values")
     return problems
 
 
-def _implausible(read: _Read, placement: Placement | None) -> list[str]:
-    """Return which published counts hardly come from the declared matrices; false alarms at most `FALSE_ALARM` in all."""
+def _implausible(read: ReadParts, placement: Placement | None) -> list[str]:
+    """Return which published counts hardly come from the declared matrices; false alarms at most `FALSE_ALARM` in all.
+
+    Four tests for each value of a part and one for each part share the false alarms, also where the table is not at hand: so
+    that with it no count passes that would be found without it.
+    """
     slots, kept = read.slots, read.kept
     people = read.people[slots.part]
     lost = (1 - kept) / read.size[slots.part]
-    tests = 2 * len(slots) + len(read.people)
+    tests = 4 * len(slots) + len(read.people)
     low = np.array([(1 - one.kept).min() / len(one) for one in read.release.parts])[slots.part]
     high = kept + lost
-    if placement is not None and not placement.problems:
+    odd = surprising(read.shown, people, low, high, tests=tests)
+    known = placement is not None and not placement.problems
+    if known and placement is not None:
         n = np.maximum(people, 1)
         fewest, most = (slots.by_part(count * lost)[slots.part] / n for count in (placement.least, placement.most))
         low = np.maximum(low, fewest) + kept * placement.least / n
         most = np.minimum(most, np.array([(1 - one.kept).max() / len(one) for one in read.release.parts])[slots.part])
         high = np.minimum(high, most + kept * placement.most / n)
-    odd = surprising(read.shown, people, low, np.maximum(low, high), tests=tests)
+        odd |= surprising(read.shown, people, low, np.maximum(low, high), tests=tests)
     problems = []
     rate = f"false alarm at most {FALSE_ALARM:g}"
     if odd.any():
         problems.append(f"{int(odd.sum())} published counts are implausible under the declared matrices ({rate})")
-    if placement is not None and not placement.problems:
+    if known and placement is not None:
         stays = kept + lost
         single = slots.by_part(placement.single)
         mean = slots.by_part(placement.single * stays) / np.maximum(single, 1)
@@ -204,133 +178,41 @@ def _implausible(read: _Read, placement: Placement | None) -> list[str]:
         odd_parts = surprising(slots.by_part(placement.kept), single, mean, mean, tests=tests)
         if odd.any() or odd_parts.any():
             problems.append(f"values were kept more or less often than the declared retention says ({rate})")
+        if read.release.declared and _misplaced(read, placement, tests):
+            problems.append(f"people are in other parts than the declared weights and shares send them to ({rate})")
     return problems
 
 
-def _judge(
-    claim: Claim, manifest: Manifest, read: _Read, placement: Placement | None, limits: Mapping[str, Fraction] | None
-) -> ClaimResult:
-    """Judge one claim: on declared shares, on the true shares of the parts, or on what is declared about them."""
+def _misplaced(read: ReadParts, placement: Placement, tests: int) -> bool:
+    """Return whether people of some value are in a part more or less often than by coins with the chances wᵢ·sᵢ(x)/Σ w·s(x)."""
+    slots, parts = read.slots, read.release.parts
+    weight = np.concatenate([[float((part.weight or 0) * share) for share in part.shares or (0,) * len(part)] for part in parts])
+    chance = weight / np.maximum(np.bincount(slots.value, weights=weight)[slots.value], 1e-300)
+    people = placement.totals[slots.value]
+    nearest = np.clip(people * chance, placement.least, placement.most)  # as far as quasi values leave it open
+    return bool(surprising(nearest, people, chance, chance, tests=tests).any())
+
+
+def _judge(claim: Claim, read: ReadParts, placement: Placement | None, limits: Limits, bound: Fraction | None) -> ClaimResult:
+    """Judge one claim: on declared shares; else on what is told about the parts, and then on the true shares in them."""
     release = read.release
-    unfounded = _unfounded(claim, manifest, declared=release.declared)
-    if unfounded:
-        return ClaimResult(claim, False, note=unfounded)
-    if not len(release.part):
-        return ClaimResult(claim, False, note="the release shows nobody")
-    if limits is None:
-        return _judge_alone(claim, read, _rho2(manifest))
-    judge = Judge(release.parts, [limits[label] for label in release.domain.labels], release.domain.labels)
-    if release.declared:
+    if release.declared and limits is not None:
+        judge = Judge(release.parts, [limits[label] for label in release.domain.labels], release.domain.labels)
         worst = judge.worst([part.shares or () for part in release.parts])
         grown = [amplification(part) for part in release.parts]
         factor = "without limit" if None in grown else f"at most {float(max(one for one in grown if one is not None)):.3g}-fold"
         note = f"with the declared shares as prior; the odds of any other prior inside a part grow {factor}"
         return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
-    if placement is None:
-        bounded = set(judge.limits) - {Fraction(1)}
-        return _judge_alone(claim, read, bounded.pop() if len(bounded) == 1 else None)
+    alone = judge_alone(claim, read, bound)
+    if placement is None or limits is None or alone.holds is False:
+        return alone
+    judge = Judge(release.parts, [limits[label] for label in release.domain.labels], release.domain.labels)
     return judge_placement(claim, judge, read, placement)
 
 
-def judge_placement(claim: Claim, judge: Judge, read: _Read, placement: Placement) -> ClaimResult:
-    """Judge a claim on how many people of each value are in each part.
-
-    Exact where these numbers are in no doubt, and where every number that is possible keeps the bounds or none does. Else the
-    claim holds if some placement of the table's people keeps all bounds (a linear program), and the note says that it is
-    conditional.
-    """
-    if placement.problems:
-        return ClaimResult(claim, False, note="the release is not one of this table")
-    least, most = read.by_part(placement.least), read.by_part(placement.most)
-    if placement.exact:
-        worst = judge.worst(least)
-        return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value)
-    low, high = judge.range(least, most, read.people.tolist())
-    unclear = int(read.people.sum() - placement.least.sum())
-    if low.belief > low.bound:
-        return ClaimResult(claim, False, low.belief, low.bound, low.value)
-    if high.belief <= high.bound:
-        return ClaimResult(
-            claim, True, high.belief, high.bound, high.value, "at most, wherever people with equal quasi values are"
-        )
-    note = f"{CONDITIONAL}: the quasi values of {unclear} people leave open in which part they are"
-    holds = _some_placement(judge, read, placement)
-    return ClaimResult(claim, holds, high.bound if holds else high.belief, high.bound, high.value, note if holds else "")
-
-
-def _some_placement(judge: Judge, read: _Read, placement: Placement) -> bool:
-    """Return whether numbers of people between the ends, with the right totals, keep every bound: linear in the numbers."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, vstack
-
-    slots, kept = read.slots, read.kept
-    many, parts = len(slots), len(read.people)
-    index = np.arange(many)
-    lost = (1 - kept) / read.size[slots.part]
-    limit = np.array([float(bound) for bound in judge.limits])[slots.value]
-    sums = vstack(
-        [
-            coo_array((np.ones(many), (slots.part, index)), shape=(parts, many + parts)),
-            coo_array((np.ones(many), (slots.value, index)), shape=(len(judge.limits), many + parts)),
-            # The last variables are what replacing adds to each value of a part.
-            coo_array(
-                (
-                    np.concatenate([lost, -np.ones(parts)]),
-                    (np.concatenate([slots.part, np.arange(parts)]), np.arange(many + parts)),
-                )
-            ),
-        ]
-    )
-    bounded = np.flatnonzero(limit < 1)
-    own = (kept + lost - limit * kept)[bounded]
-    row = np.arange(len(bounded))
-    keeps = coo_array(
-        (
-            np.concatenate([own, -limit[bounded]]),
-            (np.concatenate([row, row]), np.concatenate([bounded, many + slots.part[bounded]])),
-        ),
-        shape=(len(bounded), many + parts),
-    )
-    ends = np.concatenate([np.stack([placement.least, placement.most], axis=1), np.tile([0.0, np.inf], (parts, 1))])
-    found = linprog(
-        np.zeros(many + parts),
-        A_ub=keeps.tocsr(),
-        b_ub=np.full(len(bounded), 1e-6),
-        A_eq=sums.tocsr(),
-        b_eq=np.concatenate([read.people, placement.totals, np.zeros(parts)]),
-        bounds=ends,
-        method="highs",
-    )
-    return bool(found.status == 0)
-
-
-def _judge_alone(claim: Claim, read: _Read, bound: Fraction | None) -> ClaimResult:
-    """Judge a claim without shares: on the largest share of a protected value that each part declares."""
-    unknown = "the shares that these retentions were made for are not published: audit it with the table"
-    if bound is None or any(part.largest_share is None or len(set(part.retention)) > 1 for part in read.release.parts):
-        return ClaimResult(claim, None, note=unknown)
-    worst, where = Fraction(0), 0
-    for number, part in enumerate(read.release.parts, 1):
-        share, p = part.largest_share or Fraction(0), part.retention[0]
-        belief = share * (p + (1 - p) / len(part)) / (share * p + (1 - p) / len(part)) if share else Fraction(0)
-        worst, where = max((worst, where), (belief, number))
-    if worst > bound:
-        return ClaimResult(claim, False, worst, bound, f"the most frequent protected one of part {where}", CONDITIONAL)
-    return ClaimResult(claim, None, worst, None, None, f"{CONDITIONAL}: with it, belief is at most {percent(worst)}, as promised")
-
-
-def _rho2(manifest: Manifest) -> Fraction | None:
-    """Return the bound of every protected value where that is one number whatever the shares."""
-    if manifest.requirement.get("model") != "rho-privacy":
-        return None
-    try:
-        return Fraction(str(manifest.requirement["rho2"]))
-    except (KeyError, ValueError, ZeroDivisionError):
-        raise FormatError("manifest.json: the requirement is not one this audit can read") from None
-
-
-def _unfounded(claim: Claim, manifest: Manifest, *, declared: bool) -> str:
+def _unfounded(claim: Claim, manifest: Manifest, read: ReadParts) -> str:
     """Return why the claim is not one that such a release can make; empty if it is."""
+    declared = read.release.declared
     if claim.kind != "association" or claim.adversary == "stranger":
         return "this form cannot support such a claim"
     if claim.adversary == "insider" and not declared:
@@ -342,19 +224,22 @@ def _unfounded(claim: Claim, manifest: Manifest, *, declared: bool) -> str:
         return "the claim names another adversary than the requirement"
     if claim.adversary != "reader" and manifest.method.get("name") not in METHODS:
         return f"the method named in the manifest is not known to hold against an {claim.adversary}"
-    return ""
+    return "" if len(read.release.part) else "the release shows nobody"
 
 
-def _priors(read: _Read, placement: Placement | None) -> Floats:
-    """Return shares per slot for figures that are no claim: the table's as far as known, else declared or likely ones."""
-    if placement is None or placement.problems:
+def _priors(read: ReadParts, placement: Placement | None, *, draw: bool) -> Floats:
+    """Return shares per slot for figures that are no claim: the table's as far as known, else declared or likely ones.
+
+    With declared parameters it is drawn who is in which part; without `draw` the declared shares stand there.
+    """
+    if placement is None or placement.problems or (read.release.declared and not draw):
         return np.concatenate(read.release.priors)
     total = read.slots.by_part(placement.middle)[read.slots.part]
     found: Floats = placement.middle / np.maximum(total, 1e-300)
     return found
 
 
-def _open(read: _Read, table: Table | None, limits: Mapping[str, Fraction] | None) -> list[str]:
+def _open(table: Table | None, limits: Limits) -> list[str]:
     """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has."""
     if table is None or limits is None:
         return []
@@ -366,7 +251,7 @@ def _open(read: _Read, table: Table | None, limits: Mapping[str, Fraction] | Non
     return [f"{percent(share)} of people have a value without a bound ({len(free)} values), which may be shown openly"]
 
 
-def _stronger(read: _Read, prior: Floats) -> dict[str, Finding]:
+def _stronger(read: ReadParts, prior: Floats) -> dict[str, Finding]:
     """Return what is measured beside the claims: any prior, the set of a part's values, single columns of a compound value."""
     findings = {}
     grown = [amplification(part) for part in read.release.parts]
@@ -386,7 +271,7 @@ def _stronger(read: _Read, prior: Floats) -> dict[str, Finding]:
     return findings
 
 
-def _single(read: _Read, prior: Floats, column: pa.Array) -> float:
+def _single(read: ReadParts, prior: Floats, column: pa.Array) -> float:
     """Return the largest belief in one value of a column, over parts and published values."""
     slots, kept = read.slots, read.kept
     word = np.asarray(column.dictionary_encode("encode").indices, dtype=np.int64)[slots.value]

@@ -42,9 +42,22 @@ def audit_views(
     return audit_fragments(Views, ViewsRelease, manifest, tables, table, problems, outsiders)
 
 
+LARGEST = 5_000
+"""Of two numbers of rows both above that, beliefs are bounded instead of computed: exact ones have millions of digits."""
+
+
 def meets(size: int, left: int, right: int) -> Fraction:
-    """Return 1 − C(size−right, left) / C(size, left): the share of matchings in which one of `left` meets one of `right`."""
-    return 1 - Fraction(comb(size - right, left), comb(size, left))
+    """Return 1 − C(size−right, left) / C(size, left): the share of matchings in which one of `left` meets one of `right`.
+
+    Where both numbers are very large, 1, which is more than the share.
+    """
+    return Fraction(1) if min(left, right) > LARGEST else meets_at_least(size, left, right)
+
+
+def meets_at_least(size: int, left: int, right: int) -> Fraction:
+    """Return the same share; where both numbers are very large, that of fewer rows, which is less."""
+    fewer, more = min(left, right, LARGEST), max(left, right)  # the formula is the same in both numbers
+    return 1 - Fraction(comb(size - more, fewer), comb(size, fewer))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +174,6 @@ class Views(Fragments):
         worst: dict[str, Fraction] = {}
         for value, size, often, joined, with_it in different.T.tolist():
             label = release.domain.labels[value]
-            belief = meets(size, often, with_it) / meets(size, often, joined)
+            belief = min(meets(size, often, with_it) / meets_at_least(size, often, joined), Fraction(1))
             worst[label] = max(worst.get(label, Fraction(0)), belief)
         return worst

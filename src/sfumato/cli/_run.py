@@ -92,7 +92,8 @@ def _message(error: BaseException) -> str:
         return "error: not enough memory for this table\nhint: publish on a larger machine; nothing was written"
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return "error: " + visible(f"{place}{error.strerror or error}")
+        # Not the text of an error without a number: Arrow raises such, and may quote what it read.
+        return "error: " + visible(f"{place}{error.strerror or 'reading or writing failed'}")
     if isinstance(error, SfumatoError):
         hint = "" if error.hint is None else f"\nhint: {visible(error.hint)}"
         return f"error: {visible(error.message)}{hint}"

@@ -59,9 +59,14 @@ def audit(
     policy.
     """
     from sfumato.api import audit as check
+    from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.receipt import receipt_of
+    from sfumato.table.regular import refusal
 
+    refused = None if links is None else refusal(links)
+    if refused is not None:
+        raise InputError(f"{links}: {refused}", hint="check the path of --links")
     with progress_bar() as tell:
         kept = receipt_of(release)
         asked = None if policy is None else Policy.load(policy)
@@ -87,7 +92,7 @@ def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept 
     from sfumato.policy import Policy
     from sfumato.release.files import read_release
     from sfumato.table import Schema, Table
-    from sfumato.table.read import read_arrow
+    from sfumato.table.read import column_names
 
     if policy is not None:
         return policy.read_table(table), f"read as {named} says"
@@ -97,7 +102,7 @@ def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept 
     if not isinstance(declared, dict):
         raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
     published = Schema.from_dict(declared)
-    rest = [name for name in read_arrow(table).column_names if published.role(name) is None]
+    rest = [name for name in column_names(table) if published.role(name) is None]
     try:
         return Table.read(table, Schema(**declared, other=rest)), "read as the manifest says"
     except InputError as error:
@@ -111,24 +116,24 @@ def read_outsiders(release: Path, people: Path) -> Table:
     from sfumato.errors import FormatError, InputError
     from sfumato.release.files import read_release
     from sfumato.table import Schema, Table
-    from sfumato.table.read import read_arrow
+    from sfumato.table.read import column_names, read_arrow
 
     declared = read_release(release).manifest.schema.get("declared")
     if not isinstance(declared, dict):
         raise FormatError(f"{release}: the manifest does not say how people are read")
     public = Schema.from_dict(declared)
-    read = read_arrow(people)
-    lacking = [name for name in public.quasi if name not in read.column_names]
+    names = column_names(people)
+    lacking = [name for name in public.quasi if name not in names]
     if lacking:
         raise InputError(
             f"{people}: the columns {', '.join(map(repr, lacking))} are missing",
             hint="outsiders need every quasi column of the release",
         )
+    read = read_arrow(people, columns=public.quasi)
     nothing = "-" * (1 + max(map(len, read.column_names)))  # a name that no column has
     schema = Schema(
         quasi=public.quasi,
         sensitive=[nothing],
-        other=[name for name in read.column_names if name not in public.quasi],
         types={name: kind for name, kind in public.types.items() if name in public.quasi},
         recode=public.recode,
     )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ROWS = 10
 """How many values the table shows without --all."""
 
+LONGEST = 10_000_000
+"""A file of questions has at most so many bytes."""
+
 
 @verb
 def explain(
@@ -66,13 +69,19 @@ def read_workload(path: Path) -> Workload:
     """Return the questions in a text file, one a line."""
     from sfumato.errors import InputError, QueryError
     from sfumato.query import sql_workload
+    from sfumato.table.regular import TooLongError, read_text, refusal
 
+    refused = refusal(path)
+    if refused is not None:
+        raise InputError(f"{path}: {refused}", hint="check the path of --workload")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, most=LONGEST)
     except UnicodeDecodeError:
         raise InputError(f"{path}: not UTF-8 text", hint="a workload is a text file with one question a line") from None
+    except TooLongError:
+        raise InputError(f"{path}: a workload has at most {LONGEST:,} bytes", hint="is it the table?") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}", hint="check the path of --workload") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}", hint="check the path of --workload") from None
     try:
         return sql_workload(text, name=path.name)
     except QueryError as error:

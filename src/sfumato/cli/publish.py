@@ -140,8 +140,9 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
 
     sizes = sizes_of(release)
     if release.form == "randomized":
-        parts = f"{counted(len(sizes), 'part', 'parts')} of {range_text((int(sizes.min()), int(sizes.max())))}"
-        return f"Values were kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
+        # Nothing of how the coins fell, so that nobody draws again for it: retention and parts are those of the plan.
+        parts = counted(len(figures["parts"]), "part", "parts")
+        return f"Values are kept with probability {percent(figures['retention'], 1)} on average, else replaced by coin: {parts}."
     one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
     groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
     parameters = release.manifest.parameters

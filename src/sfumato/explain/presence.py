@@ -11,14 +11,20 @@ from sfumato.explain.cost import people_text
 from sfumato.groups.fragments.cover import combinations
 from sfumato.methods import Method
 from sfumato.privacy import Requirement
-from sfumato.release.manifest import KNOWS
+from sfumato.release.manifest import KNOWS, STRANGER_WITH_PROGRAM
 from sfumato.table import Table
+
+PROGRAM = (
+    "Not promised: anything about presence against somebody who knows how this program forms groups. Which cuts it did not make "
+    'rules out some of the tables that fit a release, and she may become certain. method "ambiguity" with grouping = "halves" '
+    "holds against her too."
+)
+"""What a bound on presence leaves open first of all, unless groups were made by halves."""
 
 NOT_PROMISED = (
     "Not promised: anything about presence against somebody who knows how quasi values go together. The bound takes every "
     "combination as equally likely, also impossible ones (age 5, widowed); whoever can rule some out believes more of the rest.",
-    "Not promised: that presence stays hidden from anybody who knows who else is in the table, or who can rerun the program on "
-    "everybody's quasi values.",
+    "Not promised: that presence stays hidden from anybody who knows who else is in the table.",
     "Not promised: that a person who is not in the table cannot be known to be absent. Whoever has values that no group shows "
     "together is certainly absent.",
 )
@@ -42,6 +48,7 @@ class Presence:
     suppressed: int
     moved: tuple[str, ...]
     weaker: bool
+    program: bool
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, method: Method) -> Presence | None:
@@ -59,6 +66,7 @@ class Presence:
             suppressed=made.private.get("suppressed", 0),
             moved=tuple(parameters.get("moved", ())),
             weaker="weaker_claim" in parameters,
+            program=method.to_dict().get("grouping") == "halves",
         )
 
     @property
@@ -94,10 +102,10 @@ class Presence:
                 "count. Many groups may cover a person, and what they tell together is not bounded: a reader may become surer of "
                 "both. The release makes no claim about a reader; it states the paper's."
             ]
+        knows = STRANGER_WITH_PROGRAM if self.program else KNOWS["stranger"]
         covered = f"{self.combinations:,}" if self.combinations < 10**15 else f"{float(self.combinations):.1e}"
         return [
-            f"Presence: a stranger, {KNOWS['stranger']}, becomes at most {percent(self.alpha)} sure that a given person is in "
-            "the table.",
+            f"Presence: a stranger, {knows}, becomes at most {percent(self.alpha)} sure that a given person is in the table.",
             f"The table's quasi values make up {covered} combinations for {people_text(self.people)}; in disjoint groups of "
             f"columns no alpha below {percent(self.least)} could be kept.",
         ]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Boxes, Explanation, ValueBound
-from sfumato.explain.presence import HIDING, NOT_PROMISED
+from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.release.manifest import KNOWS
 
 _TIGHTEST = 3
@@ -112,7 +112,8 @@ def not_promised(told: Explanation) -> list[str]:
 
 def _presence(told: Explanation) -> list[str]:
     if told.form in HIDING:
-        return list(NOT_PROMISED)
+        known = told.presence is not None and told.presence.program
+        return [*([] if known else [PROGRAM]), *NOT_PROMISED]
     exact = told.form in _EXACT
     shown = "The quasi values are published as recoded" if exact else f"The {told.form} that hold the person are published"
     return [f"Not promised: that a person's presence in the table stays hidden. {shown}."]

@@ -28,8 +28,10 @@ class Ambiguity(Fragmenting):
     ----------
     grouping
         ``"boxes"``: disjoint boxes of quasi space, each covering enough combinations of values for α. At most one group covers
-        a person, so the bound on presence is one on what a stranger believes. ``"paper"``: small groups scattered over quasi
-        space, as published and made complete; each keeps α by itself, but many cover a person.
+        a person, so the bound on presence is one on what a stranger believes who does not know how boxes are cut. ``"halves"``:
+        boxes of which only one cut is tried, into equal halves of the values of one column. α then holds also against a stranger
+        who knows the program; boxes are fewer and larger. ``"paper"``: small groups scattered over quasi space, as published and
+        made complete; each keeps α by itself, but many cover a person.
     floor
         Boxes hold at least so many people. Larger boxes answer worse, and rule out fewer outsiders.
     weights
@@ -41,8 +43,10 @@ class Ambiguity(Fragmenting):
 
     Notes
     -----
-    α holds against a *stranger*, who does not know who else is in the table. Whoever can rerun the cuts on everybody's quasi
-    values knows who is in it anyway. That a person is certainly absent, because no group covers her values, is not bounded.
+    α holds against a *stranger*, who does not know who else is in the table. With ``"boxes"`` she must not know the program
+    either: which cuts it did not make rules out some of the tables that fit the release, and she may become certain of a person
+    (`tests/papers/test_004_program.py`). Whoever knows everybody's quasi values knows who is in the table anyway. That a person
+    is certainly absent, because no group covers her values, is not bounded.
     """
 
     floor: int = 2
@@ -50,17 +54,19 @@ class Ambiguity(Fragmenting):
 
     name: ClassVar[str] = "ambiguity"
     form: ClassVar[str] = "columns"
+    groupings: ClassVar[tuple[str, ...]] = ("boxes", "halves", "paper")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_whole("Ambiguity", "floor", self.floor, 1)
         if self.weights is not None and not isinstance(self.weights, Mapping):
             raise PolicyError(f"Ambiguity(weights=…): expected column = weight pairs, got {self.weights!r}")
-        self.require_used("boxes", ("floor", "weights"), "scattered groups")
+        if self.grouping == "paper":
+            self.require_used("boxes", ("floor", "weights"), "scattered groups")
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader and engineer for boxes; nobody for groups as published."""
-        return ("reader", "engineer") if self.grouping == "boxes" else ()
+        """Return reader and engineer for boxes of both kinds; nobody for groups as published."""
+        return () if self.grouping == "paper" else ("reader", "engineer")
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps; where they and α cannot be kept, the error names both."""
@@ -69,7 +75,7 @@ class Ambiguity(Fragmenting):
         try:
             return super().bounds(table, requirement)
         except Infeasible as values:
-            if self.grouping == "boxes" and requirement.presence is not None:
+            if self.grouping != "paper" and requirement.presence is not None:
                 try:
                     require_presence(table.quasi, table.rows, requirement.presence, bounded=True)
                 except Infeasible as presence:
@@ -88,22 +94,15 @@ class Ambiguity(Fragmenting):
     ) -> Fragmented:
         """Return boxes, or scattered groups with the numbers of residues and merges."""
         from sfumato.groups.fragments.boxes import presence_boxes
+        from sfumato.groups.fragments.halves import half_boxes
         from sfumato.groups.fragments.scattered import scattered_groups
 
-        codes = table.sensitive.codes
+        codes, tight = table.sensitive.codes, requirement.against == "reader"
+        options: dict[str, Any] = {"tight": tight, "floor": self.floor, "weights": self.weights, "progress": progress}
         if self.grouping == "boxes":
-            boxes = presence_boxes(
-                table.quasi,
-                codes,
-                bounds,
-                alpha,
-                tight=requirement.against == "reader",
-                floor=self.floor,
-                weights=self.weights,
-                random=random,
-                progress=progress,
-            )
-            return Fragmented(boxes)
+            return Fragmented(presence_boxes(table.quasi, codes, bounds, alpha, random=random, **options))
+        if self.grouping == "halves":
+            return Fragmented(half_boxes(table.quasi, codes, bounds, alpha, **options))
         found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, random=random, progress=progress)
         return Fragmented(found.grouping, {"residues": found.residues, "merged": found.merged})
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import NotProvable, PolicyError, did_you_mean
+from sfumato.exact import require_short
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
@@ -51,6 +52,11 @@ class Method(ABC):
     name: ClassVar[str]
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
+
+    def __new__(cls, **parameters: Any) -> Self:
+        """Return an empty method, after refusing parameters that nothing should be done with."""
+        require_short(cls.__name__, parameters)
+        return super().__new__(cls)
 
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:
@@ -159,7 +165,8 @@ def require_choice(caller: str, name: str, value: object, known: tuple[str, ...]
         )
 
 
-def require_whole(caller: str, name: str, value: object, least: int) -> None:
-    """Raise `PolicyError` unless the parameter is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} on, got {value!r}")
+def require_whole(caller: str, name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise `PolicyError` unless the parameter is a whole number of at least `least`, and at most `most` where there is one."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        upto = "on" if most is None else f"to {most:,}"
+        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} {upto}, got {value!r}")

@@ -35,14 +35,15 @@ class Fragmented:
 class Fragmenting(Method):
     """Publish people's values in tables apart, so that presence stays uncertain too."""
 
-    grouping: Literal["boxes", "paper"] = "boxes"
+    grouping: Literal["boxes", "halves", "paper"] = "boxes"
     suppress: bool = False
     accept_weaker_claim: bool = False
 
     hides_presence: ClassVar[bool] = True
+    groupings: ClassVar[tuple[str, ...]] = ("boxes", "paper")
 
     def __post_init__(self) -> None:
-        require_choice(type(self).__name__, "grouping", self.grouping, ("boxes", "paper"))
+        require_choice(type(self).__name__, "grouping", self.grouping, self.groupings)
         for name in ("suppress", "accept_weaker_claim"):
             if not isinstance(getattr(self, name), bool):
                 raise PolicyError(f"{type(self).__name__}({name}=…): expected true or false, got {getattr(self, name)!r}")
@@ -61,7 +62,7 @@ class Fragmenting(Method):
 
     def require_provable(self, table: Table, requirement: Requirement) -> None:
         """Raise unless the bounds on values can be proven, or the weaker claim is accepted in place of one against a reader."""
-        if self.grouping == "boxes":
+        if self.grouping != "paper":
             super().require_provable(table, requirement)
             return
         self.require_presence(requirement)
@@ -101,7 +102,8 @@ class Fragmenting(Method):
         cuts = "tight" if requirement.against == "reader" else "safe"
         weaker = WEAKER_CLAIMS[self.name] if self.grouping == "paper" else None
         locality = "none" if self.grouping == "paper" else cuts
-        release = self.show(table, found, Terms(bounds, requirement, self, random, weaker, {"locality": locality}))
+        terms = Terms(bounds, requirement, self, random, weaker, {"locality": locality}, program=self.grouping == "halves")
+        release = self.show(table, found, terms)
         progress("done", 1.0)
         left_out = int((found.grouping.group < 0).sum())
         return Outcome(release, {**group_figures(found.grouping), **found.figures, "suppressed": left_out})

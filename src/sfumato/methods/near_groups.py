@@ -18,6 +18,9 @@ from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
+MOST_EFFORT = 1000
+"""In multiples of the usual effort: a larger number would be a search without an end."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NearGroups(Method):
@@ -49,9 +52,12 @@ class NearGroups(Method):
         require_choice("NearGroups", "form", self.form, FORMS)
         effort = self.effort
         if effort is not None and (
-            isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort < float("inf")
+            isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort <= MOST_EFFORT
         ):
-            raise PolicyError(f"NearGroups(effort=…): expected a number above 0, got {effort!r}", hint="1 is the usual effort")
+            raise PolicyError(
+                f"NearGroups(effort=…): expected a number above 0 and at most {MOST_EFFORT}, got {effort!r}",
+                hint="1 is the usual effort",
+            )
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""

@@ -41,7 +41,9 @@ class PriView(Fragmenting):
     Notes
     -----
     The published theorem takes a group of 1/α people for enough. It is not where a joined value repeats (presence is higher), or
-    is alone in its group (it tells its sensitive value). α holds against a stranger only, as with `Ambiguity`.
+    is alone in its group (it tells its sensitive value). α holds against a stranger only, who knows neither who else is in the
+    table nor how the program cuts boxes: which cuts were not made rules out some of the matchings. `Ambiguity` has a grouping
+    that holds against one who knows.
     """
 
     column: str | Sequence[str] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -15,16 +15,18 @@ import numpy.typing as npt
 from sfumato.errors import PolicyError
 from sfumato.exact import Number, exact
 from sfumato.methods.base import Method, Outcome, require_choice
-from sfumato.methods.show_randomized import declared_domain, require_free_part_name, show_as_randomized
+from sfumato.methods.show_randomized import require_free_part_name, show_as_randomized
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress
 from sfumato.randomize.apply import randomize
-from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_declared
+from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomize.problem import Problem
 from sfumato.randomness import Randomness
+from sfumato.table.closed import closed
+from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
@@ -35,6 +37,7 @@ class Randomizing(Method):
 
     parameters: Literal["computed", "declared"] = "computed"
     shares: Mapping[str, Number] | None = None
+    otherwise: str | None = None
     amplification: Number | None = None
 
     form: ClassVar[str] = "randomized"
@@ -47,11 +50,13 @@ class Randomizing(Method):
                 f"{caller}(parameters='declared') needs shares",
                 hint='declare the share of every value, from last year\'s figures or a design: shares = { flu = "0.4", … }',
             )
-        if self.parameters == "computed" and self.shares is not None:
-            raise PolicyError(f"{caller}(shares=…): computed parameters do not use them", hint='set parameters = "declared"')
+        for name in ("shares", "otherwise"):
+            if self.parameters == "computed" and getattr(self, name) is not None:
+                raise PolicyError(f"{caller}({name}=…): computed parameters do not use them", hint='set parameters = "declared"')
         if self.shares is not None:
             object.__setattr__(self, "shares", MappingProxyType(declared_shares(self.shares)))
             declared_counts(self.declared)
+            require_otherwise(caller, self.otherwise, self.declared)
         if self.amplification is not None:
             object.__setattr__(self, "amplification", exact(self.amplification, f"{caller}(amplification=…)"))
             if Fraction(self.amplification) <= 1:
@@ -69,6 +74,17 @@ class Randomizing(Method):
     def declared(self) -> dict[str, Fraction]:
         """The declared share of each value; none where parameters are computed."""
         return {value: Fraction(share) for value, share in (self.shares or {}).items()}
+
+    def close(self, schema: Schema) -> Schema:
+        """Return the schema with which a table must be read for this method: with declared parameters, closed.
+
+        Each person's value is then read from her own cells alone, as one of the declared values; whoever has another one, or
+        none, has `otherwise` (none is "(missing)" where that is declared). What would look at sensitive values to refuse
+        something is refused here, before any table is read.
+        """
+        if self.shares is None or self.otherwise is None:
+            return schema
+        return replace(schema, closed=closed({"values": list(self.shares), "otherwise": self.otherwise}))
 
     @abstractmethod
     def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
@@ -112,12 +128,17 @@ class Randomizing(Method):
         if self.parameters == "computed":
             bounds = requirement.bounds(table.sensitive.histogram())
             return table.sensitive.domain, bounds, self.plan(Problem.of(bounds), requirement, table.rows)
-        shares = self.declared
-        require_declared(table.sensitive.labels, shares)
-        domain = declared_domain(table.sensitive.domain, tuple(shares))
-        counts = declared_counts(shares)
-        bounds = requirement.bounds({label: counts[label] for label in domain.labels})
-        return domain, bounds, as_declared(self.plan(Problem.of(bounds), requirement, table.rows))
+        attribute = self.close(table.schema).closed_attribute()
+        if attribute is None or table.schema.closed != attribute.spec:
+            raise PolicyError(
+                "the table was read without regard to the declared values: what is published of a person must follow from her "
+                "own cells, whatever others have",
+                hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
+            )
+        counts = declared_counts(self.declared)
+        bounds = requirement.bounds({label: counts[label] for label in attribute.domain.labels})
+        plan = as_declared(self.plan(Problem.of(bounds), requirement, table.rows))
+        return attribute.domain, bounds, plan
 
 
 def _codes(table: Table, domain: Domain) -> npt.NDArray[Any]:

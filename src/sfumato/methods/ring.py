@@ -20,6 +20,8 @@ from sfumato.randomness import Randomness
 from sfumato.release.links import Links
 from sfumato.table.table import Table
 
+MOST_TRIES = 10_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ring(Linking):
@@ -60,7 +62,7 @@ class Ring(Linking):
         super().__post_init__()
         require_choice("Ring", "partition", self.partition, ("diverse", "merged"))
         require_choice("Ring", "assignment", self.assignment, ("walks", "shift"))
-        require_whole("Ring", "tries", self.tries, 0)
+        require_whole("Ring", "tries", self.tries, 0, MOST_TRIES)
         if self.l is not None:
             require_whole("Ring", "l", self.l, 2)
 

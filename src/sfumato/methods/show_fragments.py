@@ -23,8 +23,9 @@ from sfumato.table.table import Table
 class Terms:
     """By which method and for which requirement a release is made, with which coins, and what it says of itself.
 
-    It claims presence against a stranger and association against the requirement's adversary; with `weaker_claim` these words
-    stand in place of both. `parameters` are public ones of the making: an engineer's claim needs ``locality="safe"``.
+    It claims presence against a stranger, who may know the `program` or not, and association against the requirement's adversary;
+    with `weaker_claim` these words stand in place of both. `parameters` are public ones of the making: an engineer's claim needs
+    ``locality="safe"``.
     """
 
     bounds: Bounds
@@ -33,6 +34,7 @@ class Terms:
     random: Randomness
     weaker_claim: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    program: bool = False
 
     def manifest(self, form: str, table: Table, grouping: Grouping, **more: Any) -> Manifest:
         """Return the manifest of these groups; bounds and counts only where `st` shows the counts of everybody."""
@@ -44,7 +46,7 @@ class Terms:
         if self.weaker_claim is not None:
             public["weaker_claim"] = self.weaker_claim
         claims = (
-            Claim.presence("stranger", form=form, one_row_per_person=one_row),
+            Claim.presence("stranger", form=form, program=self.program, one_row_per_person=one_row),
             Claim.association(self.requirement.against, one_row_per_person=one_row),
         )
         return Manifest(

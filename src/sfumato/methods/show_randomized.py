@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato import __version__
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError
 from sfumato.methods.base import Method
 from sfumato.methods.forms import public_schema
 from sfumato.privacy.bounds import Bounds
@@ -20,8 +18,7 @@ from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomness import Randomness
 from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import PART, RandomizedRelease, plain_values, randomized_claim
-from sfumato.table.column import MISSING
-from sfumato.table.sensitive import SEPARATOR, Domain
+from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
@@ -36,7 +33,7 @@ def show_as_randomized(
     method: Method,
     random: Randomness,
 ) -> tuple[RandomizedRelease, npt.NDArray[np.int32]]:
-    """Return the release, which tells of its parts only values, matrices and declared shares, and the number of each part there.
+    """Return the release, which tells of its parts values, matrices and what was declared, and the number of each part there.
 
     `bounds` are those of the plan, in the order of `domain`. True counts and shares stay at home, but for the largest protected
     share of a part where γ tells it anyway.
@@ -73,6 +70,7 @@ def _described(part: Part, plain: list[Any], bounds: Bounds, *, declared: bool) 
         entry["gamma"], entry["retention"] = str(part.gamma), str(part.retention[0])
     if declared:
         entry["shares"] = [str(share) for share in part.shares]
+        entry["weight"] = str(part.weight)
         return entry
     limits = {bounds.limits[code] for code in part.values} - {1}
     if part.gamma is not None and len(limits) == 1:
@@ -88,39 +86,3 @@ def require_free_part_name(table: Table) -> None:
             f"the column {PART!r} has the name of a column that the form randomized adds",
             hint=f"rename it, to {PART}_ for example",
         )
-
-
-def declared_domain(observed: Domain, labels: tuple[str, ...]) -> Domain:
-    """Return the domain of all declared values, whether or not somebody has them, sorted as a table's own domain is."""
-    known = dict(zip(observed.labels, observed.table.to_pylist(), strict=True))
-    rows = [known[label] if label in known else _read(label, observed) for label in labels]
-    table = pa.Table.from_pylist(rows, schema=observed.table.schema)
-    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in observed.names])
-    domain = Domain(table.take(order), observed.kinds)
-    strange = sorted(set(labels) - set(domain.labels))
-    if strange:
-        raise PolicyError(
-            f"shares: {strange[0]!r} is not how the value is written", hint="write values as the table does: 3, not 3.0"
-        )
-    return domain
-
-
-def _read(label: str, observed: Domain) -> dict[str, Any]:
-    """Return a declared value that nobody has, column by column, with the types of the table."""
-    names = observed.names
-    parts = [label] if len(names) == 1 else label.split(SEPARATOR)
-    if len(parts) != len(names):
-        raise PolicyError(
-            f"shares: {label!r} should have {len(names)} parts, one for each of {', '.join(names)}",
-            hint=f"join them by {SEPARATOR!r}",
-        )
-    row: dict[str, Any] = {}
-    for name, text in zip(names, parts, strict=True):
-        kind = observed.table.schema.field(name).type
-        try:
-            row[name] = None if text == MISSING else pa.scalar(text).cast(kind).as_py()
-        except pa.ArrowInvalid:
-            raise PolicyError(
-                f"shares: {label!r} is no value of {name!r}, which holds {kind} values", hint="write values as the table does"
-            ) from None
-    return row

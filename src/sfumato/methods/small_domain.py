@@ -32,6 +32,9 @@ class SmallDomain(Randomizing):
         holds against an insider.
     shares
         With declared parameters: value = share, or value = count, of every value that somebody may have; only proportions matter.
+    otherwise
+        With declared parameters: the declared value of whoever has a value without a share, or none. So nothing is refused for
+        what a person has; the table is read with `close(schema)`.
     amplification
         The largest P[x→y] / P[z→y] inside a part: odds of any prior belief grow at most by this factor. Without it the bounds
         alone decide a uniform retention, and a retention per value goes up to four times the amplification of a uniform one:

@@ -23,6 +23,9 @@ class UniformPerturbation(Randomizing):
         a record depends on that record alone; only this holds against an insider.
     shares
         With declared parameters: value = share, or value = count, of every value that somebody may have; only proportions matter.
+    otherwise
+        With declared parameters: the declared value of whoever has a value without a share, or none. So nothing is refused for
+        what a person has; the table is read with `close(schema)`.
     amplification
         γ at most this, whatever the bounds allow: odds of any prior belief grow at most by this factor.
 

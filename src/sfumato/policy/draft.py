@@ -106,7 +106,7 @@ def _recode(column: Profile) -> tuple[str, dict[str, object]]:
         return ('{ to = "month" }', {"to": "month"}) if column.distinct > 12 else ("", {})
     if column.kind == "numeric" and column.distinct > 50 and column.low is not None and column.high is not None:
         width = nice_width(column.low, column.high)
-        shown = int(width) if width.is_integer() else width
+        shown = _number(width)
         return f"{{ width = {shown} }}", {"width": shown}
     return "", {}
 
@@ -118,8 +118,13 @@ def _bins(column: Profile, values: pa.ChunkedArray) -> list[float]:
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     numbers = values.cast(kind).drop_null().cast(pa.float64(), safe=False).to_numpy()
     cuts = np.quantile(numbers[~np.isnan(numbers)], np.arange(1, 10) / 10)
-    inner = sorted({float(f"{cut:.2g}") for cut in cuts})
+    inner = sorted({edge for edge in (float(f"{cut:.2g}") for cut in cuts) if np.isfinite(edge)})
     return [float("-inf"), *inner, float("inf")]
+
+
+def _number(number: float) -> int | float:
+    """Return a number as TOML writes it: whole ones without a point, as long as they fit in 64 bits."""
+    return int(number) if number.is_integer() and abs(number) < 1 << 53 else number
 
 
 def _head(name: str, rows: int) -> list[str]:
@@ -189,7 +194,7 @@ def _recodes(
 def _bin_lines(sensitive: str, bins: list[float]) -> list[str]:
     if not bins:
         return []
-    edges = ", ".join(f"{int(edge)}" if edge.is_integer() else f"{edge}" for edge in bins)
+    edges = ", ".join(str(_number(edge)) for edge in bins)
     return [
         "[bins]                          # numbers that count as one value, each from its edge up to the next",
         f"{_key(sensitive)} = [{edges}]",

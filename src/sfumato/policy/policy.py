@@ -10,16 +10,32 @@ from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
 from sfumato.methods import METHODS, Method, default_method
-from sfumato.policy.sections import Section, flag, known_keys, known_sections, parameters, plain, section, text, texts
+from sfumato.methods.randomizing import Randomizing
+from sfumato.policy.sections import (
+    Section,
+    check_numbers,
+    flag,
+    known_keys,
+    known_sections,
+    parameters,
+    plain,
+    section,
+    text,
+    texts,
+)
 from sfumato.policy.wording import in_toml
 from sfumato.privacy import MODELS, Requirement
 from sfumato.table import ReadOptions, Schema, Table
+from sfumato.table.regular import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 
 TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
 INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
+
+LONGEST, DEEPEST = 10_000_000, 100
+"""A policy file has at most so many bytes, and a key in it so many parts."""
 
 LATER_METHODS = ("privbayes",)
 WEAKER = "accept_weaker_claim"
@@ -45,16 +61,21 @@ class Policy:
     def load(cls, path: str | Path) -> Policy:
         """Return the policy in a file."""
         path = Path(path)
-        try:
-            content = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
+        refused = refusal(path)
+        if refused == "there is no such file":
             raise PolicyError(
                 f"{path}: no such policy file", hint="`sfumato policy init DATA --out POLICY` writes a draft to start from"
-            ) from None
+            )
+        if refused is not None:
+            raise PolicyError(f"{path}: {refused}", hint="give the path of a policy, a TOML file")
+        try:
+            content = read_text(path, most=LONGEST)
         except UnicodeDecodeError:
             raise PolicyError(f"{path}: not UTF-8 text", hint="a policy is a TOML file; save it as UTF-8") from None
+        except TooLongError:
+            raise PolicyError(f"{path}: a policy has at most {LONGEST:,} bytes", hint="is it the table?") from None
         except OSError as error:
-            raise PolicyError(f"{path}: cannot be read: {error.strerror or error}") from None
+            raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
         try:
             return cls.parse(content)
         except PolicyError as error:
@@ -63,23 +84,19 @@ class Policy:
     @classmethod
     def parse(cls, content: str) -> Policy:
         """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where."""
-        try:
-            document = tomllib.loads(content, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
-            raise PolicyError(
-                f"not valid TOML: {error}", hint="texts need quotes, lists brackets, one key = value a line"
-            ) from None
+        document = _document(content)
         known_sections(document, TABLES)
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
             if name not in document:
                 raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
         schema = _schema(document)
         requirement = _requirement(section(document, "requirement"))
+        method = _method(section(document, "method"), requirement, schema)
         return cls(
             options=_options(section(document, "input")),
-            schema=schema,
+            schema=_closed(schema, method),
             requirement=requirement,
-            method=_method(section(document, "method"), requirement, schema),
+            method=method,
             text=content,
         )
 
@@ -89,6 +106,22 @@ class Policy:
             return Table.read(path, self.schema, options=self.options)
         except PolicyError as error:
             raise PolicyError(in_toml(error.message), hint=error.hint) from None
+
+
+def _document(content: str) -> dict[str, Any]:
+    """Return the tables of TOML text, after checking that nothing in them takes long to compute with or to write out."""
+    if any(key.count(".") > DEEPEST for line in content.splitlines() for key in line.split("=")[:-1] or [line]):
+        raise PolicyError(f"a key has more than {DEEPEST} parts", hint="no key of a policy has more than three")
+    try:
+        document = tomllib.loads(content, parse_float=Decimal)
+        check_numbers(document)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"not valid TOML: {error}", hint="texts need quotes, lists brackets, one key = value a line") from None
+    except RecursionError:
+        raise PolicyError("lists or tables are nested too deeply", hint="no list of a policy is in another one") from None
+    except ValueError:
+        raise PolicyError("a number has too many digits to be read", hint="a whole number has at most 19 digits") from None
+    return document
 
 
 def _options(found: Section) -> ReadOptions:
@@ -135,6 +168,16 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     if isinstance(options.get("weights"), dict):
         known_keys(options["weights"], "[method] weights", schema.quasi)
     return _located("[method]", cls, options)
+
+
+def _closed(schema: Schema, method: Method) -> Schema:
+    """Return the schema as the method needs it: declared parameters declare which sensitive values there are."""
+    if not isinstance(method, Randomizing):
+        return schema
+    try:
+        return method.close(schema)
+    except SfumatoError as error:
+        raise PolicyError(in_toml(error.message, "[method] shares:"), hint=error.hint) from None
 
 
 def _named(name: str, known: dict[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from sfumato.errors import InputError
+from sfumato.table.coding import Reading, code_column
 from sfumato.table.column import Kind
-from sfumato.table.read import read_arrow
+from sfumato.table.header import is_row
+from sfumato.table.read import column_names, read_arrow
 from sfumato.table.textfile import ReadOptions
 
 _NUMBERING = frozenset(
@@ -63,6 +66,9 @@ _FEW = 2
 FEWEST, MOST = 5, 200
 """A categorical column with a number of values in this range can be the sensitive one when no name says so."""
 
+MOST_COLUMNS = 5_000
+"""A draft is made for tables of so many columns at most."""
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -76,9 +82,8 @@ class Profile:
     rows: int
     low: float | None = None
     high: float | None = None
-    longest: int = 0
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """The words of the column's name, without accents: "PatientID" is patient and id."""
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", self.name)
@@ -116,7 +121,18 @@ class Roles:
 
 def profiles(path: str | Path, options: ReadOptions | None = None) -> tuple[list[Profile], pa.Table]:
     """Return a profile of every column of the file, and the columns."""
+    many = len(column_names(path, options))
+    if many > MOST_COLUMNS:
+        raise InputError(
+            f"{Path(path).name}: {many:,} columns are too many for a draft, each of whose roles a person has to check",
+            hint=f"leave out what is not published; a draft is made for up to {MOST_COLUMNS:,} columns",
+        )
     table = read_arrow(path, options)
+    if is_row(table.column_names, table, decimal=(options or ReadOptions()).decimal):
+        raise InputError(
+            f"{Path(path).name}: what should be the names of its columns looks like a row of the table",
+            hint="put a line of names on top; a name that is a number or a date needs a letter (y2020)",
+        )
     return [_profile(name, table[name]) for name in table.column_names], table
 
 
@@ -125,9 +141,10 @@ def guess_roles(columns: Sequence[Profile]) -> Roles:
     if len(columns) < 2:
         raise InputError("the table has only one column", hint="a table needs a quasi and a sensitive column")
     sensitive = _sensitive(columns)
-    identifier = [column.name for column in columns if column.name != sensitive and _identifies(column)]
-    other = [column.name for column in columns if column.name not in (sensitive, *identifier) and column.weight]
-    quasi = [column.name for column in columns if column.name not in (sensitive, *identifier, *other)]
+    others = [column for column in columns if column.name != sensitive]
+    identifier = [column.name for column in others if _identifies(column)]
+    other = [column.name for column in others if not _identifies(column) and column.weight]
+    quasi = [column.name for column in others if not _identifies(column) and not column.weight]
     if not quasi:  # a table of names and values: the least distinct of them is what a reader may know
         known = min((column for column in columns if column.name != sensitive), key=lambda column: column.distinct).name
         identifier, other = ([name for name in names if name != known] for names in (identifier, other))
@@ -159,22 +176,18 @@ def _sensitive(columns: Sequence[Profile]) -> str:
 
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
-    plain = column.cast(kind)
-    values = pc.unique(plain.combine_chunks() if plain.num_chunks != 1 else plain.chunk(0)).drop_null()
-    facts: dict[str, Any] = {"distinct": len(values), "missing": plain.null_count, "rows": len(plain)}
-    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind):
-        numbers = pc.cast(values, pa.float64(), safe=False)
-        edge = pc.min_max(numbers).as_py() if len(values) else {"min": None, "max": None}
-        return Profile(name, "numeric", pt.is_integer(kind), low=edge["min"], high=edge["max"], **facts)
-    if pt.is_temporal(kind):
-        return Profile(name, "date", False, **facts)
-    texts = pc.cast(values, pa.string())
-    longest = pc.max(pc.utf8_length(texts)).as_py() if len(values) else 0
-    return Profile(name, "categorical", False, longest=longest or 0, **facts)
+    if pt.is_uint64(kind) and (pc.max(column.cast(kind)).as_py() or 0) >= 1 << 63:
+        column = column.cast(kind).cast(pa.string())  # a column of numbers has no room for these: they are names
+    coded = code_column(name, column, kind=None, show=False, reading=Reading())
+    missing = int((coded.codes == len(coded.values)).sum()) if coded.has_missing else 0
+    facts: dict[str, Any] = {"distinct": len(coded.values), "missing": missing, "rows": len(coded)}
+    if coded.kind == "numeric" and len(coded.values):
+        facts |= {"low": float(coded.values[0].as_py()), "high": float(coded.values[-1].as_py())}
+    return Profile(name, coded.kind, whole=bool(pt.is_integer(coded.values.type)), **facts)
 
 
 def nice_width(low: float, high: float) -> float:
     """Return a band width of 1, 2 or 5 times a power of ten that makes about twenty bands."""
-    rough = (high - low) / 20
+    rough = high / 20 - low / 20  # not their difference, which may be no float
     power = 10 ** math.floor(math.log10(rough))
     return float(min((step * power for step in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / rough))))

@@ -21,6 +21,9 @@ _NAMES: dict[type, str] = {
     dict: "a table",
 }
 
+_FARTHEST = 300
+"""A decimal lies between 1e-300 and 1e300, where every number is a float."""
+
 
 def section(document: Section, name: str) -> Section:
     """Return the table `[name]` of the document, empty if it is not there."""
@@ -98,6 +101,31 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value
+
+
+def check_numbers(value: Any, path: tuple[str, ...] = ()) -> None:
+    """Refuse numbers that no column and no option can have: whole ones beyond 64 bits, as TOML does, NaN and 1e-999."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            check_numbers(item, (*path, key))
+    elif isinstance(value, list):
+        for item in value:
+            check_numbers(item, path)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise PolicyError(
+            f"{_place(path)}: a whole number lies within 64 bits", hint="write a smaller number, or a decimal in quotes"
+        )
+    elif isinstance(value, Decimal) and value.is_nan():
+        raise PolicyError(f"{_place(path)}: expected a number, got nan", hint="leave the key out")
+    elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _FARTHEST and value:
+        raise PolicyError(
+            f"{_place(path)}: {value} is beyond the numbers that can be computed with", hint="write a number nearer to 1"
+        )
+
+
+def _place(path: tuple[str, ...]) -> str:
+    """Return where a value stands, as the file says it: "[requirement.bounds] HIV"."""
+    return f"[{'.'.join(path[:-1])}] {path[-1]}" if len(path) > 1 else path[0] if path else "the policy"
 
 
 def parameters(found: Section, where: str, cls: type[Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class FPrivacy(Requirement):
         bounds: Mapping[str, Number] | None = None,
         against: Against = "engineer",
     ) -> None:
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise PolicyError(f"FPrivacy(bounds=…): expected value = bound pairs, got {bounds!r}", hint='{"HIV": "0.02"}')
         own = {str(value): exact(limit, f"bounds[{value!r}]") for value, limit in (bounds or {}).items()}
         object.__setattr__(self, "against", against)
         object.__setattr__(self, "theta", exact(theta, "theta"))

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from sfumato.errors import Infeasible, PolicyError, did_you_mean
-from sfumato.exact import decimal_text, percent
+from sfumato.exact import decimal_text, percent, require_short
 from sfumato.privacy.bounds import Bounds
 
 Against = Literal["reader", "engineer", "insider"]
@@ -24,6 +24,11 @@ class Requirement(ABC):
     against: Against = "engineer"
 
     model: ClassVar[str]
+
+    def __new__(cls, *values: Any, **parameters: Any) -> Self:
+        """Return an empty requirement, after refusing parameters that nothing should be done with."""
+        require_short(cls.__name__, {"…": list(values), **parameters})
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.against not in get_args(Against):

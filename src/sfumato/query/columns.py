@@ -62,7 +62,7 @@ def _index_of(release: ColumnsRelease) -> GroupIndex:
 def _build(release: ColumnsRelease) -> GroupIndex:
     vocabulary = Vocabulary.of(release.columns, release.domain, declared_in(release.manifest.schema))
     shown = zip(vocabulary.quasi, release.start, release.codes, strict=True)
-    boxes = release.manifest.method.get("grouping") == "boxes"
+    boxes = release.manifest.method.get("grouping") != "paper"
     return GroupIndex(
         tuple(Bag(words, start, codes, words.has_missing) for words, start, codes in shown),
         vocabulary,

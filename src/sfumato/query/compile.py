@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import QueryError, did_you_mean
+from sfumato.errors import QueryError
 from sfumato.query.fragments import Fragments, Mask, worlds
-from sfumato.query.literals import fit, like
+from sfumato.query.limits import few, require_few_codes, require_few_parts, require_few_steps
+from sfumato.query.literals import MOST_NOTES, fit, like, note_absent
 from sfumato.query.meaning import meaning_for
 from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
 from sfumato.query.vocabulary import Vocabulary, Words
@@ -81,12 +82,13 @@ Place = tuple[bool, int]
 
 def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
     """Return the condition in codes: for each set of sensitive values that it treats alike, the rows it wants."""
+    require_few_codes(condition, vocabulary)
     notes: list[str] = []
     split = _split(condition, vocabulary, notes) if vocabulary.recoded else {}
     node = _translate(condition, vocabulary, split, notes, negated=False, depth=0)
     if split:
-        return _recoded(node, vocabulary, split, tuple(dict.fromkeys(notes)))
-    return Compiled(_pieces(node, vocabulary), tuple(dict.fromkeys(notes)))
+        return _recoded(node, vocabulary, split, few(notes))
+    return Compiled(_pieces(node, vocabulary), few(notes))
 
 
 def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Fragments]:
@@ -116,8 +118,8 @@ def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments
     told = []
     for place, masks in tables.items():
         name = (vocabulary.parts if place[0] else vocabulary.quasi)[place[1]].name
-        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks]
-    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(dict.fromkeys(told))))
+        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
+    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(told))))
 
 
 def _picking(fragments: npt.NDArray[np.int64]) -> Callable[[Mask], Mask]:
@@ -149,6 +151,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     truth = np.array([accepted[vocabulary.part_codes[column]] for column, accepted in sensitive], dtype=bool)
     truth = truth.reshape(len(sensitive), values)
     patterns, which = _patterns(truth)
+    require_few_steps(len(patterns) * _size(node))
     merged: dict[Any, tuple[Mask, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
@@ -156,7 +159,15 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
+    require_few_parts(sum(_size(rows) for _, rows in merged.values()))
     return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
+
+
+def _size(node: Node) -> int:
+    """Return the number of conditions on single columns."""
+    if isinstance(node, bool):
+        return 0
+    return 1 if node[0] == "lut" else sum(_size(part) for part in node[1])
 
 
 def _patterns(truth: Mask) -> tuple[Mask, npt.NDArray[np.int64]]:
@@ -280,12 +291,11 @@ def _accepted(atom: Atom, words: Words, notes: list[str]) -> Mask:
     elif isinstance(atom, In):
         plain = type(words.values[0]) if words.values else None
         for value in atom.values:
-            code = words.code.get(value if type(value) is plain else fit(value, words, atom))
+            code = words.code.get(value if type(value) is plain and plain is not float else fit(value, words, atom))
             if code is not None:
                 accepted[code] = True
             elif words.is_text:
-                near = did_you_mean(str(value), words.values)
-                notes.append(f"{words.name} has no value {value!r}" + (f"; {near}" if near.startswith("did") else ""))
+                note_absent(notes, words, value)
     elif isinstance(atom, Like):
         if not all(isinstance(value, str) for value in words.values):
             raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")

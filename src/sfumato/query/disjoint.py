@@ -14,31 +14,54 @@ Conjunction = dict[int, Mask]
 MAX_CONJUNCTIONS = 200
 """Conditions that fall apart into more conjunctions than this are refused."""
 
+MAX_STEPS = 50_000
+"""Two conjunctions are compared so often at most: about a second."""
+
 
 def disjoint(rows: Rows) -> list[Conjunction]:
     """Return disjoint conjunctions that are together the condition; none where nobody can meet it."""
+    steps = _Steps()
     found = [dict(rows.tables)]
     for node in rows.rest:
-        found = _both(found, _of(node))
+        found = _both(found, _of(node, steps), steps)
     return [one for one in found if all(accepted.any() for accepted in one.values())]
 
 
-def _of(node: Any) -> list[Conjunction]:
+class _Steps:
+    """How often two conjunctions were compared: few results may take long to find."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def limited(self, found: list[Conjunction], steps: int) -> list[Conjunction]:
+        """Return what was found in these steps; raise once there is too much of it, or it took too many in all."""
+        self.taken += steps
+        if len(found) > MAX_CONJUNCTIONS or self.taken > MAX_STEPS:
+            raise QueryError(
+                f"the condition falls apart into more than {MAX_CONJUNCTIONS} conjunctions, which is too many for ranges",
+                hint="ask simpler questions and add up the answers",
+            )
+        return found
+
+
+def _of(node: Any, steps: _Steps) -> list[Conjunction]:
     if node[0] == "lut":
         return [{node[2]: node[3]}]
-    parts = [_of(part) for part in node[1]]
-    found: list[Conjunction] = parts[0]
-    for part in parts[1:]:
-        if node[0] == "and":
-            found = _both(found, part)
+    found: list[Conjunction] | None = None
+    for part in node[1]:
+        each = _of(part, steps)
+        if found is None:
+            found = each
+        elif node[0] == "and":
+            found = _both(found, each, steps)
         else:
-            found = _limited([*found, *(rest for one in part for rest in _without(one, found))])
-    return found
+            found = steps.limited([*found, *(rest for one in each for rest in _without(one, found, steps))], 1)
+    return found or []
 
 
-def _both(left: list[Conjunction], right: list[Conjunction]) -> list[Conjunction]:
+def _both(left: list[Conjunction], right: list[Conjunction], steps: _Steps) -> list[Conjunction]:
     joined = [_meet(one, other) for one in left for other in right]
-    return _limited([one for one in joined if all(accepted.any() for accepted in one.values())])
+    return steps.limited([one for one in joined if all(accepted.any() for accepted in one.values())], len(joined))
 
 
 def _meet(one: Conjunction, other: Conjunction) -> Conjunction:
@@ -48,11 +71,11 @@ def _meet(one: Conjunction, other: Conjunction) -> Conjunction:
     }
 
 
-def _without(one: Conjunction, others: list[Conjunction]) -> list[Conjunction]:
+def _without(one: Conjunction, others: list[Conjunction], steps: _Steps) -> list[Conjunction]:
     """Return what is left of a conjunction outside all the others, in disjoint parts."""
     left = [one]
     for other in others:
-        left = _limited([rest for part in left for rest in _minus(part, other)])
+        left = steps.limited([rest for part in left for rest in _minus(part, other)], len(left))
     return left
 
 
@@ -68,12 +91,3 @@ def _minus(one: Conjunction, other: Conjunction) -> list[Conjunction]:
         if not inside[column].any():
             break
     return parts
-
-
-def _limited(found: list[Conjunction]) -> list[Conjunction]:
-    if len(found) > MAX_CONJUNCTIONS:
-        raise QueryError(
-            f"the condition falls apart into more than {MAX_CONJUNCTIONS} conjunctions, which is too many for ranges",
-            hint="ask simpler questions and add up the answers",
-        )
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
@@ -10,10 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import QueryError
+from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.predicate import Atom, Between, In, Like, Value
 from sfumato.query.vocabulary import Words
 from sfumato.table.column import as_text
+
+MOST_NOTES = 5
+"""An answer carries so many remarks; that there are more is one more."""
+
+_LONGEST = 200
 
 
 def fit(value: Value, words: Words, atom: Atom) -> Any:
@@ -32,8 +38,21 @@ def fit(value: Value, words: Words, atom: Atom) -> Any:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _moment(value, words, atom, timestamp=pa.types.is_timestamp(kind))
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return value
-    raise _mismatch(value, words, "numbers", written(atom, lambda v: _as_number(v, words)))
+        return plain_number(value, words.name)
+    raise _mismatch(value, words, "numbers", written(atom, _as_number))
+
+
+def plain_number(value: float | Decimal, column: str) -> int | float:
+    """Return a number that can be compared with those of a column, which have 64 bits: larger ones are infinite to it."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        number = math.nan
+    if math.isnan(number):
+        raise QueryError(f"{column}: nothing is equal to NaN, less or greater", hint=f"write {column} IS NULL for missing values")
+    return value if isinstance(value, int) and abs(value) < 1 << 63 else number
 
 
 def like(pattern: str) -> re.Pattern[str]:
@@ -65,23 +84,23 @@ def written(atom: Atom, constant: Callable[[Value], str]) -> str:
     return f"{atom.column} IS NULL"
 
 
-def _as_number(value: Value, words: Words) -> str:
-    """Return the number that a constant was meant to be, else one that the column has."""
+def _as_number(value: Value) -> str:
+    """Return the number that a constant was meant to be, else any one: not one of the column, which may be a person's."""
     text = str(value).strip()
-    return text if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else _example(words)
+    return text if re.fullmatch(r"[+-]?\d{1,30}(\.\d{1,30})?", text) else "30"
 
 
 def _moment(value: Value, words: Words, atom: Atom, *, timestamp: bool) -> Any:
     moment = _parsed(value)
     if moment is None:
-        raise _mismatch(value, words, "dates", written(atom, lambda v: _as_date(v, words)) + " (ISO, year first)")
+        raise _mismatch(value, words, "dates", written(atom, _as_date) + " (ISO, year first)")
     if timestamp:
         full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
         zone = words.values[0].tzinfo if words.values else None
         return full if (full.tzinfo is None) == (zone is None) else full.replace(tzinfo=zone)
     if isinstance(moment, datetime):
         if moment.time() != time():
-            raise _mismatch(value, words, "days without a time of day", written(atom, lambda v: _as_date(v, words)))
+            raise _mismatch(value, words, "days without a time of day", written(atom, _as_date))
         return moment.date()
     return moment
 
@@ -95,16 +114,26 @@ def _parsed(value: Value) -> date | None:
         return None
 
 
-def _as_date(value: Value, words: Words) -> str:
+def _as_date(value: Value) -> str:
     moment = _parsed(value)
-    return f"'{_example(words) if moment is None else moment.isoformat()[:10]}'"
-
-
-def _example(words: Words) -> str:
-    return as_text(words.values[0]) if words.values else "…"
+    return f"'{'2024-01-01' if moment is None else moment.isoformat()[:10]}'"
 
 
 def _mismatch(value: Value, words: Words, holds: str, example: str) -> QueryError:
     return QueryError(
-        f"column {words.name!r} holds {holds}; it cannot be compared with {value!r}", hint=f"for instance {example}"
+        f"column {words.name!r} holds {holds}; it cannot be compared with {_short(repr(value))}",
+        hint=f"for instance {_short(example)}",
     )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def note_absent(notes: list[str], words: Words, value: Value, advice: str = "") -> None:
+    """Note that a column has no such value, with the nearest one; not for every one of a long list."""
+    if len(notes) > MOST_NOTES:
+        return
+    near = "" if advice else did_you_mean(str(value)[:_LONGEST], words.values)
+    advice = advice or (near if near.startswith("did") else "")
+    notes.append(f"{words.name} has no value {_short(repr(value))}" + (f"; {advice}" if advice else ""))

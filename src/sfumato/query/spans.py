@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.errors import QueryError
 from sfumato.query.fragments import Fragments, Mask, share_text
-from sfumato.query.literals import fit, like, written
+from sfumato.query.literals import fit, like, note_absent, plain_number, written
 from sfumato.query.predicate import Atom, Between, In, Like, Missing, Value
 from sfumato.query.vocabulary import Words
 from sfumato.table.column import as_text
@@ -129,8 +129,6 @@ class Spans:
                 raise QueryError(f"LIKE needs a text column; {self.words.name!r} holds {self.words.type}", hint="use BETWEEN")
             pattern = like(atom.pattern)
             return [self.stretches[code] for code, label in enumerate(self.words.values) if pattern.fullmatch(label)]
-        if any(isinstance(end, float) and math.isnan(end) for end in (atom.low, atom.high)):
-            return []
         low = _FIRST if atom.low is None else self._key(atom.low, atom, after=atom.strict_low)
         high = _LAST if atom.high is None else self._key(atom.high, atom, after=not atom.strict_high)
         return [(low, high)] if low < high else []
@@ -140,7 +138,7 @@ class Spans:
         if self.bins and isinstance(value, str):
             code = self.words.code.get(value)
             if code is None:
-                notes.append(f"{self.words.name} has no value {value!r}; its bins are {self._bins()}")
+                note_absent(notes, self.words, value, f"its bins are {self._bins()}")
                 return []
             return [self.stretches[code]]
         if self.days:
@@ -161,10 +159,8 @@ class Spans:
                 f"column {self.words.name!r} is published {self.published}; ranges of it are asked in numbers, not {value!r}",
                 hint=f"its bins are {self._bins()}",
             )
-        held: Any = value if self.bins else fit(value, self.words, atom)
-        number: Number = held.toordinal() if isinstance(held, date) else float(held) if isinstance(held, Decimal) else held
-        if math.isnan(number):
-            return _LAST
+        held: Any = plain_number(value, self.words.name) if self.bins else fit(value, self.words, atom)  # type: ignore[arg-type]
+        number: Number = held.toordinal() if isinstance(held, date) else held
         if self.whole and math.isfinite(number):
             return (math.floor(number) + 1 if after else math.ceil(number), 0)
         return (number, int(after))

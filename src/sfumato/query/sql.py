@@ -56,7 +56,16 @@ def parse_sql(text: str) -> Query:
         raise QueryError(f"only SELECT COUNT(*) is answered, not {first}", hint=SUPPORTED)
     elif first not in ("SELECT", "WITH"):
         body = "SELECT COUNT(*) WHERE " + body
-    return _select(_parse(body), bare=first != "SELECT")
+    try:
+        return _select(_parse(body), bare=first != "SELECT")
+    except RecursionError:
+        raise QueryError("the query is nested too deeply to be read") from None
+
+
+class UnreadableError(QueryError):
+    """A text that is no SQL at all. Its message shows where; `brief` says it without a word of the text."""
+
+    brief = "this is not SQL that can be read"
 
 
 def _depth(text: str) -> int:
@@ -72,11 +81,9 @@ def _parse(text: str) -> sql.Select:
         statements = sqlglot.parse(text)
     except sqlglot.errors.SqlglotError as error:
         details = getattr(error, "errors", None) or [{}]
-        near = details[0].get("highlight")
+        near = str(details[0].get("highlight") or "")[:50]
         place = f" near {near!r}" if near else ""
-        raise QueryError(f"this is not SQL that can be read{place}: {text[:200]}", hint=SUPPORTED) from None
-    except RecursionError:
-        raise QueryError("the query is nested too deeply to be read") from None
+        raise UnreadableError(f"{UnreadableError.brief}{place}: {text[:200]}", hint=SUPPORTED) from None
     if len(statements) != 1 or statements[0] is None:
         raise QueryError("expected one query, found several separated by ';'", hint="ask one question at a time")
     if not isinstance(statements[0], sql.Select):
@@ -236,10 +243,12 @@ def _constant(node: sql.Expression, column: str) -> Value:
 
 
 def _number(text: str) -> Value:
+    """Return a number as columns hold them: whole in 64 bits, else a float, infinite where it is beyond any column."""
     try:
-        return int(text)
+        number = float(text)
     except ValueError:
-        return float(text)
+        raise QueryError(f"{text[:50]!r} is no number that can be read", hint="write 30, 1.5 or 1e6") from None
+    return int(text) if text.isdigit() and number < 2.0**63 else number
 
 
 def _name(node: sql.Expression) -> str:

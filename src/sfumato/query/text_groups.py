@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sfumato.errors import QueryError, did_you_mean
+from sfumato.errors import QueryError
 from sfumato.query.fragments import Fragments, Mask, fragments_of, share_text
-from sfumato.query.literals import collapsed, fit, like
+from sfumato.query.literals import collapsed, fit, like, note_absent
 from sfumato.query.predicate import Atom, Between, In, Like, Missing
 from sfumato.query.vocabulary import Words
 
@@ -103,7 +103,7 @@ class Prefixes:
                 notes.append(f"{self._published()}: {text!r} is taken as everybody whose {self.words.name} begins so")
             elif known is None and isinstance(atom, In):
                 longer = len(text) < self.length and any(value.startswith(text) for value in self.words.values)
-                notes.append(_absent(self.words, text, f"ask for {self.words.name} LIKE '{text}%'" if longer else ""))
+                note_absent(notes, self.words, text, f"ask for {self.words.name} LIKE '{text}%'" if longer else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ class Categories:
             if code is not None and (self.sources[code] not in ((), (text,)) or text == self.other):
                 notes.append(f"{self.words.name} is published in groups: {text!r} is taken as the whole group of that name")
             elif code is None and not self._may_be(text):
-                notes.append(_absent(self.words, text, ""))
+                note_absent(notes, self.words, text)
 
     def _may_be(self, text: str) -> bool:
         """Return whether some published name may stand for an original category."""
@@ -233,9 +233,3 @@ def _unknown(partly: Sequence[tuple[str, float]]) -> str:
     counted = [(text, share_text(share) if share else "none") for text, share in partly]
     listed = [f"how many of {text!r} are inside is not known, {share} of them is counted" for text, share in counted]
     return "; ".join(listed[:_NAMED]) + (f"; so with {len(partly) - _NAMED} more" if len(partly) > _NAMED else "")
-
-
-def _absent(words: Words, text: str, advice: str) -> str:
-    near = did_you_mean(text, words.values)
-    advice = advice or (near if near.startswith("did") else "")
-    return f"{words.name} has no value {text!r}" + (f"; {advice}" if advice else "")

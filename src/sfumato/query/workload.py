@@ -15,7 +15,7 @@ from sfumato.query import _kernels
 from sfumato.query.compile import Pieces, compile_condition
 from sfumato.query.index import RowIndex
 from sfumato.query.predicate import And, Between, Condition, In, Missing, Or, Query
-from sfumato.query.sql import parse_sql
+from sfumato.query.sql import UnreadableError, parse_sql
 from sfumato.query.vocabulary import Vocabulary
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.column import Column
@@ -153,6 +153,9 @@ def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
             continue
         try:
             made.append(parse_sql(line))
+        except UnreadableError as error:
+            # The file may be another one by mistake, the table itself: what stands in it is not shown.
+            raise QueryError(f"line {number}: {error.brief}", hint=error.hint) from None
         except QueryError as error:
             raise QueryError(f"line {number}: {error.message}", hint=error.hint) from None
     if not made:

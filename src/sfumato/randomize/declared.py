@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
@@ -48,15 +48,15 @@ def declared_counts(shares: Mapping[str, Fraction]) -> dict[str, int]:
     return {value: count * finer for value, count in counts.items()}
 
 
-def require_declared(values: Sequence[str], shares: Mapping[str, Fraction]) -> None:
-    """Raise `PolicyError` where the table has values without a declared share."""
-    lacking = [value for value in values if value not in shares]
-    if lacking:
-        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+def require_otherwise(caller: str, otherwise: object, shares: Mapping[str, Fraction]) -> None:
+    """Raise `PolicyError` unless one of the declared values is named for whoever has another value, or none."""
+    if otherwise is None:
         raise PolicyError(
-            f"shares: the table has values without a declared share: {', '.join(lacking[:5])}{more}",
-            hint="declare a share for every value that somebody may have, however small",
+            f"{caller}(parameters='declared') needs otherwise: the declared value of whoever has another one, or none",
+            hint='declare a share for it too: otherwise = "other", shares = { flu = "0.4", …, other = "0.05" }',
         )
+    if otherwise not in shares:
+        raise PolicyError(f"{caller}(otherwise=…): {otherwise!r} has no declared share", hint="it is one of the values in shares")
 
 
 def as_declared(plan: RandomizationPlan) -> RandomizationPlan:

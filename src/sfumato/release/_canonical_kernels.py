@@ -32,16 +32,36 @@ def first_fall(start: Integers, keys: Integers) -> int:  # pragma: no cover
 
 
 @njit(cache=True)
-def merge_sorted(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
-    """Return the sequences in ascending order, from an `order` that may be nearly right: a stable merge sort."""
+def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
+    """Return the sequences in ascending order, from an `order` that is right but for those whose first numbers are equal."""
     here, there = order.copy(), np.empty_like(order)
+    low = 0
+    while low < len(here):
+        high = low + 1
+        while high < len(here) and not _first_differs(start, keys, here[low], here[high]):
+            high += 1
+        if high - low > 1:
+            _merge_sort(start, keys, here, there, low, high)
+        low = high
+    return here
+
+
+@njit(cache=True)
+def _first_differs(start: Integers, keys: Integers, one: int, two: int) -> bool:  # pragma: no cover
+    if start[one] == start[one + 1] or start[two] == start[two + 1]:
+        return bool((start[one] == start[one + 1]) != (start[two] == start[two + 1]))
+    return bool(keys[start[one]] != keys[start[two]])
+
+
+@njit(cache=True)
+def _merge_sort(
+    start: Integers, keys: Integers, here: Integers, there: Integers, first: int, end: int
+) -> None:  # pragma: no cover
+    """Sort the sequences here[first:end] in place, stably; `there` is room to work in."""
     width = 1
-    while width < len(here):
-        for low in range(0, len(here), 2 * width):
-            middle, high = min(low + width, len(here)), min(low + 2 * width, len(here))
-            if middle >= high or not _after(start, keys, here[middle - 1], here[middle]):
-                there[low:high] = here[low:high]
-                continue
+    while width < end - first:
+        for low in range(first, end, 2 * width):
+            middle, high = min(low + width, end), min(low + 2 * width, end)
             i, j = low, middle
             for k in range(low, high):
                 if j >= high or (i < middle and not _after(start, keys, here[i], here[j])):
@@ -50,9 +70,8 @@ def merge_sorted(start: Integers, keys: Integers, order: Integers) -> Integers: 
                 else:
                     there[k] = here[j]
                     j += 1
-        here, there = there, here
+        here[first:end] = there[first:end]
         width *= 2
-    return here
 
 
 @njit(cache=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -78,13 +79,23 @@ class Release(ABC):
 
     def require_canonical(self) -> None:
         """Raise `FormatError` unless rows and groups are in the one order that a release has (docs/formats.md)."""
-        require_canonical(*self.listing())
+        if self._disorder is not None:
+            raise self._disorder
+
+    @cached_property
+    def _disorder(self) -> FormatError | None:
+        try:
+            require_canonical(*self.listing())
+        except FormatError as error:
+            return error
+        return None
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
         if claim.kind == "presence":
-            return Claim.presence(claim.adversary, form=self.form, one_row_per_person=one_row)
+            program = self.manifest.method.get("grouping") == "halves"
+            return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
         return Claim.association(claim.adversary, one_row_per_person=one_row)
 
     def require_fixed_words(self) -> None:

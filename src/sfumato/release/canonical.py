@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import FormatError
-from sfumato.release._canonical_kernels import first_fall, merge_sorted, ranks
+from sfumato.release._canonical_kernels import first_fall, ranks, sort_ties
+from sfumato.table.sorting import ascending
 
 Integers = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -43,7 +44,7 @@ def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
     sorted_rows = [ascending(_packed(table)) for table in tables]
     starts = [_starts(table.group, groups) for table in tables]
     start, keys = _sequences([table.key[rows] for table, rows in zip(tables, sorted_rows, strict=True)], starts)
-    order = merge_sorted(start, keys, ascending(keys[start[:-1]] + 1))
+    order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
     number = np.empty(groups, np.int32)
     number[order] = np.arange(groups, dtype=np.int32)
     return Order(number, tuple(rows[_segments(begin, order)] for rows, begin in zip(sorted_rows, starts, strict=True)))
@@ -57,8 +58,8 @@ def require_canonical(tables: Sequence[Shown], groups: int) -> None:
         falls |= (group[1:] == group[:-1]) & (table.key[1:] < table.key[:-1])
         if falls.any():
             raise _out_of_order(f"the rows of table {table.name!r} are")
-    start, keys = _sequences([table.key for table in tables], [_starts(table.group, groups) for table in tables])
-    if first_fall(start, keys) >= 0:
+    starts = [_starts(table.group, groups) for table in tables]
+    if groups > 1 and _groups_fall([table.key for table in tables], starts):
         raise _out_of_order("the numbers of groups are")
 
 
@@ -80,21 +81,9 @@ def ranked_lists(start: Integers, codes: npt.NDArray[Any]) -> tuple[Integers, in
     first = np.full(len(lists) - 1, -1, np.int64)
     filled = np.diff(lists) > 0
     first[filled] = keys[lists[:-1][filled]]
-    order = merge_sorted(lists, keys, ascending(first + 1))
+    order = sort_ties(lists, keys, ascending(first + 1))
     rank = ranks(lists, keys, order)
     return rank, int(rank.max(initial=-1)) + 1
-
-
-def ascending(key: Integers) -> Integers:
-    """Return the places of numbers from 0 on in ascending order, equal ones as they stand."""
-    bits = max(len(key) - 1, 1).bit_length()
-    if int(key.max(initial=0)) >= 1 << (62 - bits):
-        return np.argsort(key, kind="stable").astype(np.int64, copy=False)
-    # Number and place in one word: sorting words is several times faster than sorting places by number.
-    packed: Integers = (key << bits) | np.arange(len(key))
-    packed.sort()
-    packed &= (1 << bits) - 1
-    return packed
 
 
 def _out_of_order(what: str) -> FormatError:
@@ -116,6 +105,24 @@ def _packed(table: Shown) -> Integers:
 
 def _starts(group: npt.NDArray[Any], groups: int) -> Integers:
     return np.concatenate(([0], np.cumsum(np.bincount(group, minlength=groups)))).astype(np.int64)
+
+
+def _groups_fall(keys: Sequence[Integers], starts: Sequence[Integers]) -> bool:
+    """Return whether a group comes after the next one, all rows being sorted; mostly the first row of a table decides."""
+    begin = starts[0]
+    if (begin[1:] == begin[:-1]).any():
+        return first_fall(*_sequences(keys, starts)) >= 0
+    first = keys[0][begin[:-1]]
+    if (first[1:] < first[:-1]).any():
+        return True
+    tied = first[1:] == first[:-1]
+    if not tied.any():
+        return False
+    # Of the groups whose first rows are equal, with the next of each run: a run never falls into another one.
+    some = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+    rows = [key[_segments(start, some)] for key, start in zip(keys, starts, strict=True)]
+    fewer = [np.concatenate(([0], np.cumsum(np.diff(start)[some]))).astype(np.int64) for start in starts]
+    return first_fall(*_sequences(rows, fewer)) >= 0
 
 
 def _sequences(keys: Sequence[Integers], starts: Sequence[Integers]) -> tuple[Integers, Integers]:

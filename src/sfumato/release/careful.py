@@ -25,6 +25,9 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """The Arrow types that a published column of each kind may have; a set is a JSON text in CSV."""
 
+MOST_PEOPLE = (1 << 31) - 1
+"""What manifest.schema.json allows: that many add up exactly, whatever the tables say."""
+
 
 def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str]) -> pa.Table:
     """Return a table with exactly these columns in this order, each of its kind: anything else could tell anything."""
@@ -77,7 +80,7 @@ def _all_occur(number: npt.NDArray[Any], many: int) -> bool:
 
 def require_counts(count: Integers, rows: int) -> None:
     """Raise `FormatError` unless the counts of st add up to the number of people that the manifest gives."""
-    if count.max(initial=0) > rows or int(count.sum()) != rows:
+    if rows > MOST_PEOPLE or count.max(initial=0) > rows or int(count.sum()) != rows:
         raise FormatError(f"the counts of table 'st' do not add up to the {rows} people that the manifest speaks of")
 
 

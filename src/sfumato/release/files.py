@@ -23,7 +23,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.parquet import decode, encode
 
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 1 << 28
+LARGEST_MANIFEST = 1 << 25
 TableFormat = Literal["parquet", "csv"]
 _KINDS = ("parquet", "csv")
 
@@ -131,13 +131,16 @@ def read_file(path: Path, largest: int | None = None) -> bytes:
     """Return the content of a regular file; a link, a pipe or a device is refused before it is read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as stream:
+        try:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):
                 raise FormatError(f"{path.name} is not a file of this release")
             if largest is not None and found.st_size > largest:
                 raise FormatError(f"{path.name} is larger than such a file can be")
-            return stream.read(found.st_size)
+            with open(handle, "rb", closefd=False) as stream:
+                return stream.read(found.st_size)
+        finally:
+            os.close(handle)
     except OSError:
         raise FormatError(f"{path.name} is not a file of this release, or cannot be read") from None
 

@@ -23,9 +23,18 @@ KNOWS: dict[str, str] = {
         "parameters, but not its coins"
     ),
     "insider": "who has all that an engineer has, and knows the sensitive values of other people, however many",
-    "stranger": "who has the release and the person's own quasi values, but does not know who else is in the table",
+    "stranger": (
+        "who has the release and the person's own quasi values, but knows neither who else is in the table nor how the program "
+        "forms groups"
+    ),
 }
 """What each adversary knows, in the words of docs/guarantees.md."""
+
+STRANGER_WITH_PROGRAM = (
+    "who has the release, the person's own quasi values, the program and its parameters, but does not know who else is in the "
+    "table"
+)
+"""What a stranger knows against whom boxes made by halves hold."""
 
 
 _EQUALLY_LIKELY = {
@@ -55,17 +64,21 @@ class Claim:
         )
 
     @classmethod
-    def presence(cls, adversary: Adversary, *, form: str = "columns", one_row_per_person: bool = True) -> Claim:
+    def presence(
+        cls, adversary: Adversary, *, form: str = "columns", program: bool = False, one_row_per_person: bool = True
+    ) -> Claim:
         """Return the claim that belief in a person's presence stays within alpha, in the words it is always made in.
 
-        They differ by form: fragments that are columns are read as tables that fit them, views as matchings of their rows.
+        They differ by form: fragments that are columns are read as tables that fit them, views as matchings of their rows. And by
+        whether the stranger may know the `program`.
         """
+        knows = STRANGER_WITH_PROGRAM if program else KNOWS[adversary]
         article = "An" if adversary[0] in "aeiou" else "A"
         whom = "person" if one_row_per_person else "row (one person may have several)"
         return cls(
             "presence",
             adversary,
-            f"{article} {adversary}, {KNOWS[adversary]}, and to whom {_EQUALLY_LIKELY[form]} are equally likely, "
+            f"{article} {adversary}, {knows}, and to whom {_EQUALLY_LIKELY[form]} are equally likely, "
             f"believes that a given {whom} is in the table with probability at most the requirement's alpha. Whoever has quasi "
             "values that the release does not cover is certainly absent: that side is not bounded.",
         )

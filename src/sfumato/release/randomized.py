@@ -27,7 +27,7 @@ from sfumato.table.sensitive import Domain
 
 PART = "part"
 RECORDS = "records"
-PART_KEYS = frozenset({"part", "values", "gamma", "retention", "largest_share", "shares"})
+PART_KEYS = frozenset({"part", "values", "gamma", "retention", "largest_share", "shares", "weight"})
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -40,8 +40,8 @@ class RandomizedPart:
     """One part as the manifest describes it: P[x→y] = p_x·[x = y] + (1 − p_x)/m, over its m values.
 
     `values` are codes of the release's domain in the manifest's order, `retention` the p_x in that order. `largest_share` is the
-    declared largest share of a protected value in the part, `shares` are the declared shares of all of them (None where the
-    manifest does not say).
+    declared largest share of a protected value in the part, `shares` are the declared shares of all of them and `weight` is the
+    chance of a person with the declared shares to be in the part (None where the manifest does not say).
     """
 
     values: Integers
@@ -49,6 +49,7 @@ class RandomizedPart:
     gamma: Fraction | None = None
     largest_share: Fraction | None = None
     shares: tuple[Fraction, ...] | None = None
+    weight: Fraction | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -291,16 +292,18 @@ def _read_part(entry: Mapping[str, Any], code: Mapping[Any, int]) -> RandomizedP
         raise FormatError(f"manifest.json: part {entry['part']} lists a value that is not in the release's domain") from None
     if len(set(named)) < len(named):
         raise FormatError(f"manifest.json: part {entry['part']} lists a value twice")
-    told = entry.get("retention")
-    retention = tuple(_number(p) for p in told) if isinstance(told, list) else (_number(told),) * len(named)
+    kept = entry.get("retention")
+    retention = tuple(_number(p) for p in kept) if isinstance(kept, list) else (_number(kept),) * len(named)
     if len(retention) != len(named) or not all(0 < p <= 1 for p in retention):
         raise FormatError(f"manifest.json: part {entry['part']} needs one retention above 0 and up to 1, or one for each value")
     shares = entry.get("shares")
-    declared = None if shares is None else tuple(_number(share) for share in shares)
-    if declared is not None and (len(declared) != len(named) or sum(declared) != 1):
-        raise FormatError(f"manifest.json: the shares of part {entry['part']} are not one for each value that add up to 1")
-    gamma, largest = (None if entry.get(key) is None else _number(entry[key]) for key in ("gamma", "largest_share"))
-    return RandomizedPart(values, retention, gamma, largest, declared)
+    declared = None if shares is None else tuple(_number(share) for share in (shares if isinstance(shares, list) else ()))
+    if declared is not None and (len(declared) != len(named) or min(declared) <= 0 or sum(declared) != 1):
+        raise FormatError(f"manifest.json: part {entry['part']} needs shares above 0, one for each value, that add up to 1")
+    told = [None if entry.get(key) is None else _number(entry[key]) for key in ("gamma", "largest_share", "weight")]
+    if any(share is not None and not 0 < share <= 1 for share in told[1:]):
+        raise FormatError(f"manifest.json: a share that part {entry['part']} tells is not above 0 and up to 1")
+    return RandomizedPart(values, retention, told[0], told[1], declared, told[2])
 
 
 def _number(text: Any) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfumato.table.bins import Bins
+from sfumato.table.closed import Closed
 from sfumato.table.column import MISSING, Column, Kind, as_text
 from sfumato.table.declared import DeclaredDomain
 from sfumato.table.fingerprint import Fingerprint
@@ -19,6 +20,7 @@ __all__ = [
     "MISSING",
     "Bands",
     "Bins",
+    "Closed",
     "Column",
     "DateTo",
     "DeclaredDomain",

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.bins import MOST_UNBINNED, Bins
+from sfumato.table.cells import cell_column
+from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
 from sfumato.table.column import Codes, Column, code_type
 from sfumato.table.fingerprint import Hashes, hash_rows
@@ -54,9 +56,12 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Parts:
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
     identity = _identity(data, schema)
+    closed = schema.closed_attribute()
     quasi, sensitive = (
         [
-            code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
+            cell_column(name, data.column(name), reading.decimal)
+            if closed and role == "sensitive"
+            else code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
             for name in names
         ]
         for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
@@ -66,10 +71,11 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Parts:
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
     published = tuple(_recoded(column, schema) for column in quasi)
-    values = [_few_values(column, schema) for column in sensitive]
+    values = [] if closed else [_few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
         _check_domain(column, schema)
-    return Parts(published, sensitive_of(values), 0 if kept is None else rows - len(kept), source)
+    attribute = closed_of(sensitive, closed) if closed else sensitive_of(values)
+    return Parts(published, attribute, 0 if kept is None else rows - len(kept), source)
 
 
 def sensitive_of(columns: Sequence[Column]) -> Sensitive:
@@ -87,6 +93,14 @@ def sensitive_of(columns: Sequence[Column]) -> Sensitive:
             hint='rename values that contain " / " or are called "(missing)"',
         )
     return Sensitive(domain, codes)
+
+
+def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
+    """Return the sensitive attribute with everybody's declared value, in the domain those that somebody has."""
+    _, first, inverse = np.unique(combined(columns), return_index=True, return_inverse=True)
+    used, codes = np.unique(closed.codes([column.take(first) for column in columns]), return_inverse=True)
+    domain = Domain(closed.domain.table.take(pa.array(used)), closed.domain.kinds)
+    return Sensitive(domain, codes.astype(code_type(len(used)))[inverse])
 
 
 def combined(columns: Sequence[Column]) -> npt.NDArray[np.int64]:

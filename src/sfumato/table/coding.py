@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,14 @@ import pyarrow.types as pt
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.parse import Mask, Parsed, guess, parse_dates, parse_numbers
+from sfumato.table.sound import require_publishable
 
 _LONGEST = 20
 _SEPARATED = re.compile(r"[+-]?9{1,3}([,.' \u00a0\u202f]9{3})*[,.' \u00a0\u202f]9+")
 """How a number with thousands separators, or with another decimal sign, looks."""
+
+_FIRST_DAY, _LAST_DAY = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max))
+_PER_DAY = {unit: 86_400 * 1000**power for power, unit in enumerate(("s", "ms", "us", "ns"))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,20 +40,21 @@ class Reading:
 
 def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bool, reading: Reading) -> Column:
     """Return a column of the table as codes; `kind` is the declared one, `show` allows messages to show how values look."""
+    require_publishable(name, data.type)
     try:
         values, codes = split(data)
-    except pa.ArrowNotImplementedError:
-        raise _unsupported(name, data.type) from None
-    values = canonical(values, name)
-    try:
+        values = canonical(values, name)
         if kind is None:
             kind = kind_of(values)
             if kind == "categorical" and reading.guessed:
                 _refuse_mixed(name, values, codes, show=show, decimal=reading.decimal)
         else:
             values = _as_kind(name, values, codes, kind, show=show, decimal=reading.decimal)
-    except pa.ArrowException as problem:
-        raise InputError(f"column {name!r}: its values cannot be read as {kind}", hint="check the column's type") from problem
+    except pa.ArrowException:
+        # Not with Arrow's own message, which quotes cells.
+        raise InputError(
+            f"column {name!r}: its values cannot be read{f' as {kind}' if kind else ''}", hint="check the column's type"
+        ) from None
     return build(name, kind, values, codes)
 
 
@@ -103,10 +109,7 @@ def kind_of(values: pa.Array) -> Kind:
 def canonical(values: pa.Array, name: str) -> pa.Array:
     """Return values in one of the five types a column may have; NaN becomes null, −0.0 becomes 0.0, booleans become text."""
     kind = values.type
-    if pt.is_null(kind) or pt.is_boolean(kind) or pt.is_large_string(kind) or str(kind) == "string_view":
-        return pc.cast(values, pa.string())
-    if pt.is_string(kind) or pt.is_date32(kind):
-        return values
+    require_publishable(name, kind)
     if pt.is_integer(kind):
         return _whole(values, name)
     if pt.is_floating(kind):
@@ -116,11 +119,11 @@ def canonical(values: pa.Array, name: str) -> pa.Array:
             return pc.cast(values, pa.int64())
         except pa.ArrowInvalid:
             return _floats(pc.cast(values, pa.float64()), name)
-    if pt.is_date64(kind):
-        return pc.cast(values, pa.date32())
-    if pt.is_timestamp(kind):
-        return _moments(values)
-    raise _unsupported(name, kind)
+    if pt.is_date32(kind):
+        _require_calendar(values, name)
+    if pt.is_date64(kind) or pt.is_timestamp(kind):
+        return _moments(pc.cast(values, pa.timestamp("ms")) if pt.is_date64(kind) else values, name)
+    return values if pt.is_string(kind) or pt.is_date32(kind) else pc.cast(values, pa.string())
 
 
 def texts(values: pa.Array) -> pa.Array:
@@ -131,13 +134,6 @@ def texts(values: pa.Array) -> pa.Array:
 def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
     """Return the number of rows whose value is among the chosen distinct ones."""
     return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
-
-
-def _unsupported(name: str, kind: Any) -> InputError:
-    return InputError(
-        f"column {name!r}: values of type {kind} cannot be published",
-        hint=f'convert it to numbers, text or dates, or drop it: other = ["{name}"]',
-    )
 
 
 def _positions(indices: pa.Array, missing: int) -> npt.NDArray[Any]:
@@ -171,13 +167,29 @@ def _floats(values: pa.Array, name: str) -> pa.Array:
     return pc.add(numbers, 0.0)
 
 
-def _moments(values: pa.Array) -> pa.Array:
+def _moments(values: pa.Array, name: str) -> pa.Array:
+    """Return moments as days where all are at midnight, else in microseconds; on the wall clock, where they have a zone."""
+    _require_calendar(values, name)
     if values.type.tz is not None:
-        values = pc.local_timestamp(values)
+        try:
+            values = pc.local_timestamp(values)
+        except pa.ArrowException:
+            raise InputError(
+                f"column {name!r}: its time zone is not known here", hint="write local times without a zone"
+            ) from None
     moments = pc.cast(values, pa.timestamp("us"), safe=False)
     days = pc.cast(moments, pa.date32(), safe=False)
     at_midnight = pc.all(pc.equal(pc.cast(days, pa.timestamp("us")), moments)).as_py()
     return days if at_midnight in (True, None) else moments
+
+
+def _require_calendar(values: pa.Array, name: str) -> None:
+    """Raise unless all days or moments lie in the years 1 to 9999, which ISO dates can write; Arrow holds far others too."""
+    days = pt.is_date(values.type)
+    each = 1 if days else _PER_DAY[values.type.unit]
+    ends = pc.min_max(values.view(pa.int32() if days else pa.int64())).as_py()
+    if ends["min"] is not None and not _FIRST_DAY * each <= ends["min"] <= ends["max"] < (_LAST_DAY + 1) * each:
+        raise InputError(f"column {name!r}: some dates lie before year 1 or after year 9999", hint="write them as missing")
 
 
 def _as_kind(name: str, values: pa.Array, codes: npt.NDArray[Any], kind: Kind, *, show: bool, decimal: str) -> pa.Array:
@@ -196,7 +208,7 @@ def _as_kind(name: str, values: pa.Array, codes: npt.NDArray[Any], kind: Kind, *
         _refuse(name, values, codes, unreadable, kind, declared=True, show=show)
     if parsed.ambiguous:
         raise InputError(f"column {name!r}: its dates can be read day first and month first", hint="write them as 2024-12-31")
-    return _moments(parsed.values) if pt.is_timestamp(parsed.values.type) else parsed.values
+    return _moments(parsed.values, name) if pt.is_timestamp(parsed.values.type) else parsed.values
 
 
 def _refuse_mixed(name: str, values: pa.Array, codes: npt.NDArray[Any], *, show: bool, decimal: str) -> None:
@@ -219,5 +231,12 @@ def _refuse(name: str, values: pa.Array, codes: npt.NDArray[Any], bad: Mask, kin
 
 def pattern(text: str) -> str:
     """Return how a value looks without what it says: letters as X and x, digits as 9, "Mr. 7" as "Xx. 9"."""
-    shape = "".join("9" if one.isdigit() else "X" if one.isupper() else "x" if one.isalpha() else one for one in text)
+    shape = "".join(_shape(one) for one in text[: _LONGEST + 1])
     return shape if len(shape) <= _LONGEST else shape[:_LONGEST] + "…"
+
+
+def _shape(one: str) -> str:
+    """Return a character's kind. Only the signs that every keyboard has stand for themselves: any other may be a word."""
+    if one.isnumeric():
+        return "9"
+    return "X" if one.isupper() else one if one.isascii() and not one.isalpha() else "x"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import contextlib
 from typing import Any, Literal, get_args
 
 import narwhals as nw
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.table.cells import cell_texts
 from sfumato.table.schema import Schema
+from sfumato.table.sound import require_sound
 
 Native = Literal["pandas", "polars", "pyarrow"]
 
@@ -20,10 +22,12 @@ def from_native(frame: Any, schema: Schema) -> tuple[pa.Table, Native]:
     """Return the columns that the schema uses as an Arrow table, and the kind of frame they came in."""
     if isinstance(frame, pa.Table):
         schema.check_columns(frame.column_names, WHERE)
-        return frame.select(_used(schema)), "pyarrow"
-    wrapped, native = _wrap(frame)
+        return require_sound(frame.select(_used(schema)), WHERE), "pyarrow"
+    wrapped, native = _wrap(frame, schema)
     schema.check_columns(wrapped.columns, WHERE)
-    return pa.table({name: _column(wrapped, name) for name in _used(schema)}), native
+    alone = schema.sensitive if schema.closed else ()
+    columns = {name: (_cells if name in alone else _column)(wrapped, name) for name in _used(schema)}
+    return require_sound(pa.table(columns), WHERE), native
 
 
 def to_native(table: pa.Table, kind: Native) -> Any:
@@ -48,8 +52,8 @@ def _used(schema: Schema) -> list[str]:
     return [*schema.identifier, *schema.quasi, *schema.sensitive]
 
 
-def _wrap(frame: Any) -> tuple[nw.DataFrame[Any], Native]:
-    _check_names(frame)
+def _wrap(frame: Any, schema: Schema) -> tuple[nw.DataFrame[Any], Native]:
+    _check_names(frame, schema)
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -60,22 +64,28 @@ def _wrap(frame: Any) -> tuple[nw.DataFrame[Any], Native]:
     return wrapped, native
 
 
-def _check_names(frame: Any) -> None:
+def _check_names(frame: Any, schema: Schema) -> None:
     """Refuse column names that are no texts or occur twice, which pandas allows."""
     names = [] if hasattr(frame, "collect") else list(getattr(frame, "columns", ()))
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"{WHERE}: column names must be texts", hint="frame.columns = [str(name) for name in frame.columns]")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        shown = ", ".join(map(repr, twice))
-        raise InputError(f"{WHERE}: more than one column is called {shown}", hint="rename the columns")
+    schema.check_unique(names, WHERE)
+
+
+def _cells(frame: nw.DataFrame[Any], name: str) -> Any:
+    """Return a column whose cells are read one by one: of one type as it is, else as the text of each cell."""
+    series = frame.get_column(name)
+    if str(getattr(series.to_native(), "dtype", "")).lower() != "object":
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            return series.to_arrow()
+    return cell_texts(series.to_list(), series.is_null().to_list())
 
 
 def _column(frame: nw.DataFrame[Any], name: str) -> Any:
     try:
         return frame.get_column(name).to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
-        # The library's own message would quote a value, which may be an identifier.
+    except Exception:
+        # Whatever it is: the library's own message may quote a value, which may be an identifier.
         raise InputError(
             f"column {name!r}: its values are of different types, expected one type",
             hint=f"make them one type first: frame[{name!r}] = frame[{name!r}].astype(str)",

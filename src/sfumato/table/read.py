@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from pyarrow import ipc
 
 from sfumato.errors import InputError, did_you_mean
 from sfumato.table.parse import guess
+from sfumato.table.regular import refusal
 from sfumato.table.schema import Schema, check_unique
+from sfumato.table.sound import require_publishable, require_sound
 from sfumato.table.textfile import ReadOptions, TextFile
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
@@ -22,27 +25,44 @@ ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather", ".ipc")
 _COMPRESSIONS = (".gz", ".bz2", ".zst")
 
 
-def read_arrow(path: str | os.PathLike[str], options: ReadOptions | None = None, *, schema: Schema | None = None) -> pa.Table:
-    """Return the table in a file, text columns coded by a dictionary.
+def read_arrow(
+    path: str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    *,
+    schema: Schema | None = None,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Return the table in a file, text columns coded by a dictionary; what Arrow and Parquet files hold is checked.
 
     With a schema, the columns must be those it names: `other` columns are not read, identifiers stay text, and a column with a
-    declared type comes as the text of the file, to be parsed where errors can name what is wrong. Without one, every column comes
-    with the type its values suggest.
+    declared type, or with declared values, comes as the text of the file, to be parsed where errors can name what is wrong.
+    Without one, every column, or every one of these `columns`, comes with the type its values suggest.
     """
     options = options or ReadOptions()
     path = Path(path)
     ending = _checked(path)
     if ending in TEXT_ENDINGS:
-        return _read_text(TextFile(path, options), options, schema)
-    try:
-        return _read_parquet(path, schema) if ending == ".parquet" else _read_ipc(path, schema)
-    except PermissionError:
-        raise InputError(f"{path.name}: no permission to read the file") from None
-    except (pa.ArrowException, OSError):
-        name = "Parquet" if ending == ".parquet" else "Arrow"
-        raise InputError(
-            f"{path.name}: the file is damaged or not a {name} file", hint="write it again, or check its ending"
-        ) from None
+        return _read_text(TextFile(path, options), options, schema, columns)
+    with _telling(path, ending):
+        found = _schema_of(path, ending)
+        if len(found) < 2:
+            raise InputError(f"{path.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
+        wanted = _wanted(found.names, schema, path.name, columns)
+        for name in wanted:
+            require_publishable(name, found.field(name).type)
+        plain = schema.identifier if schema else ()
+        table = (_read_parquet if ending == ".parquet" else _read_ipc)(path, found, wanted, plain)
+    return _filled(require_sound(table, path.name), path)
+
+
+def column_names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
+    """Return the names of the columns in a file, without reading the rows."""
+    path = Path(path)
+    ending = _checked(path)
+    if ending in TEXT_ENDINGS:
+        return _wanted(TextFile(path, options or ReadOptions()).names, None, path.name)
+    with _telling(path, ending):
+        return _wanted(_schema_of(path, ending).names, None, path.name)
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
@@ -58,14 +78,13 @@ def _ending(path: Path) -> str:
 
 
 def _checked(path: Path) -> str:
-    if path.is_dir():
-        raise InputError(
-            f"{path.name or path}: this is a directory, expected a file", hint="give the path of a CSV or Parquet file"
-        )
-    if not path.exists():
-        near = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
+    refused = refusal(path)
+    if refused is not None:
+        near = _neighbours(path) if "no such" in refused else []
         hint = did_you_mean(path.name, near) if near else None
-        raise InputError(f"{path.name}: there is no such file", hint=hint if hint and "mean" in hint else None)
+        if "directory" in refused:
+            hint = "give the path of a CSV or Parquet file"
+        raise InputError(f"{path.name or path}: {refused}", hint=hint if hint and "known" not in hint else None)
     ending = _ending(path)
     if ending not in ENDINGS:
         raise InputError(
@@ -76,18 +95,43 @@ def _checked(path: Path) -> str:
     return ending
 
 
-def _wanted(names: Sequence[str], schema: Schema | None, where: str) -> list[str]:
+def _neighbours(path: Path) -> list[str]:
+    try:
+        return [each.name for each in path.parent.iterdir() if each.is_file()]
+    except OSError:
+        return []
+
+
+@contextlib.contextmanager
+def _telling(path: Path, ending: str) -> Iterator[None]:
+    """Turn what Arrow says of a file into one sentence: its own messages may quote cells."""
+    name = "Parquet" if ending == ".parquet" else "Arrow"
+    try:
+        yield
+    except PermissionError:
+        raise InputError(f"{path.name}: no permission to read the file") from None
+    except MemoryError:
+        raise InputError(
+            f"{path.name}: there is not enough memory for what the file says it holds", hint=f"is it a whole file of {name}?"
+        ) from None
+    except (pa.ArrowException, OSError, ValueError):
+        raise InputError(
+            f"{path.name}: the file is damaged or not a file of {name}", hint="write it again, or check its ending"
+        ) from None
+
+
+def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Sequence[str] | None = None) -> list[str]:
     if schema is None:
         check_unique(names, where)
-        return list(names)
+        return list(names if columns is None else columns)
     schema.check_columns(names, where)
     return [*schema.identifier, *schema.quasi, *schema.sensitive]
 
 
-def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None) -> pa.Table:
-    columns = _wanted(file.names, schema, file.path.name)
+def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None) -> pa.Table:
+    columns = _wanted(file.names, schema, file.path.name, only)
     plain = list(schema.identifier) if schema else []
-    declared = set(schema.types) if schema else set()
+    declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     table = file.read(columns, plain)
     typed = [
         column if name in plain or name in declared else _typed(column, options.decimal)
@@ -103,23 +147,35 @@ def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(whole.indices, found.values)])
 
 
-def _read_parquet(path: Path, schema: Schema | None) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        fields = file.schema_arrow
-    columns = _wanted(fields.names, schema, path.name)
-    texts = [field.name for field in fields if _is_text(field.type) and not (schema and field.name in schema.identifier)]
+def _schema_of(path: Path, ending: str) -> pa.Schema:
+    if ending == ".parquet":
+        with pq.ParquetFile(path) as file:
+            return file.schema_arrow
+    with pa.OSFile(str(path)) as source:
+        return _open_ipc(source).schema
+
+
+def _read_parquet(path: Path, found: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
+    texts = [field.name for field in found if _is_text(field.type) and field.name not in plain]
     with pq.ParquetFile(path, read_dictionary=texts) as file:
-        return _filled(file.read(columns=columns).select(columns), path)
+        return file.read(columns=columns).select(columns)
 
 
-def _read_ipc(path: Path, schema: Schema | None) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        try:
-            table = ipc.open_file(source).read_all()
-        except pa.ArrowInvalid:
-            source.seek(0)
-            table = ipc.open_stream(source).read_all()
-    return _filled(table.select(_wanted(table.column_names, schema, path.name)), path)
+def _read_ipc(path: Path, found: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
+    """Return columns of an Arrow file. Not by a memory map: a file that is written to meanwhile would change checked data."""
+    del plain  # an Arrow file says itself what is coded
+    places = {name: place for place, name in enumerate(found.names)}
+    with pa.OSFile(str(path)) as source:
+        return _open_ipc(source, [places[name] for name in columns]).read_all().select(columns)
+
+
+def _open_ipc(source: pa.NativeFile, fields: list[int] | None = None) -> Any:
+    options = ipc.IpcReadOptions() if fields is None else ipc.IpcReadOptions(included_fields=fields)
+    try:
+        return ipc.open_file(source, options=options)
+    except pa.ArrowInvalid:
+        source.seek(0)
+        return ipc.open_stream(source, options=options)
 
 
 def _is_text(kind: Any) -> bool:
@@ -127,8 +183,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _filled(table: pa.Table, path: Path) -> pa.Table:
-    if table.num_columns < 2:
-        raise InputError(f"{path.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
     if table.num_rows == 0:
         raise InputError(f"{path.name}: the table has no rows", hint="expected one row per person")
     return table

@@ -6,6 +6,7 @@ distinct values of a column, never to its rows, and leaves a missing value missi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,9 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.exact import Number, exact
+from sfumato.exact import Number, exact, typed
 from sfumato.table.column import Kind
 from sfumato.table.edges import between, plain
+
+_SMALL = 2**61
+"""Whole numbers up to here can be added and subtracted in 64 bits."""
+
+_LONGEST_PREFIX = 1_000_000
 
 DateUnit = Literal["day", "week", "month", "quarter", "year"]
 
@@ -104,8 +110,8 @@ class Prefix:
     prefix: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.prefix, bool) or not isinstance(self.prefix, int) or self.prefix < 1:
-            raise PolicyError(f"prefix: expected a number of characters from 1 on, got {self.prefix!r}", hint="prefix = 2")
+        if isinstance(self.prefix, bool) or not isinstance(self.prefix, int) or not 1 <= self.prefix <= _LONGEST_PREFIX:
+            raise PolicyError(f"prefix: expected a number of characters from 1 on, got {typed(self.prefix)}", hint="prefix = 2")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys as a policy writes them."""
@@ -233,21 +239,52 @@ def lower_edges(numbers: Any, width: Fraction, origin: Fraction, *, shift: Fract
     0.3, which dividing floats would miss.
     """
     if width.denominator == 1 and origin.denominator == 1 and numbers.dtype.kind == "i":
-        start, step = int(origin), int(width)
-        low = (numbers - start) // step * step + start
-        return low + int(shift) if shift.denominator == 1 else low + float(shift)
-    near = np.floor((numbers - float(origin)) / float(width))
-    if len(near) and np.abs(near).max() >= 2**53:
+        low = _whole_edges(numbers, int(width), int(origin))
+        return _whole(low + int(shift)) if shift.denominator == 1 else low + float(shift)
+    with np.errstate(all="ignore"):
+        near = np.floor((numbers - float(origin)) / float(width))
+    if not (np.abs(near) < 2**53).all():
         raise PolicyError(f"bands of width {plain(width)} are too fine for these numbers", hint="choose a larger width")
     bands = np.unique(np.concatenate([near - 1, near, near + 1]))
-    edges = np.array([float(origin + int(band) * width) for band in bands])
-    shown = np.array([float(origin + int(band) * width + shift) for band in bands])
+    edges = np.array([_nearest(origin + int(band) * width) for band in bands])
+    shown = np.array([_nearest(origin + int(band) * width + shift) for band in bands])
     low = shown[between(edges, numbers)]
-    return low.astype(np.int64) if all((some == np.floor(some)).all() for some in (low, numbers)) else low
+    if not np.isfinite(low).all():
+        raise PolicyError(f"bands of width {plain(width)} start below the smallest number there is", hint="choose another origin")
+    return low.astype(np.int64) if all(_are_whole(some) for some in (low, numbers)) else low
+
+
+def _whole_edges(numbers: Any, step: int, start: int) -> Any:
+    """Return the lower edges of bands of whole numbers, in Python's own numbers where 64 bits might not do."""
+    ends = (int(numbers.min()), int(numbers.max())) if len(numbers) else ()
+    if all(abs(number) < _SMALL for number in (start, step, *ends)):
+        return (numbers - start) // step * step + start
+    return _whole(np.array([(number - start) // step * step + start for number in numbers.tolist()], dtype=object))
+
+
+def _whole(numbers: Any) -> Any:
+    try:
+        return numbers.astype(np.int64)
+    except OverflowError:
+        raise PolicyError(
+            "a band starts below −2^63, where no column of whole numbers reaches", hint="choose another origin"
+        ) from None
+
+
+def _are_whole(numbers: Any) -> bool:
+    return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) < _SMALL).all())
+
+
+def _nearest(number: Fraction) -> float:
+    """Return the nearest float, infinite where there is none."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _native(number: Fraction) -> int | float:
-    return int(number) if number.denominator == 1 else float(number)
+    return int(number) if number.denominator == 1 and abs(number) < 2**63 else float(number)
 
 
 def _numeric(numbers: Any) -> pa.Array:

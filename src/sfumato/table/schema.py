@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, bins
+from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.recode import Recode, recoding
@@ -17,6 +19,7 @@ from sfumato.table.recode import Recode, recoding
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 
+_SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
 _ALLOWED: dict[str, tuple[Role, ...]] = {
     "types": ("quasi", "sensitive"),
@@ -34,7 +37,9 @@ class Schema:
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
     `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
-    `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file.
+    `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
+    `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
+    another one, or none, has `otherwise`; nothing about it is refused.
     """
 
     identifier: Sequence[str] = ()
@@ -47,6 +52,7 @@ class Schema:
     domains: Mapping[str, DeclaredDomain | Sequence[Any] | Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
+    closed: Closed | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for role in _ROLES:
@@ -62,12 +68,15 @@ class Schema:
         self._store("bins", {name: bins(edges, name) for name, edges in self.bins.items()})
         self._store("domains", {name: declared_domain(spec, name) for name, spec in self.domains.items()})
         self._check_bins()
+        if self.closed is not None:
+            self._store("closed", closed(self.closed))
+            self._check_closed()
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""
-        return next((role for role in _ROLES if name in getattr(self, role)), None)
+        return self._role_of.get(name)
 
     def recoding(self, name: str) -> Recode | None:
         """Return the recoding of a quasi column, None when it is published as it is."""
@@ -86,25 +95,53 @@ class Schema:
 
     def missing_rule(self, name: str) -> MissingRule:
         """Return what happens to a missing value of this quasi or sensitive column."""
+        if self.closed is not None and name in self.sensitive:
+            return "value"
         return self.missing.get(name, "error" if name in self.sensitive else "value")
+
+    def closed_attribute(self) -> ClosedAttribute | None:
+        """Return the declared values of the sensitive attribute with their types, None when it is not closed."""
+        if self.closed is None:
+            return None
+        edges = {name: bins(spec, name) for name, spec in self.bins.items()}
+        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, edges)
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
-        check_unique(names, where)
-        absent = [name for role in _ROLES for name in getattr(self, role) if name not in names]
+        self.check_unique(names, where)
+        present, roles = set(names), self._role_of
+        absent = [name for name in roles if name not in present]
+        if absent and not self.accepts(names):
+            raise InputError(
+                f"{where}: its first line does not name the columns of the schema, {_listed(self._looked_at)}",
+                hint="a table starts with the names of its columns; what stands there instead may be a person, and is not shown",
+            )
         if absent:
-            known = [name for name in names if self.role(name) is None] or list(names)
+            known = [name for name in names if name not in roles] or list(names)
             raise InputError(
                 f"{where}: the schema names {_listed(absent)}, which the table does not have",
                 hint=did_you_mean(absent[0], known),
             )
-        unlabelled = [name for name in names if self.role(name) is None]
+        unlabelled = [name for name in names if name not in roles]
         if unlabelled:
-            quoted = ", ".join(f'"{name}"' for name in unlabelled)
+            quoted = ", ".join(f'"{name}"' for name in unlabelled[:_SHOWN]) + (", …" if len(unlabelled) > _SHOWN else "")
             raise InputError(
                 f"{where}: {_listed(unlabelled)} {'has' if len(unlabelled) == 1 else 'have'} no role; every column needs one",
                 hint=f"under [columns] add to identifier, quasi or sensitive, or drop with: other = [{quoted}]",
             )
+
+    def check_unique(self, names: Sequence[str], where: str) -> None:
+        """Raise an `InputError` if a table has two columns of one name; it is told where these are names of columns at all."""
+        check_unique(names, where, named=self.accepts(names))
+
+    def accepts(self, names: Sequence[str]) -> bool:
+        """Return whether these are names of columns: at least half of the schema's are among them, in any case of letters.
+
+        The first line of a file without a header is a person, and must not be shown by an error that speaks of columns.
+        """
+        given = {name.strip().casefold() for name in names}
+        wanted = {name.casefold() for name in self._looked_at}
+        return 2 * len(wanted & given) >= len(wanted)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is public, in JSON types: quasi and sensitive columns and how they were coded, nothing of the others."""
@@ -115,16 +152,25 @@ class Schema:
             "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
             "bins": {name: bins(edges, name).to_list() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
-        }
+        } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
         return cls(**data)
+
+    @cached_property
+    def _role_of(self) -> dict[str, Role]:
+        return {name: role for role in _ROLES for name in getattr(self, role)}
+
+    @property
+    def _looked_at(self) -> list[str]:
+        """Not the `other` columns: an audit without a policy takes these from the file itself."""
+        return [*self.identifier, *self.quasi, *self.sensitive]
 
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -164,6 +210,25 @@ class Schema:
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
 
+    def _check_closed(self) -> None:
+        """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
+        for name in self.sensitive:
+            rule = self.missing.get(name, "value")
+            if rule != "value":
+                raise PolicyError(
+                    f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
+                    "refuse or leave out somebody for a sensitive value would tell it",
+                    hint=f"remove {name!r} from missing",
+                )
+            if name in self.domains:
+                raise PolicyError(
+                    f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
+                    hint=f"remove {name!r} from domains",
+                )
+        attribute = self.closed_attribute()
+        assert attribute is not None
+        attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
+
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
     ("recode", "sensitive"): "a numeric sensitive column is made coarser with [bins]",
@@ -171,11 +236,17 @@ _ROLE_HINTS: dict[tuple[str, Role], str] = {
 }
 
 
-def check_unique(names: Sequence[str], where: str) -> None:
-    """Raise an `InputError` that lists the column names a table has twice."""
+def check_unique(names: Sequence[str], where: str, *, named: bool = False) -> None:
+    """Raise an `InputError` if two columns have one name. They are told by their places, unless they may be `named`."""
     twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(f"{where}: more than one column is called {_listed(twice)}", hint="rename the columns in the file")
+    if not twice:
+        return
+    if named:
+        told = f"more than one column is called {_listed(twice)}"
+    else:
+        places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
+        told = f"the columns {', '.join(places[:10])}{', …' if len(places) > 10 else ''} have the same name"
+    raise InputError(f"{where}: {told}", hint="rename the columns")
 
 
 def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -196,5 +267,5 @@ def _check_choice(option: str, given: Mapping[str, str], choices: tuple[str, ...
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:10])
-    return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

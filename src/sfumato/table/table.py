@@ -22,6 +22,7 @@ from sfumato.table.frames import Native, from_native
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
+from sfumato.table.sorting import ascending
 from sfumato.table.textfile import ReadOptions
 
 
@@ -132,7 +133,7 @@ class Table:
         """
         values = len(self.sensitive.domain)
         key = combine_codes([(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)])
-        order = np.argsort(key)[random.permutation(self.rows)]
+        order = ascending(key)[random.permutation(self.rows)]
         table = Table(
             schema=self.schema,
             quasi=tuple(column.take(order) for column in self.quasi),

@@ -17,6 +17,8 @@ from sfumato.errors import InputError, PolicyError
 
 DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 18
+_LONGEST_HEADER = 1 << 23
+_BLOCK, _NARROW = 1 << 20, 1000
 _SHOWN = {"\t": "tab"}
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before the mark of UTF-16, which it starts with
@@ -71,8 +73,18 @@ class TextFile:
         if not head.strip():
             raise InputError(f"{path.name}: the file is empty", hint="expected a header line and one line per person")
         self.delimiter = options.delimiter or ("\t" if ".tsv" in path.name.lower() else guess_delimiter(head, options))
-        self.names = next(row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row)
+        self.names = self._header(head)
         self._check_header()
+
+    def _header(self, head: str) -> list[str]:
+        try:
+            found = next((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row), [])
+        except csv.Error:
+            raise InputError(
+                f"{self.path.name}: the first line cannot be read as names of columns (delimiter {self._delimiter()})",
+                hint='set [input] delimiter = "…"; quotes must be closed',
+            ) from None
+        return found
 
     def read(self, columns: Sequence[str], plain: Sequence[str]) -> pa.Table:
         """Return these columns as text: dictionary-coded, except the `plain` ones, whose values hardly repeat."""
@@ -105,7 +117,11 @@ class TextFile:
         try:
             table = arrow_csv.read_csv(
                 self.path,
-                read_options=arrow_csv.ReadOptions(encoding=self.options.encoding, use_threads=threads),
+                read_options=arrow_csv.ReadOptions(
+                    encoding=self.options.encoding,
+                    use_threads=threads,
+                    block_size=_BLOCK * (1 + len(self.names) // _NARROW),  # a row must fit in a block
+                ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types={name: pa.string() if name in plain else coded for name in columns},
@@ -116,7 +132,7 @@ class TextFile:
             )
         except UnicodeError:
             raise self._encoding_problem() from None
-        except pa.ArrowInvalid as problem:
+        except (pa.ArrowException, OSError) as problem:
             if "UTF8" in str(problem) or "UTF-8" in str(problem):
                 raise self._encoding_problem() from None
             raise InputError(
@@ -129,10 +145,17 @@ class TextFile:
         try:
             with pa.input_stream(str(self.path), compression="detect") as stream:
                 raw = stream.read(_HEAD)
+                while b"\n" not in raw and len(raw) < _LONGEST_HEADER and (more := stream.read(_HEAD)):
+                    raw += more
         except PermissionError:
             raise InputError(f"{self.path.name}: no permission to read the file") from None
         except OSError:
             raise InputError(f"{self.path.name}: the file cannot be read; is it damaged?") from None
+        if b"\n" not in raw and len(raw) >= _LONGEST_HEADER:
+            raise InputError(
+                f"{self.path.name}: the first line has no end within {_LONGEST_HEADER:,} bytes",
+                hint="expected a header line and one line per person",
+            )
         encoding = self.options.encoding
         if raw.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8":
             encoding = "utf-8-sig"
@@ -185,7 +208,10 @@ def guess_delimiter(head: str, options: ReadOptions) -> str:
     for delimiter in DELIMITERS:
         if delimiter == options.decimal:
             continue
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
+        try:
+            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
+        except csv.Error:
+            continue
         width, often = widths.most_common(1)[0] if widths else (0, 0)
         score = (often / widths.total(), width) if width > 1 else (0.0, 0)
         if score > best_score:

@@ -1,0 +1,75 @@
+"""Were these boxes made by halves? The tables show it: each union of boxes on the way can have been cut in one place only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.release.covering import Cover
+from sfumato.release.manifest import Manifest
+
+Entries = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+"""Per column the codes that some groups show, and the group of each."""
+
+UNREADABLE = "the manifest gives weights of columns that cannot be read"
+OTHERWISE = "the groups are not boxes made by halves: one of them stands on both sides of a cut that the method would have made"
+
+
+def not_halved(cover: Cover, manifest: Manifest) -> str:
+    """Return why cutting in halves does not lead to these groups; empty if it does.
+
+    All groups together are one box. A box of several groups was cut: in the column with the most values, by weight, among those
+    that show an even number of them, its lower half of values on one side. Whether a box of one group could have been cut is not
+    seen.
+    """
+    weights = _weights(manifest)
+    if weights is None:
+        return UNREADABLE
+    waiting: list[Entries] = [[(part.codes, part.group) for part in cover.parts]]
+    while waiting:
+        box = waiting.pop()
+        if (box[0][1] == box[0][1][0]).all():
+            continue
+        halves = _halves(box, weights)
+        if halves is None:
+            return OTHERWISE
+        waiting += halves
+    return ""
+
+
+def _halves(box: Entries, weights: list[Fraction]) -> list[Entries] | None:
+    """Return the two sides of the one cut that this box may have; None if there is none, or a group stands on both sides."""
+    values = [np.unique(codes) for codes, _ in box]
+    even = [j for j, found in enumerate(values) if len(found) % 2 == 0]
+    if not even:
+        return None
+    column = max(even, key=lambda j: (len(values[j]) * weights[j], -j))
+    codes, group = box[column]
+    lower = codes < values[column][len(values[column]) // 2]
+    below = np.unique(group[lower])
+    if np.isin(group[~lower], below).any():
+        return None
+    inside = [np.isin(groups, below) for _, groups in box]
+    return [[(codes[side], groups[side]) for (codes, groups), side in zip(box, sides, strict=True)] for sides in _both(inside)]
+
+
+def _both(inside: list[npt.NDArray[np.bool_]]) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.bool_]]]:
+    return inside, [~side for side in inside]
+
+
+def _weights(manifest: Manifest) -> list[Fraction] | None:
+    """Return the weight of every quasi column, 1 where the manifest gives none; None for anything but positive numbers."""
+    given = manifest.method.get("weights")
+    names = [column["name"] for column in manifest.schema["quasi"]]
+    if given is None:
+        return [Fraction(1)] * len(names)
+    if not isinstance(given, Mapping) or not set(given) <= set(names):
+        return None
+    for weight in given.values():
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < 1 << 1000:
+            return None
+    return [Fraction(float(given.get(name, 1))) for name in names]

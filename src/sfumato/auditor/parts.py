@@ -1,0 +1,54 @@
+"""A randomized release in numbers: its parts and values as slots, and how often each is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.auditor.placement import Floats, Integers, Slots
+from sfumato.release.manifest import Manifest
+from sfumato.release.randomized import RECORDS, RandomizedRelease
+
+
+@dataclass(frozen=True, eq=False)
+class ReadParts:
+    """The release in numbers."""
+
+    release: RandomizedRelease
+    records: pa.Table
+    slots: Slots
+    row_slot: Integers
+    kept: Floats
+    people: Integers  # of each part
+    size: Integers  # values of each part
+
+    @classmethod
+    def of(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ReadParts:
+        """Return the numbers of a release; tables or parts that cannot be such are a `FormatError`."""
+        release = RandomizedRelease.from_tables(manifest, tables, in_any_order=True)
+        parts = release.parts
+        size = np.array([len(part) for part in parts], dtype=np.int64)
+        part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
+        number = np.full((len(parts), len(release.domain)), -1, dtype=np.int64)
+        number[part, value] = np.arange(len(part))
+        return cls(
+            release,
+            tables[RECORDS],
+            Slots(part, value, number),
+            number[release.part, release.value],
+            np.concatenate([one.kept for one in parts]),
+            np.bincount(release.part, minlength=len(parts)).astype(np.int64),
+            size,
+        )
+
+    @property
+    def shown(self) -> Integers:
+        """How many published rows each slot has."""
+        return np.bincount(self.row_slot, minlength=len(self.slots)).astype(np.int64)
+
+    def by_part(self, numbers: Integers) -> list[list[int]]:
+        """Return the numbers of the slots, part by part."""
+        return [list(map(int, piece)) for piece in np.split(numbers, np.cumsum(self.size)[:-1])]

@@ -1,0 +1,129 @@
+"""Disjoint boxes that hide presence also from a stranger who knows the program: only halves are cut, and only one cut is tried.
+
+Where a box might be cut follows from what it shows if it stays whole: in the column that shows the most values, among those that
+show an even number, with the lower half of these values on one side. The cut is made if both sides keep what a box has to keep.
+Then everything that a box shows of itself when it is cut, its parts show too. And that a cut could not be made tells nothing of
+single values: exchange two values of a half, or the halves, or two values of another column, and it still cannot be made
+(docs/guarantees.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.groups.cuts import column_weights, need_table
+from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress, silent
+from sfumato.table.column import Column
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """People, the codes that they have in every column, and how many have each sensitive value."""
+
+    rows: Integers
+    shown: tuple[Integers, ...]
+    counts: Integers
+
+    @property
+    def combinations(self) -> int:
+        """V: how many combinations the values make up."""
+        return prod(len(codes) for codes in self.shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """What every box keeps, and where the one cut of a box would be."""
+
+    columns: Sequence[Column]
+    sensitive: npt.NDArray[Any]
+    bounds: Bounds
+    alpha: Fraction
+    tight: bool
+    floor: int
+    weights: Sequence[Fraction]
+
+    def box(self, rows: Integers) -> Box:
+        """Return the box of these people."""
+        counts = np.bincount(self.sensitive[rows], minlength=len(self.bounds.counts))
+        return Box(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
+
+    def place(self, box: Box) -> tuple[int, int] | None:
+        """Return the column to halve and the last code of its lower half; None if none shows an even number of values."""
+        many = [len(codes) for codes in box.shown]
+        even = [j for j in range(len(many)) if many[j] % 2 == 0]
+        if not even:
+            return None
+        column = max(even, key=lambda j: (many[j] * self.weights[j], -j))
+        return column, int(box.shown[column][many[column] // 2 - 1])
+
+    def sides(self, box: Box, place: tuple[int, int]) -> tuple[Box, Box] | None:
+        """Return the two sides of a cut, if both keep the floor, the bounds on values and α."""
+        lower = self.columns[place[0]].codes[box.rows] <= place[1]
+        left, right = box.rows[lower], box.rows[~lower]
+        smaller = min(len(left), len(right))
+        if smaller < self.floor or (not self.tight and self._least(box) > smaller):
+            return None
+        pair = self.box(left), self.box(right)
+        return pair if all(self._keeps(side) for side in pair) else None
+
+    def _keeps(self, box: Box) -> bool:
+        n = len(box.rows)
+        return self._least(box) <= n and (self.alpha == 1 or n <= self.alpha * box.combinations)
+
+    def _least(self, box: Box) -> int:
+        """Return the smallest group in which the counts of this box keep their bounds."""
+        need, start = self._need
+        return int(need[start[:-1] + box.counts].max())
+
+    @cached_property
+    def _need(self) -> tuple[Integers, Integers]:
+        return need_table(self.bounds)
+
+
+def half_boxes(
+    columns: Sequence[Column],
+    sensitive: npt.NDArray[Any],
+    bounds: Bounds,
+    alpha: Fraction,
+    *,
+    tight: bool,
+    floor: int,
+    weights: Mapping[str, float] | None,
+    progress: Progress = silent,
+) -> Grouping:
+    """Return boxes of at least `floor` people that keep the bounds and α, each the whole or a half of a larger one."""
+    require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
+    exact = [Fraction(weight) for weight in column_weights(columns, weights).tolist()]
+    rule = Rule(columns, sensitive, bounds, alpha, tight, floor, exact)
+    group = np.empty(len(sensitive), np.int32)
+    waiting = [rule.box(np.arange(len(sensitive)))]
+    groups = done = 0
+    while waiting:
+        box = waiting.pop()
+        place = rule.place(box)
+        halves = None if place is None else rule.sides(box, place)
+        if halves is not None:
+            waiting += halves
+            continue
+        group[box.rows] = groups
+        groups, done = groups + 1, done + len(box.rows)
+        progress("halving quasi space", done / len(sensitive))
+    return Grouping(group, groups)
+
+
+def _distinct(codes: npt.NDArray[Any], size: int) -> Integers:
+    """Return the codes that occur, ascending."""
+    return np.flatnonzero(np.bincount(codes, minlength=size)) if size < 4 * len(codes) else np.unique(codes).astype(np.int64)

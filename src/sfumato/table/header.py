@@ -1,0 +1,38 @@
+"""Whether names are those of columns. The first line of a file without a header is a person, who must not be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from sfumato.table.parse import parse_dates, parse_numbers
+
+_FEW = 2
+"""So many names that are also values of their own columns make a row; one may be chance: a column "pregnant" with that value."""
+
+
+def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool:
+    """Return whether these "names" look like one more row of the table.
+
+    They do if one is a number or a date above a column of such, or if several of them occur in their own columns.
+    """
+    kinds = [column.type.value_type if pt.is_dictionary(column.type) else column.type for column in table.columns]
+    texts = pa.array(names, pa.string())
+    number, day = ~parse_numbers(texts, decimal).bad, ~parse_dates(texts).bad
+    numeric = np.array([pt.is_integer(kind) or pt.is_floating(kind) for kind in kinds])
+    dated = np.array([pt.is_temporal(kind) for kind in kinds])
+    if (number & numeric).any() or (day & dated).any():
+        return True
+    found = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
+    return found >= min(_FEW, (len(names) + 1) // 2)
+
+
+def _holds(column: pa.ChunkedArray, text: str) -> bool:
+    """Return whether a column of texts has this one among its values."""
+    chunks = [chunk.dictionary if pt.is_dictionary(column.type) else chunk for chunk in column.chunks]
+    texts = [chunk for chunk in chunks if pt.is_string(chunk.type) or pt.is_large_string(chunk.type)]
+    return any(pc.index(chunk, pa.scalar(text, chunk.type)).as_py() >= 0 for chunk in texts)
