@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -22,6 +22,10 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# For FUZZ_SECONDS (300), with FUZZ_SEED (drawn otherwise): the same seed makes the same mutants.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz
 
 $(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sfumato needs Python 3.11 or newer")'

@@ -37,6 +37,7 @@ from sfumato.privacy import Requirement
 
 VALUES = ("asthma", "flu", "gout", "HIV", "none", "zoster")
 SHARES = {"asthma": "0.2", "flu": "0.2", "gout": "0.2", "HIV": "0.1", "none": "0.2", "zoster": "0.1"}
+MANY = {f"v{k}": str(round(0.7**k, 3)) for k in range(12)}
 FORMATS = ("parquet", "csv")
 
 
@@ -76,16 +77,23 @@ BASES = (
     Base("per-value", "ties", FPrivacy(theta=2, offset="1/10"), SmallDomain(retention="per-value")),
     Base("uniform", "gaps", RhoPrivacy("1/3", "2/3"), UniformPerturbation()),
     Base("perturbed", "numbers", BetaLikeness(2), BuReLPerturbation()),
-    Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(parameters="declared", shares=SHARES)),
-    Base("declared-parts", "plain", RhoPrivacy("1/5", "1/2", against="insider"), SmallDomain(parameters="declared", shares=SHARES)),
+    Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(parameters="declared", shares=SHARES, otherwise="none")),
+    Base("parts", "many", RhoPrivacy("1/3", "1/2"), SmallDomain()),
+    Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(parameters="declared", shares=MANY, otherwise="v0")),
 )  # fmt: skip
 """Declared shares must cover every value of the table; whatever else a method asks for belongs here and nowhere else."""
 
 
 @cache
 def tables() -> dict[str, Table]:
-    """Return the tables by name; always the same people."""
-    return {name: Table.from_frame(frame, schema) for name, (frame, schema) in frames().items()}
+    """Return the table of every base, read as its method asks; always the same people."""
+    return {base.name: _read(base) for base in BASES}
+
+
+def _read(base: Base) -> Table:
+    frame, schema = frames()[base.table]
+    closed = base.method.close(schema) if hasattr(base.method, "close") else schema
+    return Table.from_frame(frame, closed)
 
 
 @cache
@@ -104,6 +112,8 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
         "born": [first + timedelta(days=400 * coins.randrange(8)) for _ in range(30)],
         "value": [coins.choice([1, 2, 3, 4.5]) for _ in range(30)],
     }
+    many = _people(coins, 150, ages=60) | {"age": list(range(150))}
+    many["value"] = coins.choices(list(MANY), [float(share) for share in MANY.values()], k=150)
     skewed = _people(coins, 30, ages=30)
     skewed["value"] = ["none" if coins.random() < 0.3 else value for value in skewed["value"]]
     compound = _people(coins, 40, ages=15)
@@ -114,6 +124,7 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
         "ties": (pa.table(_people(coins, 36, ages=3)), roles),
         "gaps": (pa.table(gaps), _with(roles, missing={"value": "value"})),
         "compound": (pa.table(compound), _with(roles, sensitive=["value", "smokes"])),
+        "many": (pa.table(many), roles),
         "skewed": (pa.table(skewed), roles),
         "recoded": (
             pa.table(recoded),
@@ -130,7 +141,7 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
 def prepare(directory: Path) -> None:
     """Write every base in every format to `directory/name/format`."""
     for base in BASES:
-        release = publish(tables()[base.table], base.requirement, method=base.method, random=1)
+        release = publish(tables()[base.name], base.requirement, method=base.method, random=1)
         for kind in FORMATS:
             release.save(directory / base.name / kind, format=kind)
 

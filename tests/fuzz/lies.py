@@ -171,7 +171,17 @@ def _stricter(coins: random.Random, draft: Draft) -> None:
     if key == "l":
         inner["l"] = coins.choice([1, 2, 3, 4, 10, 10**9])
     elif isinstance(inner.get(key), str):
-        inner[key] = coins.choice([half(inner[key]), str(Fraction(inner[key]) * 2), "0", "1", "1/2", "2", str(Fraction(inner[key]) - Fraction(1, 10**30))])
+        inner[key] = coins.choice(
+            [
+                half(inner[key]),
+                str(Fraction(inner[key]) * 2),
+                "0",
+                "1",
+                "1/2",
+                "2",
+                str(Fraction(inner[key]) - Fraction(1, 10**30)),
+            ]
+        )
 
 
 def _own_bound(coins: random.Random, draft: Draft) -> None:
@@ -191,7 +201,9 @@ def _other_locality(coins: random.Random, draft: Draft) -> None:
 def _other_parameter(coins: random.Random, draft: Draft) -> None:
     parameters = draft.manifest["parameters"]
     key = coins.choice(list(parameters))
-    parameters[key] = coins.choice([not parameters[key], 0, 1, 2]) if isinstance(parameters[key], (bool, int)) else parameters[key]
+    parameters[key] = (
+        coins.choice([not parameters[key], 0, 1, 2]) if isinstance(parameters[key], (bool, int)) else parameters[key]
+    )
 
 
 def _other_method(coins: random.Random, draft: Draft) -> None:

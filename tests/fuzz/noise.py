@@ -5,14 +5,48 @@ from __future__ import annotations
 import random
 from typing import Any
 
-NUMBERS = (0, 1, -1, 2, 7, 127, 128, 255, 256, 32767, 65536, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53 + 1, 2**62, 2**63 - 1, 10**30)
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    7,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    65536,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**32,
+    2**53 + 1,
+    2**62,
+    2**63 - 1,
+    10**30,
+)
 FLOATS = (0.0, -0.0, 0.5, 1.0, 1e-320, 1e308, -1e308, 3.0000000000000004)
 TEXTS = (
     "", " ", "0", "1", "-1", "1/2", "2/4", "1/0", "0/1", "1e999999999", "1e999", "0.5", "nan", "inf", "null", "true", "\x00",
     "\n", '"', "\\", "../x", "/etc/passwd", "é", "e\u0301", "\u202e", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
     "HIV", "hiv", "flu ", "(missing)", "a" * 2000, "9" * 500, "1/" + "3" * 399,
 )  # fmt: skip
-TOKENS = (b"", b"\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"PAR1", b",", b"\n", b'"', b";", b"\r\n", b"\xef\xbb\xbf", b"NaN", b"1e999")
+TOKENS = (
+    b"",
+    b"\x00",
+    b"\xff\xff\xff\xff",
+    b"\x7f\xff\xff\xff",
+    b"PAR1",
+    b",",
+    b"\n",
+    b'"',
+    b";",
+    b"\r\n",
+    b"\xef\xbb\xbf",
+    b"NaN",
+    b"1e999",
+)
 
 
 def mutate_bytes(coins: random.Random, data: bytes) -> bytes:
@@ -25,7 +59,9 @@ def mutate_bytes(coins: random.Random, data: bytes) -> bytes:
 def _one(coins: random.Random, data: bytes) -> bytes:
     if not data:
         return coins.choice(TOKENS)
-    at = coins.choice([coins.randrange(len(data)), coins.randrange(len(data)), max(0, len(data) - 1 - coins.randrange(64)) % len(data)])
+    at = coins.choice(
+        [coins.randrange(len(data)), coins.randrange(len(data)), max(0, len(data) - 1 - coins.randrange(64)) % len(data)]
+    )
     end = min(len(data), at + coins.choice([1, 1, 2, 4, 8, 50]))
     way = coins.randrange(9)
     if way <= 1:
@@ -55,7 +91,9 @@ def mutate_text(coins: random.Random, text: str) -> str:
 def odd_value(coins: random.Random) -> Any:
     """Return something that JSON can say and nobody expects."""
     plain = [None, True, False, [], {}, [[]], {"": ""}, {"model": "l-diversity", "l": 2}]
-    return coins.choice([coins.choice(plain), coins.choice(NUMBERS), coins.choice(FLOATS), coins.choice(TEXTS), [coins.choice(TEXTS)]])
+    return coins.choice(
+        [coins.choice(plain), coins.choice(NUMBERS), coins.choice(FLOATS), coins.choice(TEXTS), [coins.choice(TEXTS)]]
+    )
 
 
 def mutate_json(coins: random.Random, document: Any) -> Any:

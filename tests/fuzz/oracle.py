@@ -124,6 +124,8 @@ def _same_again(release: Release, directory: Path) -> None:
     again = directory.with_name(directory.name + "-again")
     shutil.rmtree(again, ignore_errors=True)
     release.save(again, format=kind)
-    if {path.name: path.read_bytes() for path in directory.iterdir()} != {path.name: path.read_bytes() for path in again.iterdir()}:
+    if {path.name: path.read_bytes() for path in directory.iterdir()} != {
+        path.name: path.read_bytes() for path in again.iterdir()
+    }:
         raise Wrong("what was loaded is not saved with the same bytes")
     shutil.rmtree(again)

@@ -7,7 +7,6 @@ import json
 import random
 import shutil
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,10 @@ class Work:
     scratch: Path
     drafts: dict[str, Draft] = field(default_factory=dict)
 
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """The table of every base."""
-        return {base.name: base.table for base in BASES}
-
     def pick(self, coins: random.Random) -> tuple[str, str, Table]:
         """Return a base, a format, and the table that the base is a release of."""
-        name = coins.choice(list(self.names))
-        return name, coins.choice(FORMATS), tables()[self.names[name]]
+        name = coins.choice(BASES).name
+        return name, coins.choice(FORMATS), tables()[name]
 
     def files(self, name: str, kind: str) -> dict[str, bytes]:
         """Return the files of a base."""
@@ -83,7 +77,9 @@ def manifest_mutant(coins: random.Random, work: Work) -> str:
         except TypeError:  # keys of several types
             return "no mutant"
     elif way < 0.9:
-        files["manifest.json"] = _other_spelling(coins, files["manifest.json"].decode(), document).encode("utf-8", "surrogatepass")
+        files["manifest.json"] = _other_spelling(coins, files["manifest.json"].decode(), document).encode(
+            "utf-8", "surrogatepass"
+        )
     else:
         files["manifest.json"] = mutate_bytes(coins, files["manifest.json"])
     return check_release(work.put(files), table, honest, coins)

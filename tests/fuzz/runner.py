@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import sys
 import tempfile
 import time
 import traceback
@@ -18,8 +19,10 @@ from tests.fuzz.release_kinds import Work
 
 SLOW = 10.0
 """Seconds of processor time that a mutant may take; the first one of its kind may have to compile, so it is tried twice."""
-STUCK = 120.0
+STUCK = 300.0
 """Seconds after which a process that says nothing is ended."""
+TOLD = 30.0
+"""Seconds between two lines that say how far it is."""
 MEMORY = 2 << 30
 """Bytes that a process may ask for beyond what it has when it starts."""
 
@@ -71,12 +74,14 @@ def run(*, seed: int, seconds: float | None = None, mutants: int | None = None, 
         prepare(place / "bases")
         end = None if seconds is None else time.monotonic() + seconds
         busy = {_start(place, report, step, step, workers, mutants) for step in range(workers)}
+        told = time.monotonic()
         while busy:
+            if time.monotonic() - told > TOLD:
+                told = time.monotonic()
+                print(f"{report.mutants:,} mutants, {len(report.failures):,} wrong so far", file=sys.stderr, flush=True)
             ready = wait([one.pipe for one in busy], timeout=1.0)
             for one in list(busy):
-                if one.pipe in ready:
-                    _listen(one, report)
-                ended = one.process.exitcode is not None and not one.pipe.poll()
+                ended = one.pipe in ready and _listen(one, report)
                 stuck = time.monotonic() - one.since > STUCK
                 if not ended and not stuck and (end is None or time.monotonic() < end):
                     continue
@@ -100,8 +105,8 @@ def _start(place: Path, report: Report, step: int, first: int, every: int, mutan
     return _Worker(process, here, step, first, time.monotonic())
 
 
-def _listen(worker: _Worker, report: Report) -> None:
-    """Take in what a process says: that it begins a mutant, or how one ended."""
+def _listen(worker: _Worker, report: Report) -> bool:
+    """Take in what a process says: that it begins a mutant, or how one ended; return whether it will say no more."""
     try:
         while worker.pipe.poll():
             number, outcome, wrong = worker.pipe.recv()
@@ -112,6 +117,8 @@ def _listen(worker: _Worker, report: Report) -> None:
                 report.outcomes[kind_of(report.seed, number), outcome] += 1
     except EOFError:
         worker.process.join()
+        return True
+    return False
 
 
 def _work(place: Path, seed: int, first: int, every: int, mutants: int | None, pipe: Connection) -> None:

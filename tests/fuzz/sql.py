@@ -10,6 +10,13 @@ _LITERALS = (
     "'flu'", "'HIV'", "'it''s'", "'10'", "'1010'", "'1960-01-01'", "DATE '1960-01-01'", "'1960'", "'(missing)'", "'%'", "1/0", "age",
     "'\u00e9'", "CAST('1' AS INT)", "(SELECT 1)", "1 + 1", "?", ":x", "'nan'", "'inf'",
 )  # fmt: skip
+_USUAL = {
+    "sex": ("'f'", "'m'", "'x'"),
+    "town": ("'1010'", "'1020'", "'10'", "'8'", "'8020'"),
+    "born": ("'1960-01-01'", "'1971-06-30'", "DATE '1950-12-31'", "'1985-01-01'"),
+    "value": ("'flu'", "'HIV'", "'none'", "'gout'", "'v0'", "'v3'"),
+    "smokes": ("'yes'", "'no'"),
+}
 _ODD = (
     "SELECT *", "SELECT COUNT(*) FROM a JOIN b", "DROP TABLE x", "WITH x AS (SELECT 1) SELECT COUNT(*)", "SELECT SUM(age)", ";", "--",
     "SELECT COUNT(*) GROUP BY 1", "SELECT COUNT(DISTINCT age)", "SELECT COUNT(*) LIMIT 1", "SELECT COUNT(*) WHERE", "()", "'", "/*",
@@ -37,13 +44,14 @@ def _condition(coins: random.Random, columns: Sequence[str], depth: int) -> str:
         parts = [_condition(coins, columns, depth - 1) for _ in range(many)]
         joined = f" {coins.choice(['AND', 'OR'])} ".join(parts)
         return f"NOT ({joined})" if coins.random() < 0.2 else f"({joined})"
-    column = _name(coins.choice(list(columns)) if coins.random() < 0.97 else "nobody")
-    one, two = _literal(coins), _literal(coins)
+    plain = coins.choice(list(columns)) if coins.random() < 0.99 else "nobody"
+    column = _name(plain)
+    one, two = _literal(coins, plain), _literal(coins, plain)
     return coins.choice(
         [
-            f"{column} {coins.choice(['=', '<>', '<', '<=', '>', '>='])} {one}",
+            f"{column} {coins.choice(['=', '<>'] if plain in _USUAL else ['=', '<>', '<', '<=', '>', '>='])} {one}",
             f"{column} BETWEEN {one} AND {two}",
-            f"{column} IN ({', '.join(_literal(coins) for _ in range(coins.choice([1, 3, 8])))})",
+            f"{column} IN ({', '.join(_literal(coins, plain) for _ in range(coins.choice([1, 3, 8])))})",
             f"{column} NOT IN ({one})",
             f"{column} LIKE {coins.choice(['%', 'f%', '%o%', '__10', '', '%%%%%%%%a'])!r}",
             f"{column} IS {coins.choice(['', 'NOT '])}NULL",
@@ -52,5 +60,8 @@ def _condition(coins: random.Random, columns: Sequence[str], depth: int) -> str:
     )
 
 
-def _literal(coins: random.Random) -> str:
-    return str(coins.randrange(15, 75)) if coins.random() < 0.5 else coins.choice(_LITERALS)
+def _literal(coins: random.Random, column: str) -> str:
+    """Return a constant; mostly one that the column might be compared with."""
+    if coins.random() < 0.12:
+        return coins.choice(_LITERALS)
+    return coins.choice(_USUAL[column]) if column in _USUAL else str(coins.randrange(15, 75))

@@ -54,15 +54,19 @@ def _declared(files: Files) -> list[str]:
     parts = files.parameters["parts"]
     if {value for entry in parts for value in labels(entry)} != set(shares):
         found.append("other values have declared shares than the parts have")
+    mixed: Counter[str] = Counter()
     for entry in parts:
         own = [Fraction(share) for share in entry.get("shares", [])]
         values = labels(entry)
         if len(own) != len(values) or min(own, default=0) <= 0 or sum(own) != 1:
             found.append("the shares of a part are not positive, or do not add up to 1")
             continue
-        if len(parts) == 1 and dict(zip(values, own, strict=True)) != shares:
-            found.append("the shares of the only part are not the declared ones")
+        weight = Fraction(entry.get("weight", "1"))
+        for value, share in zip(values, own, strict=True):
+            mixed[value] += weight * share
         found += _above(files, values, _beliefs(entry, own), shares)
+    if mixed != shares:
+        found.append("the shares of the parts do not add up to the declared ones")
     return found
 
 
