@@ -1,3 +1,5 @@
+import hashlib
+import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import LDiversity, Release, Schema, Table, audit, publish
+from sfumato import Buckets, LDiversity, Release, Schema, Table, audit, publish
 from sfumato.cli._workers import limited
 from sfumato.errors import FormatError, InputError, OutputError
 from sfumato.release.files import read_release
+from sfumato.release.manifest import spelled
 from tests.makers import people, skewed
 from tests.release._forge import forge, read_manifest, refusal, write_manifest
 
@@ -251,3 +254,18 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
 def test_a_written_release_is_readable_for_others(saved):
     assert stat.S_IMODE((saved / "manifest.json").stat().st_mode) & stat.S_IRUSR
     assert read_release(saved).problems == ()
+
+
+def test_a_csv_header_that_is_no_text_is_refused(tmp_path):
+    release = publish(people(["x", "y"] * 4), LDiversity(2), method=Buckets(locality="none"), random=1)
+    release.save(tmp_path / "r", format="csv")
+    path = tmp_path / "r" / "qit.csv"
+    data = path.read_bytes().replace(b"number", b"num\xb6er")
+    path.write_bytes(data)
+    manifest = tmp_path / "r" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["tables"]["qit"]["files"][0]["sha256"] = hashlib.sha256(data).hexdigest()
+    manifest.write_text(spelled(document))
+    with pytest.raises(FormatError, match="cannot be read"):
+        Release.load(tmp_path / "r")
+    assert audit(tmp_path / "r").holds is False

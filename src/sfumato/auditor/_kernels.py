@@ -38,8 +38,9 @@ def walk_people(
 ) -> tuple[int, int, int, npt.NDArray[Any]]:  # pragma: no cover - compiled
     """Return what a walk over equal quasi rows finds.
 
-    In turn: rows invented; rows lost; people whose value no fitting bucket shows; and, per entry of st, how many people are
-    certainly in its bucket with its value, because all rows that fit them are there.
+    In turn: rows invented; rows lost; people whose value no fitting bucket shows, beyond those of the same quasi values who are
+    lost; and, per entry of st, how many people are certainly in its bucket with its value, because all rows that fit them are
+    there.
 
     `order` sorts the published people followed by those of the table by quasi values, which `key` numbers in that order. `truth`
     is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe
@@ -58,7 +59,7 @@ def walk_people(
                 one_bucket = one_bucket and row_bucket[order[last]] == row_bucket[mine[0]]
                 here += 1
             last += 1
-        there = last - first - here
+        there, strangers = last - first - here, 0
         invented += max(0, here - there)
         lost += max(0, there - here)
         if here > _FEW:
@@ -75,10 +76,11 @@ def walk_people(
                 found = belief[code]
             elif code >= 0:
                 found = _believed(mine[:here], row_bucket, code, start, value, share)
-            misplaced += int(found == 0.0)
+            strangers += int(found == 0.0)
             if one_bucket and here >= there and found > 0.0:
                 for entry in range(start[row_bucket[mine[0]]], start[row_bucket[mine[0]] + 1]):
                     if value[entry] == code:
                         certain[entry] += 1
+        misplaced += max(0, strangers - max(0, there - here))
         first = last
     return invented, lost, misplaced, certain

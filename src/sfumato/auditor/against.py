@@ -68,8 +68,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
         problems.append(f"{invented} published rows are not rows of the table")
     if lost and not suppression:
         problems.append(f"{lost} rows of the table are not published")
-    # Of people with the same quasi values some may be published and others suppressed; nobody else can be misplaced.
-    if misplaced > (lost if suppression else 0):
+    if misplaced:
         problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
     crowded = int((certain > count).sum())
     if crowded:

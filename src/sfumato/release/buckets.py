@@ -101,8 +101,7 @@ class BucketsRelease(Release):
 
         A person whom no published row fits gets NaN. With decoys the share counts every value shown.
         """
-        owner, row = match_rows(self.quasi, people)
-        owners = 1 + int(owner.max(initial=-1)) if not hasattr(people, "__len__") else len(people)
+        owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
         fits = np.bincount(owner, minlength=owners)
         bucket = self.bucket[row]

@@ -56,18 +56,15 @@ def combine(columns: list[Column]) -> Integers:
     return key
 
 
-def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Integers]:
-    """Return pairs (person, published row) for every published row whose quasi values are the person's.
+def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Integers, int]:
+    """Return pairs (person, published row) for every published row whose quasi values are the person's, and how many people.
 
     `people` is any frame with the quasi columns (pandas, polars, pyarrow), or a list of mappings.
     """
-    table = _people_table(people, [column.name for column in quasi])
+    table = people_table(people, [column.name for column in quasi])
     both = []
     for column in quasi:
-        try:
-            wanted = table[column.name].cast(column.values.type)
-        except pa.ArrowInvalid as error:
-            raise InputError(f"column {column.name!r}: {error}", hint=f"expected {column.values.type} values") from None
+        wanted = as_published(table[column.name], column.values.type, column.name)
         stacked = pa.chunked_array([column.arrow(), *wanted.chunks], type=column.values.type)
         both.append(code_column(column.name, column.kind, stacked))
     rows = len(quasi[0])
@@ -79,7 +76,7 @@ def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Intege
     length = last - first
     owner = np.repeat(np.arange(len(wanted_key)), length)
     offset = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
-    return owner, order[np.repeat(first, length) + offset]
+    return owner, order[np.repeat(first, length) + offset], table.num_rows
 
 
 def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:
@@ -87,31 +84,38 @@ def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:
 
     `people` is any frame with the columns (pandas, polars, pyarrow), or a list of mappings.
     """
-    table = _people_table(people, [column.name for column in columns])
+    table = people_table(people, [column.name for column in columns])
     found = np.empty((table.num_rows, len(columns)), np.int64)
     for j, column in enumerate(columns):
-        try:
-            wanted = table[column.name].cast(column.values.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(f"column {column.name!r}: {error}", hint=f"expected {column.values.type} values") from None
+        wanted = as_published(table[column.name], column.values.type, column.name)
         place = pc.index_in(wanted, value_set=column.dictionary())
         found[:, j] = np.asarray(place.fill_null(-1).combine_chunks(), dtype=np.int64)
     return found
 
 
-def _people_table(people: Any, names: list[str]) -> pa.Table:
-    if isinstance(people, list):
-        people = pa.Table.from_pylist(people)
-    elif isinstance(people, dict):
-        people = pa.table(people)
-    elif isinstance(people, Table):
+def as_published(values: Any, kind: pa.DataType, name: str) -> Any:
+    """Return given values in the type that a column is published with; values that cannot have it are refused unseen."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowException:
+        raise InputError(f"column {name!r}: its values are not all {kind} values", hint=f"expected {kind} values") from None
+
+
+def people_table(people: Any, names: list[str]) -> pa.Table:
+    """Return these columns of people, who come in any frame, as a `Table`, or as a list of dictionaries."""
+    if isinstance(people, Table):
         people = people.to_arrow()
+    elif isinstance(people, (list, dict)):
+        try:
+            people = pa.table(people) if isinstance(people, dict) else pa.Table.from_pylist(people)
+        except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError):
+            raise FormatError("people: not all of them are dictionaries with plain values", hint='such as {"age": 30}') from None
     if not isinstance(people, pa.Table):
         import narwhals as nw
 
         try:
             people = nw.from_native(people, eager_only=True).to_arrow()
-        except TypeError:
+        except (TypeError, ValueError, pa.ArrowException, nw.exceptions.NarwhalsError):
             raise FormatError(
                 f"people: expected a data frame, a Table, or a list of dictionaries, got {type(people).__name__}",
                 hint="Table.read reads a file",
@@ -119,6 +123,8 @@ def _people_table(people: Any, names: list[str]) -> pa.Table:
     lacking = [name for name in names if name not in people.column_names]
     if lacking:
         raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
+    if any(people.column_names.count(name) > 1 for name in names):
+        raise FormatError("people: a quasi column is there twice", hint="give every column once")
     return people.select(names)
 
 

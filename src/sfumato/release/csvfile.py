@@ -59,6 +59,8 @@ def _parsed(data: bytes, types: Mapping[str, str]) -> pa.Table:
     whole = pyarrow.csv.ReadOptions(block_size=len(data) + 1)
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
     try:
-        return pyarrow.csv.read_csv(io.BytesIO(data), read_options=whole, parse_options=parse, convert_options=options)
+        table = pyarrow.csv.read_csv(io.BytesIO(data), read_options=whole, parse_options=parse, convert_options=options)
+        table.column_names  # noqa: B018  (Arrow checks the UTF-8 of texts, but not that of the header)
+        return table
     except (pa.ArrowException, ValueError, KeyError):
         raise FormatError("it cannot be read", hint="the file is damaged; get the release again") from None

@@ -166,8 +166,7 @@ class RandomizedRelease(Release):
         of its values: the bounds speak of the true shares, which only the publisher can give. A person whom no published row
         fits gets NaN.
         """
-        owner, row = match_rows(self.quasi, people)
-        owners = 1 + int(owner.max(initial=-1)) if not hasattr(people, "__len__") else len(people)
+        owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
         part, value = self.part[row], self.value[row]
         for i, (one, prior) in enumerate(zip(self.parts, self.priors if shares is None else shares, strict=True)):

@@ -19,7 +19,7 @@ from sfumato.release.boxes import Box, Integers, Small, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
 from sfumato.release.careful import groups_of, take_table
-from sfumato.release.coding import code_domain
+from sfumato.release.coding import code_domain, people_table
 from sfumato.release.files import TableFormat, write_release
 from sfumato.release.manifest import Manifest
 from sfumato.table.frames import Native
@@ -153,16 +153,8 @@ class RangesRelease(Release):
 
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:
     """Return [people × columns]: where each person's values lie as the boxes see them."""
-    if isinstance(people, list):
-        people = pa.Table.from_pylist(people)
-    if not isinstance(people, pa.Table):
-        import narwhals as nw
-
-        people = nw.from_native(people, eager_only=True).to_arrow()
-    lacking = [box.name for box in boxes if box.name not in people.column_names]
-    if lacking:
-        raise FormatError(f"people: the quasi columns {', '.join(lacking)} are missing")
-    return np.stack([box.positions(_plain(people[box.name])) for box in boxes], axis=1)
+    table = people_table(people, [box.name for box in boxes])
+    return np.stack([box.positions(_plain(table[box.name])) for box in boxes], axis=1)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:

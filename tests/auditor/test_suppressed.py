@@ -1,0 +1,23 @@
+"""Suppression excuses nobody but the suppressed."""
+
+import pyarrow as pa
+
+from sfumato import Anatomy, LDiversity, audit
+from tests.makers import people
+
+
+def test_only_people_with_the_quasi_values_of_somebody_suppressed_may_show_no_value_of_theirs():
+    table = people(["x"] * 8 + ["y", "z"] * 2)
+    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
+    assert audit(release, table).holds
+    there = {row["number"] for row in release.tables()["qit"].to_pylist()}
+    truth = table.to_arrow().to_pylist()
+    one, two = (next(row["number"] for row in truth if row["number"] in there and row["value"] == value) for value in "yz")
+    tables = release.tables()
+    qit = tables["qit"].to_pylist()
+    bucket = {row["number"]: row["bucket"] for row in qit}
+    for row in qit:
+        row["bucket"] = {one: bucket[two], two: bucket[one]}.get(row["number"], row["bucket"])
+    moved = {**tables, "qit": pa.Table.from_pylist(qit, schema=pa.schema([("number", pa.int64()), ("bucket", pa.int32())]))}
+    report = audit(type(release).from_tables(release.manifest, moved, in_any_order=True), table)
+    assert report.problems == ("2 people have a sensitive value that no bucket with their quasi values shows",)

@@ -1,0 +1,161 @@
+"""What mutants are made from: small tables, and a release of every form, method and kind of claim."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato import (
+    Ambiguity,
+    Anatomy,
+    BetaLikeness,
+    Buckets,
+    BuReL,
+    BuReLPerturbation,
+    FPrivacy,
+    Heterogeneous,
+    LDiversity,
+    Mondrian,
+    NearGroups,
+    PresenceAssociation,
+    PriView,
+    RhoPrivacy,
+    Ring,
+    Schema,
+    SmallDomain,
+    Table,
+    UniformPerturbation,
+    publish,
+)
+from sfumato.methods import Method
+from sfumato.privacy import Requirement
+
+VALUES = ("asthma", "flu", "gout", "HIV", "none", "zoster")
+SHARES = {"asthma": "0.2", "flu": "0.2", "gout": "0.2", "HIV": "0.1", "none": "0.2", "zoster": "0.1"}
+MANY = {f"v{k}": str(round(0.7**k, 3)) for k in range(12)}
+FORMATS = ("parquet", "csv")
+
+
+@dataclass(frozen=True)
+class Base:
+    """One honest release: which table, what is promised, and how."""
+
+    name: str
+    table: str
+    requirement: Requirement
+    method: Method
+
+
+READER = LDiversity(2, against="reader")
+BASES = (
+    Base("boxes", "plain", LDiversity(2), Buckets(floor=2)),
+    Base("blind", "plain", FPrivacy(theta=2, offset="1/10"), Buckets(locality="none")),
+    Base("near-buckets", "ties", LDiversity(2), Buckets(locality="near", floor=2)),
+    Base("own-bounds", "gaps", FPrivacy(theta=0, offset="1/2", bounds={"HIV": "1/3"}), Buckets(locality="none")),
+    Base("two-columns", "compound", LDiversity(2), Buckets(floor=2)),
+    Base("decoys", "plain", LDiversity(2), Buckets(locality="none", decoys=1)),
+    Base("anatomy", "recoded", LDiversity(3), Anatomy()),
+    Base("suppressed", "skewed", READER, Anatomy(l=3, suppress=True)),
+    Base("mondrian", "plain", READER, Mondrian()),
+    Base("mondrian-buckets", "numbers", READER, Mondrian(form="buckets")),
+    Base("k-anonymous", "ties", FPrivacy(offset=1, against="reader", bounds={"HIV": "1/2"}), Mondrian(k=3)),
+    Base("burel", "gaps", BetaLikeness(4, enhanced=True, against="reader"), BuReL()),
+    Base("matched", "numbers", LDiversity(2), NearGroups()),
+    Base("heterogeneous", "plain", READER, Heterogeneous(accept_weaker_claim=True)),
+    Base("ring", "gaps", READER, Ring(accept_weaker_claim=True)),
+    Base("ambiguity", "plain", PresenceAssociation("2/3", "1/2", against="reader"), Ambiguity()),
+    Base("ambiguity-safe", "recoded", PresenceAssociation("4/5", LDiversity(2)), Ambiguity()),
+    Base("ambiguity-paper", "plain", PresenceAssociation("1/2", "1/2", against="reader"), Ambiguity(grouping="paper", suppress=True, accept_weaker_claim=True)),
+    Base("priview", "plain", PresenceAssociation("9/10", "3/4", against="reader"), PriView(column="sex")),
+    Base("priview-paper", "plain", PresenceAssociation("1/2", "1/2", against="reader"), PriView(grouping="paper", suppress=True, accept_weaker_claim=True)),
+    Base("small-domain", "plain", RhoPrivacy("1/4", "4/5"), SmallDomain()),
+    Base("per-value", "ties", FPrivacy(theta=2, offset="1/10"), SmallDomain(retention="per-value")),
+    Base("uniform", "gaps", RhoPrivacy("1/3", "2/3"), UniformPerturbation()),
+    Base("perturbed", "numbers", BetaLikeness(2), BuReLPerturbation()),
+    Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(parameters="declared", shares=SHARES, otherwise="none")),
+    Base("parts", "many", RhoPrivacy("1/3", "1/2"), SmallDomain()),
+    Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(parameters="declared", shares=MANY, otherwise="v0")),
+)  # fmt: skip
+"""Declared shares must cover every value of the table; whatever else a method asks for belongs here and nowhere else."""
+
+
+@cache
+def tables() -> dict[str, Table]:
+    """Return the table of every base, read as its method asks; always the same people."""
+    return {base.name: _read(base) for base in BASES}
+
+
+def _read(base: Base) -> Table:
+    frame, schema = frames()[base.table]
+    closed = base.method.close(schema) if hasattr(base.method, "close") else schema
+    return Table.from_frame(frame, closed)
+
+
+@cache
+def frames() -> dict[str, tuple[pa.Table, Schema]]:
+    """Return the tables as they come, each with its schema."""
+    coins = random.Random("people")
+    roles = Schema(identifier=["name"], quasi=["age", "sex", "town"], sensitive=["value"])
+    plain = _people(coins, 36, ages=40)
+    gaps = _people(coins, 40, ages=12)
+    for column, keep in (("age", 0.8), ("sex", 0.9), ("value", 0.95)):
+        gaps[column] = [one if coins.random() < keep else None for one in gaps[column]]
+    first = date(1950, 1, 1)
+    born = {"born": [first + timedelta(days=coins.randrange(20_000)) for _ in range(36)]}
+    recoded = _people(coins, 36, ages=60) | born
+    numbers = _people(coins, 30, ages=10) | {
+        "born": [first + timedelta(days=400 * coins.randrange(8)) for _ in range(30)],
+        "value": [coins.choice([1, 2, 3, 4.5]) for _ in range(30)],
+    }
+    many = _people(coins, 150, ages=60) | {"age": list(range(150))}
+    many["value"] = coins.choices(list(MANY), [float(share) for share in MANY.values()], k=150)
+    skewed = _people(coins, 30, ages=30)
+    skewed["value"] = ["none" if coins.random() < 0.3 else value for value in skewed["value"]]
+    compound = _people(coins, 40, ages=15)
+    compound["smokes"] = [coins.choice(["yes", "no"]) for _ in range(40)]
+    others = {"identifier": ["name"], "quasi": ["age", "sex", "town", "born"], "sensitive": ["value"]}
+    return {
+        "plain": (pa.table(plain), roles),
+        "ties": (pa.table(_people(coins, 36, ages=3)), roles),
+        "gaps": (pa.table(gaps), _with(roles, missing={"value": "value"})),
+        "compound": (pa.table(compound), _with(roles, sensitive=["value", "smokes"])),
+        "many": (pa.table(many), roles),
+        "skewed": (pa.table(skewed), roles),
+        "recoded": (
+            pa.table(recoded),
+            Schema(
+                **others,
+                recode={"age": {"width": 5, "top": 70}, "town": {"prefix": 2}, "born": {"to": "year"}},
+                domains={"sex": ["f", "m"]},
+            ),
+        ),
+        "numbers": (pa.table(numbers), Schema(**others, types={"value": "numeric"})),
+    }
+
+
+def prepare(directory: Path) -> None:
+    """Write every base in every format to `directory/name/format`."""
+    for base in BASES:
+        release = publish(tables()[base.name], base.requirement, method=base.method, random=1)
+        for kind in FORMATS:
+            release.save(directory / base.name / kind, format=kind)
+
+
+def _people(coins: random.Random, many: int, *, ages: int) -> dict[str, list[object]]:
+    return {
+        "name": [f"person {k}" for k in range(many)],
+        "age": [20 + coins.randrange(ages) for _ in range(many)],
+        "sex": [coins.choice("fm") for _ in range(many)],
+        "town": [coins.choice(["1010", "1020", "8010", "8020"]) for _ in range(many)],
+        "value": [coins.choice(VALUES) for _ in range(many)],
+    }
+
+
+def _with(schema: Schema, **changes: object) -> Schema:
+    kept = {role: getattr(schema, role) for role in ("identifier", "quasi", "sensitive")}
+    return Schema(**(kept | changes))  # type: ignore[arg-type]

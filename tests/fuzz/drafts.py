@@ -1,0 +1,139 @@
+"""Releases taken apart into plain rows and a plain manifest, and put together again: well-formed files that may tell lies."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.release.base import Release
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.columns import ColumnsRelease
+from sfumato.release.manifest import Claim, Manifest, spelled
+from sfumato.release.randomized import RandomizedRelease, randomized_claim
+from sfumato.release.ranges import RangesRelease
+from sfumato.release.views import ViewsRelease
+from tests.fuzz.truth import Files, Row, bound, shares_of, shares_shown
+
+FORMS: dict[str, type[Release]] = {
+    "buckets": BucketsRelease,
+    "ranges": RangesRelease,
+    "columns": ColumnsRelease,
+    "views": ViewsRelease,
+    "randomized": RandomizedRelease,
+}
+
+
+class NoDraftError(Exception):
+    """The rows do not even have the types of a table."""
+
+
+@dataclass
+class Draft:
+    """A release that can be changed: the manifest as JSON, every table as rows, and the type of every column."""
+
+    manifest: dict[str, Any]
+    tables: dict[str, list[Row]]
+    types: dict[str, pa.Schema]
+
+    @classmethod
+    def of(cls, release: Release) -> Draft:
+        tables = release.tables()
+        types = {name: pa.schema([(one.name, _plain(one.type)) for one in table.schema]) for name, table in tables.items()}
+        return cls(copy.deepcopy(release.manifest.document()), {name: table.to_pylist() for name, table in tables.items()}, types)
+
+    def copy(self) -> Draft:
+        return Draft(copy.deepcopy(self.manifest), copy.deepcopy(self.tables), self.types)
+
+    @property
+    def files(self) -> Files:
+        return Files(self.manifest, self.tables)
+
+    @property
+    def number(self) -> str:
+        """The column that says who belongs together."""
+        return {"buckets": "bucket", "randomized": "part"}.get(self.manifest["form"], "group")
+
+    def keep_books(self) -> None:
+        """Make the manifest agree with the tables: numbers of people, of groups and of values, bounds, and words of claims."""
+        self._add_up()
+        form, parameters = self.manifest["form"], self.manifest["parameters"]
+        people = {"buckets": "qit", "views": "at"}.get(form, "records")
+        if form == "columns":
+            self.manifest["rows"] = sum(row["count"] for row in self.tables["st"])
+        else:
+            self.manifest["rows"] = len(self.tables[people])
+        if form == "randomized":
+            return
+        groups = self.files.groups()
+        parameters["buckets" if form == "buckets" else "groups"] = len(groups)
+        if self.manifest["values"] is not None:
+            self._tell_values(groups)
+
+    def _tell_values(self, groups: Any) -> None:
+        totals: Counter[str] = Counter()
+        for group in groups.values():
+            totals += group.counts
+        shares = shares_shown(self.files) or shares_of(totals)
+        told = {one["value"]: one["bound"] for one in self.manifest["values"][0]["values"]}
+        entries = []
+        for label, count in sorted(totals.items()):
+            limit = bound(self.manifest["requirement"], label, shares[label])
+            own = told.get(label, "1") if self.manifest["requirement"].get("enhanced") else str(limit)
+            entries.append({"value": label, "count": count, "bound": own})
+        order = [one["value"] for one in self.manifest["values"][0]["values"]]
+        entries.sort(key=lambda one: (order.index(one["value"]) if one["value"] in order else len(order), one["value"]))
+        self.manifest["values"][0]["values"] = entries
+
+    def _add_up(self) -> None:
+        """Add up entries of `st` that name the same, drop empty ones, and number groups without gaps."""
+        if "st" in self.tables:
+            sums: Counter[Any] = Counter()
+            for row in self.tables["st"]:
+                sums[tuple((key, value) for key, value in row.items() if key != "count")] += row["count"]
+            self.tables["st"] = [{**dict(key), "count": count} for key, count in sums.items() if count > 0]
+        if self.manifest["form"] == "columns":
+            for name, rows in self.tables.items():
+                self.tables[name] = [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)]
+        if self.manifest["form"] != "randomized":
+            used = sorted({row[self.number] for rows in self.tables.values() for row in rows})
+            short = {number: k + 1 for k, number in enumerate(used)}
+            for rows in self.tables.values():
+                for row in rows:
+                    row[self.number] = short[row[self.number]]
+
+    def claim_anew(self) -> None:
+        """Make the claims of the manifest in fixed words, against whom the requirement names."""
+        for claim in self.manifest["claims"]:
+            one_row = self.manifest["parameters"]["one_row_per_person"]
+            if claim["kind"] == "presence":
+                made = Claim.presence("stranger", form=self.manifest["form"], one_row_per_person=one_row)
+            elif self.manifest["form"] == "randomized":
+                declared = self.manifest["parameters"]["parameters"] == "declared"
+                made = randomized_claim(self.manifest["requirement"]["against"], declared=declared, one_row_per_person=one_row)
+            else:
+                made = Claim.association(self.manifest["requirement"]["against"], one_row_per_person=one_row)
+            claim.update(vars(made))
+
+    def save(self, directory: Path, kind: str) -> None:
+        """Write the draft as a release in canonical order and bytes; what cannot be one raises as it does for anybody."""
+        manifest = Manifest.from_json(spelled(self.manifest))
+        try:
+            tables = {name: pa.Table.from_pylist(rows, schema=self.types[name]) for name, rows in self.tables.items()}
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            raise NoDraftError from None
+        FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)
+
+
+def half(text: str) -> str:
+    """Return half of an exact number."""
+    return str(Fraction(text) / 2)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,35 @@
+"""One mutant: a number and a seed say which kind it is, what it is made from, and how it is changed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from tests.fuzz.command_kinds import command_mutant
+from tests.fuzz.input_kinds import input_mutant, people_mutant, policy_mutant, question_mutant
+from tests.fuzz.release_kinds import Work, claim_mutant, lie_mutant, manifest_mutant, table_bytes_mutant
+
+KINDS: dict[str, tuple[int, Callable[[random.Random, Work], str]]] = {
+    "manifest": (22, manifest_mutant),
+    "table bytes": (16, table_bytes_mutant),
+    "lies": (20, lie_mutant),
+    "claims": (14, claim_mutant),
+    "input files": (9, input_mutant),
+    "policies": (5, policy_mutant),
+    "questions": (8, question_mutant),
+    "people": (5, people_mutant),
+    "command": (1, command_mutant),
+}
+"""How often of a hundred, and what is done with it: mutate, check, say what became of it; anything else is an exception."""
+
+
+def kind_of(seed: int, number: int) -> str:
+    """Return the kind of a mutant."""
+    coins = random.Random(f"{seed}/{number}/kind")
+    return coins.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
+
+
+def run_mutant(seed: int, number: int, work: Work) -> str:
+    """Make a mutant, give it to the product, and return what became of it; what must not happen is raised."""
+    _, function = KINDS[kind_of(seed, number)]
+    return function(random.Random(f"{seed}/{number}"), work)
