@@ -114,10 +114,6 @@ class BucketsRelease(Release):
             result: npt.NDArray[np.float64] = beliefs / fits[:, None]
         return result
 
-    def shown_values(self) -> tuple[str, ...]:
-        """Return the sensitive values that the tables show, in their order."""
-        return self.domain.labels
-
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, and entries by value and count."""
         most = int(self.st_count.max(initial=0)) + 1

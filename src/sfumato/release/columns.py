@@ -97,10 +97,6 @@ class ColumnsRelease(Fragments, Release):
         tables[ST] = pa.table(st)
         return tables
 
-    def shown_values(self) -> tuple[str, ...]:
-        """Return the sensitive values that the tables show, in their order."""
-        return self.domain.labels
-
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the entries of every column's table by value, and those of `st` by value and count."""
         shown = [

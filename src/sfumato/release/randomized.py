@@ -105,6 +105,7 @@ class RandomizedRelease(Release):
     """
 
     form = "randomized"
+    shows_counts = False
 
     quasi: tuple[Column, ...]
     domain: Domain
@@ -188,10 +189,6 @@ class RandomizedRelease(Release):
         """Return the claim against this adversary in the words that such a release makes it in."""
         one_row = bool(self.manifest.parameters["one_row_per_person"])
         return randomized_claim(claim.adversary, declared=self.declared, one_row_per_person=one_row)
-
-    def shown_values(self) -> tuple[str, ...]:
-        """Return none: true counts are not shown, so that the manifest lists no values."""
-        return ()
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the parts by what the manifest says of them, and the rows by quasi values and value."""

@@ -112,10 +112,6 @@ class RangesRelease(Release):
         result: npt.NDArray[np.float64] = found[which.reshape(-1)]
         return result
 
-    def shown_values(self) -> tuple[str, ...]:
-        """Return the sensitive values that the tables show, in their order."""
-        return self.domain.labels
-
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by what their group shows, then by value."""
         shown = box_ranks(self.boxes)[self.group] * np.int64(len(self.domain)) + self.value

@@ -168,10 +168,6 @@ class ViewsRelease(Fragments, Release):
         st[COUNT] = pa.array(self.st_count, pa.int64())
         return {AT: pa.table(at), ST: pa.table(st)}
 
-    def shown_values(self) -> tuple[str, ...]:
-        """Return the sensitive values that the tables show, in their order."""
-        return self.domain.labels
-
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
         moved = np.unique(combine(list(self.st_columns)), return_inverse=True)[1].astype(np.int64)
