@@ -21,7 +21,7 @@ _NAMES: dict[type, str] = {
     dict: "a table",
 }
 
-_FARTHEST = 300
+_FARTHEST = 307  # powers of ten, as floats have them
 """A decimal lies between 1e-300 and 1e300, where every number is a float."""
 
 
