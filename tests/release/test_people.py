@@ -45,7 +45,6 @@ def test_the_same_people_are_believed_the_same_of_in_whatever_they_come(release)
         5,
         None,
     ],
-    ids=repr,
 )
 @pytest.mark.parametrize("release", RELEASES, ids=lambda one: one.form)
 def test_frames_that_hold_no_such_people_are_refused_without_showing_what_they_hold(release, odd):
