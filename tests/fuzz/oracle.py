@@ -16,8 +16,9 @@ from sfumato.api import audit
 from sfumato.auditor import Audit
 from sfumato.errors import SfumatoError
 from sfumato.query.answer import Estimate
+from tests.fuzz.files import Files
 from tests.fuzz.sql import question
-from tests.fuzz.truth import Files, shares_of, shares_shown, wrong_claims
+from tests.fuzz.truth import shares_of, shares_shown, wrong_claims
 from tests.fuzz.truth_randomized import wrong_randomized
 from tests.fuzz.truth_table import people_of, untrue
 
@@ -27,7 +28,7 @@ class Wrong(Exception):  # noqa: N818
 
 
 def check_release(directory: Path, table: Table, honest: dict[str, Any], coins: random.Random) -> str:
-    """Load, audit, save again and question what a directory holds, and return what became of it; `honest` is the true manifest."""
+    """Load, audit, save again and question what a directory holds; return what became of it. `honest` is the true manifest."""
     release = _loaded(directory)
     alone, beside = _audited(directory, None), _audited(directory, table)
     verdicts = [None if one is None else one.holds for one in (alone, beside)]

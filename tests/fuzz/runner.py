@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -126,6 +127,7 @@ def _work(place: Path, seed: int, first: int, every: int, mutants: int | None, p
     scratch = place / f"scratch-{first % every}"
     scratch.mkdir(exist_ok=True)
     work = Work(place / "bases", scratch)
+    warnings.simplefilter("error", RuntimeWarning)  # a number that overflowed, or that is none
     number = first
     limited = False
     while mutants is None or number < mutants:

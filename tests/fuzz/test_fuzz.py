@@ -11,6 +11,7 @@ from tests.fuzz.bases import BASES, FORMATS, prepare, tables
 from tests.fuzz.mutant import KINDS, kind_of
 from tests.fuzz.oracle import Wrong, check_release, false_claims
 from tests.fuzz.release_kinds import Work
+from tests.fuzz.truth_presence import meet
 
 SEED, MUTANTS = 20, 300
 
@@ -87,10 +88,8 @@ def test_the_second_opinion_counts_matchings_and_combinations_as_docs_do(work):
     views = oracle.Files.read(work.bases / "priview" / "parquet")
     views.manifest["requirement"]["alpha"] = "0"
     assert "a group tells more of presence than alpha allows" in oracle.wrong_claims(views, oracle.shares_shown(views))
-    from tests.fuzz.truth import _meet
-
-    assert _meet(4, 2, 1) == Fraction(1, 2)
-    assert _meet(3, 3, 1) == 1
+    assert meet(4, 2, 1) == Fraction(1, 2)
+    assert meet(3, 3, 1) == 1
 
 
 def test_what_kills_a_process_or_does_not_end_is_reported_with_a_way_to_see_it_again(monkeypatch):

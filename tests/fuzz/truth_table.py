@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.fuzz.truth import Files, Row, text
+from tests.fuzz.files import Files, Row, text
 
 Person = tuple[tuple[Any, ...], str]
 
