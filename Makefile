@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
+OLD    := .venv-minimum
 
-.PHONY: demo test lint bench fuzz clean
+.PHONY: demo test test-minimum fuzz kills lint bench clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -15,6 +16,15 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
+FAST   := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
+test-minimum: $(OLD)/.installed
+	SFUMATO_CACHE=$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(FAST)
+
+# Publications of every method, killed at random moments: nothing but whole releases and receipts may be left.
+kills: $(STAMP)
+	$(BIN)/python -m tests.faults.kills $(KILLS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -38,6 +48,13 @@ $(STAMP): $(CORE)
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	touch $(STAMP)
 
+$(OLD)/.installed: pyproject.toml .ci/minimum.py
+	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
+	$(OLD)/bin/python -m pip install -q --upgrade pip
+	$(OLD)/bin/python .ci/minimum.py > $(OLD)/constraints.txt
+	$(OLD)/bin/python -m pip install -q -c $(OLD)/constraints.txt -e '.[test]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(OLD) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

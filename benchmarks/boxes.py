@@ -25,7 +25,6 @@ from sfumato.groups.cuts import Space, cut_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, anatomy_workload, range_workload
-from sfumato.randomness import SeededRandomness
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Kind
 from sfumato.table.generators import census
@@ -275,8 +274,7 @@ def _panels() -> tuple[Panel, Panel]:
     space, weights = Space.of(table.quasi), np.ones(2)
 
     def cut(name: str, note: str, *, tight: bool) -> Panel:
-        coins = SeededRandomness(1)
-        boxes = cut_boxes(space, table.sensitive.codes, bounds, tight=tight, floor=2, weights=weights, random=coins)
+        boxes = cut_boxes(space, table.sensitive.codes, bounds, tight=tight, floor=2, weights=weights)
         return _panel(f"{name}: {boxes.groups} boxes", note, table, boxes)
 
     return (
@@ -315,7 +313,6 @@ def _speed(show: Show, sizes: list[int]) -> None:
                         tight=against == "reader",
                         floor=2,
                         weights=np.ones(len(QUASI)),
-                        random=SeededRandomness(1),
                     ),
                 )
                 slowest = max(slowest, seconds)

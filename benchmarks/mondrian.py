@@ -25,7 +25,6 @@ from sfumato import FPrivacy, Schema, Table
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.methods.mondrian import Mondrian
-from sfumato.randomness import SeededRandomness
 from sfumato.table.generators import census
 from sfumato.utility.gcp import gcp_of_groups
 
@@ -77,7 +76,6 @@ def _cut(table: Table, constraint: Constraint, partition: str) -> Grouping:
         constraint=constraint,
         k=K,
         relaxed=partition == "relaxed",
-        random=SeededRandomness(1),
     )
 
 

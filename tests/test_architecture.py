@@ -1,6 +1,7 @@
 """Imports point one way, and the heavy libraries are not needed to say hello."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,18 +13,19 @@ import sfumato
 ROOT = Path(sfumato.__file__).parent
 
 MAY_IMPORT = {
+    "_jit": set(),
     "errors": set(),
     "exact": {"errors"},
     "progress": set(),
     "randomness": {"errors"},
-    "table": {"errors", "exact"},
+    "table": {"errors", "exact", "randomness"},
     "privacy": {"errors", "exact"},
-    "groups": {"errors", "exact", "progress", "randomness", "table", "privacy"},
-    "randomize": {"errors", "exact", "randomness", "privacy"},
-    "heterogeneous": {"errors", "exact", "progress", "randomness", "table", "privacy", "groups"},
-    "release": {"errors", "exact", "table"},
-    "query": {"errors", "exact", "randomness", "table", "release"},
-    "auditor": {"errors", "exact", "table", "release"},
+    "groups": {"_jit", "errors", "exact", "progress", "randomness", "table", "privacy"},
+    "randomize": {"_jit", "errors", "exact", "randomness", "privacy"},
+    "heterogeneous": {"_jit", "errors", "exact", "progress", "randomness", "table", "privacy", "groups"},
+    "release": {"_jit", "errors", "exact", "table"},
+    "query": {"_jit", "errors", "exact", "randomness", "table", "release"},
+    "auditor": {"_jit", "errors", "exact", "table", "release"},
     "utility": {"errors", "exact", "table", "release", "query"},
     "methods": {
         "errors",
@@ -90,6 +92,11 @@ def test_importing_the_package_loads_no_heavy_library():
     code = f"import sys, sfumato, sfumato.cli; print(sorted({heavy} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_only_one_place_compiles_kernels_and_decides_where_their_code_is_kept():
+    direct = [path.name for path in ROOT.rglob("*.py") if re.search(r"from numba import.*jit|numba\.n?jit", path.read_text())]
+    assert direct == ["_jit.py"]
 
 
 def test_every_public_name_exists():

@@ -12,6 +12,7 @@ and never the text of a file that may be another one by mistake.
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
@@ -97,3 +98,31 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {folded[near[0]]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known: {shown}" if known else "nothing is known here"
+
+
+_NO_MEMORY = (
+    "bad alloc",
+    "bad_alloc",
+    "allocate memory",
+    "out of memory",
+    "failed to map segment",
+    "can't start new thread",
+    "resource temporarily unavailable",
+)
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an exception, or one it comes from, says that memory ran out, in whatever words.
+
+    The words of our own exceptions, and of those about values, are not looked at: they may quote the data.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+            return True
+        quotes = isinstance(error, (SfumatoError, ValueError, TypeError, LookupError))
+        if not quotes and any(sign in str(error).lower() for sign in _NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

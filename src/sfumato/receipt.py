@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,8 +22,10 @@ from typing import Any, Literal
 from sfumato.errors import OutputError
 from sfumato.exact import percent
 from sfumato.release import Release
+from sfumato.release.atomic import flush, move_new, refuse_existing, workshop, write_draft
 from sfumato.release.files import MANIFEST, TableFormat, sha256
 from sfumato.release.manifest import FORMAT as RELEASE
+from sfumato.release.undisturbed import let_in
 from sfumato.table.fingerprint import Fingerprint
 
 FORMAT = "sfumato-receipt"
@@ -79,46 +80,46 @@ def save_with_receipt(
 ) -> Path:
     """Write the release and its receipt, both or neither, and return the receipt's path.
 
-    The release is prepared in a hidden sibling, then the receipt is put in place, and the release appears last. A process killed
-    in between may leave a receipt without a release, which warns once too often; never a release that nobody remembers.
+    The receipt is put in place first, and the release appears last. A process killed in between may leave a receipt without a
+    release, which warns once too often; never a release that nobody remembers.
     """
     directory = Path(os.path.abspath(directory))
     home = directory.parent if receipts is None else Path(receipts)
     refuse_existing(directory)
     refuse_in_release(directory, receipts)
-    staged = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
-    made = [*_missing_parents(directory.parent), *_missing_parents(home)]
-    written: Path | None = None
     try:
-        release.save(staged, format=format)
-        document = {
-            "private": PRIVATE,
-            "format": FORMAT,
-            "version": VERSION,
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "software": f"sfumato {version('sfumato')}",
-            "release": {"directory": str(directory), "manifest_sha256": sha256(staged / MANIFEST)},
-            "table": fingerprint.to_dict(),
-            "policy": policy,
-            "figures": figures,
-            "audit": audit,
-        }
-        written = _write_receipt(home, directory.name, json.dumps(document, indent=2, ensure_ascii=False, default=_plain))
-        refuse_existing(directory)
-        os.rename(staged, directory)
+        with workshop(directory) as hidden, workshop(home / directory.name) as desk:
+            release.save(hidden / directory.name, format=format)
+            document = {
+                "private": PRIVATE,
+                "format": FORMAT,
+                "version": VERSION,
+                "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "software": f"sfumato {version('sfumato')}",
+                "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
+                "table": fingerprint.to_dict(),
+                "policy": policy,
+                "figures": figures,
+                "audit": audit,
+            }
+            text = json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
+            draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
+            let_in()
+            written = _move_to_free_name(draft, home, directory.name)
+            try:
+                move_new(hidden / directory.name, directory)
+            except BaseException:
+                written.unlink()
+                raise
+            flush(home)
+            flush(directory.parent)
     except OSError as error:
+        if isinstance(error, FileExistsError):
+            refuse_existing(directory)  # another publisher was faster
         raise OutputError(
             f"cannot write {directory} with its receipt in {home}: {error.strerror or error}; nothing was left behind",
             hint="check both paths and their permissions; --receipts DIR puts the receipt elsewhere",
         ) from None
-    finally:
-        # Looked up and not remembered: ctrl-C may strike right after the renaming, when both are in place.
-        if written is None or staged.exists() or not directory.exists():
-            shutil.rmtree(staged, ignore_errors=True)
-            if written is not None:
-                with contextlib.suppress(OSError):
-                    written.unlink()
-            _remove_empty(made)
     return written
 
 
@@ -135,15 +136,6 @@ def check_outputs(directory: Path, receipts: Path | None = None) -> None:
             raise OutputError(
                 f"cannot write to {place}: no permission in {nearest}", hint="choose another --out, or ask for access"
             )
-
-
-def refuse_existing(directory: Path) -> None:
-    """Refuse an output directory that exists already."""
-    if directory.exists() or directory.is_symlink():
-        raise OutputError(
-            f"{directory} exists already; a release is only written to a new directory",
-            hint="choose another --out, or remove the old release if nobody has received it",
-        )
 
 
 def refuse_in_release(directory: Path, receipts: Path | None = None) -> None:
@@ -236,40 +228,14 @@ def _receipts(directories: Iterable[Path]) -> Iterator[Path]:
         yield from sorted(place.glob(f"*{SUFFIX}"))
 
 
-def _write_receipt(home: Path, name: str, text: str) -> Path:
-    """Write the receipt under a name that is free: an older receipt is never overwritten, it remembers another release."""
-    home.mkdir(parents=True, exist_ok=True)
-    partial = home / f".{name}.{secrets.token_hex(6)}{SUFFIX}.partial"
-    try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-        number = 1
-        while True:
-            path = home / (f"{name}{SUFFIX}" if number == 1 else f"{name}.{number}{SUFFIX}")
-            try:
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # fails when the name is taken
-            except FileExistsError:
-                number += 1
-                continue
-            try:
-                os.replace(partial, path)
-            except BaseException:
-                path.unlink()
-                raise
-            return path
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-
-
-def _missing_parents(directory: Path) -> list[Path]:
-    return [parent for parent in (directory, *directory.parents) if not parent.exists()]
-
-
-def _remove_empty(directories: Iterable[Path]) -> None:
-    for directory in directories:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
+def _move_to_free_name(draft: Path, home: Path, name: str) -> Path:
+    """Return the receipt's place, under a name that is free: an older receipt is never replaced, it remembers another release."""
+    for number in itertools.count(1):
+        path = home / (f"{name}{SUFFIX}" if number == 1 else f"{name}.{number}{SUFFIX}")
+        with contextlib.suppress(FileExistsError):
+            move_new(draft, path)
+            break
+    return path
 
 
 def _plain(value: Any) -> Any:

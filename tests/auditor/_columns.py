@@ -1,10 +1,10 @@
 """An honest columns release of eight people in two groups, and ways to tamper with it."""
 
-import pyarrow as pa
-
 from sfumato.auditor.columns import audit_columns
 from sfumato.privacy import PresenceAssociation
 from tests.makers import people
+from tests.release import _forge
+from tests.release._forge import in_order
 from tests.release._fragments import columns_of
 
 HALF = PresenceAssociation("1/2", "1/2", against="reader")
@@ -21,8 +21,8 @@ def honest(requirement=HALF):
 
 
 def judged(release, tables, table=TABLE):
-    return audit_columns(release.manifest, tables, table)
+    return audit_columns(release.manifest, in_order(release.manifest, tables), table)
 
 
 def with_rows(tables, name, rows):
-    return {**tables, name: pa.table({column: [row[column] for row in rows] for column in rows[0]})}
+    return {**tables, name: _forge.with_rows(tables[name], rows)}

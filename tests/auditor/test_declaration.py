@@ -131,7 +131,7 @@ def test_a_largest_share_that_gamma_does_not_allow_for_fails_with_the_table_as_w
 
 def test_a_retention_that_breaks_the_told_largest_share_fails_with_the_table_too():
     computed = UniformPerturbation().publish(TABLE, LDiversity(2), random=1)
-    forged = with_part(computed, 1, gamma=None, largest_share="9/10")
+    forged = with_part(computed, 1, gamma=None, retention=[*map(str, computed.parts[0].retention)], largest_share="9/10")
     alone, known = audit_release(forged), audit_release(forged, TABLE)
     assert alone.claims[0].holds is False
     assert known.claims[0].holds is False
@@ -150,6 +150,9 @@ def test_people_who_were_not_sent_to_parts_by_coins_are_found_with_the_table():
     assert any("send them to" in problem for problem in audit_release(forged, TABLE).problems)
 
 
-def test_the_order_of_parts_in_the_manifest_means_nothing():
+def test_parts_in_another_order_than_that_of_their_numbers_are_refused():
     parts = RELEASE.manifest.parameters["parts"]
-    assert audit_release(with_parameters(RELEASE, parts=parts[::-1]), TABLE).holds is True
+    for table in (None, TABLE):
+        found = audit_release(with_parameters(RELEASE, parts=parts[::-1]), table)
+        assert found.holds is False
+        assert "manifest.json: the parts should be numbered 1, 2, … without gaps" in found.problems

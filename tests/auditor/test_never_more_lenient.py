@@ -28,8 +28,8 @@ from sfumato import (
 )
 from sfumato.auditor import audit_release
 from sfumato.errors import FormatError
-from sfumato.release.manifest import Manifest
 from tests.makers import closed_for
+from tests.release._forge import unchecked
 
 COINS = np.random.default_rng(8)
 FRAME = pa.table(
@@ -96,8 +96,10 @@ def test_what_an_audit_refuses_without_the_table_it_refuses_with_it(name):
     for path, value in itertools.product(places(document), OTHER):
         if path[0] in ("tables", "format", "version", "software"):
             continue
+        if len(path) == 1 and type(value) is not type(document[path[0]]):
+            continue  # no manifest at all
         try:
-            manifest = Manifest.from_json(json.dumps(changed(document, path, value)))
+            manifest = unchecked(changed(document, path, value))
             forged = dataclasses.replace(release, manifest=manifest)
             alone = verdict(forged, None)
         except (FormatError, TypeError, AttributeError, KeyError, ValueError):

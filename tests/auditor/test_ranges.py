@@ -110,7 +110,7 @@ def test_a_lost_and_an_invented_person_are_found():
     assert "1 people of the table are not published" in problems(audit(release, people(list("abcda"), age=range(5))))
     assert "1 people were invented" in problems(audit(release, people(list("abc"), age=range(3))))
     fewer = dataclasses.replace(release, group=release.group[1:].copy(), value=release.value[1:].copy())
-    assert "records has 3 rows, the manifest says 4" in problems(audit(fewer))
+    assert "table 'records' has 3 rows, the manifest says 4" in problems(audit(fewer))
 
 
 def test_a_value_shown_instead_of_another_is_found_with_the_table():
@@ -141,7 +141,7 @@ def test_other_columns_than_the_table_has_are_found(release):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": 7}, "records has 600 rows, the manifest says 7"),
+        ({"rows": 7}, "table 'records' has 600 rows, the manifest says 7"),
         ({"claims": ()}, "makes no claim"),
         ({"parameters": {"groups": 3}}, "the manifest says 3"),
         ({"values": ({"value": "v0", "count": 1, "bound": "1"},)}, "lists other sensitive values"),

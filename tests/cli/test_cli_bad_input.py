@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from sfumato.methods import Buckets
+from sfumato.release.atomic import move_new
 from tests.cli.conftest import POLICY, Run, listing, people
 
 
@@ -190,7 +191,7 @@ def test_ctrl_c_inside_the_method_leaves_nothing(place: Path, run: Run, monkeypa
     monkeypatch.setattr(Buckets, "run", interrupted)
     before = listing(place)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
-    assert (done.code, done.err) == (2, "interrupted; nothing was written\n")
+    assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
     assert listing(place) == before
 
 
@@ -198,10 +199,10 @@ def test_ctrl_c_while_writing_leaves_nothing(place: Path, run: Run, monkeypatch:
     def interrupted(*given: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfumato.receipt.os.rename", interrupted)
+    monkeypatch.setattr("sfumato.receipt.move_new", interrupted)
     before = listing(place)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
-    assert (done.code, done.err) == (2, "interrupted; nothing was written\n")
+    assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
     assert listing(place) == before
 
 
@@ -215,7 +216,7 @@ def test_ctrl_c_in_the_middle_of_a_real_run_leaves_nothing(place: Path, delay: f
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (2, "", "interrupted; nothing was written\n")
+    assert (process.returncode, out, err) == (130, "", "interrupted; nothing was written\n")
     assert listing(place) == before
 
 
@@ -230,14 +231,12 @@ def test_ctrl_c_after_everything_was_written_is_no_failure(place: Path, run: Run
 
 
 def test_ctrl_c_right_after_the_last_step_is_no_failure_either(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.rename
-
-    def renamed(*given: Path) -> None:
-        real(*given)
+    def moved(*given: Path) -> None:
+        move_new(*given)
         if str(given[1]).endswith("/release"):
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("sfumato.receipt.os.rename", renamed)
+    monkeypatch.setattr("sfumato.receipt.move_new", moved)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
     assert (done.code, done.err) == (0, "interrupted; release was written\n")
     assert {"release/manifest.json", "release.receipt.json"} <= listing(place)

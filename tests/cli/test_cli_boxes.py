@@ -117,7 +117,7 @@ def test_explain_measures_the_owners_questions(crowd: Path, run: Run) -> None:
         (b"age > 200\n", "nobody in the table meets any question"),
         (b"SELECT COUNT(*) GROUP BY sex\n", "question 1 has a GROUP BY"),
         (b"\xff\xfe", "mine.sql: not UTF-8"),
-        (None, "mine.sql: cannot be read"),
+        (None, "mine.sql: there is no such file"),
     ],
 )
 def test_a_workload_that_is_none_is_bad_input(crowd: Path, run: Run, content: bytes | None, told: str) -> None:

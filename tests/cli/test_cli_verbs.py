@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,7 +19,9 @@ import pytest
 from sfumato.auditor import audit_release
 from sfumato.cli import demo as demo_verb
 from sfumato.release import Release
+from sfumato.release.manifest import Claim
 from tests.cli.conftest import POLICY, Done, Run, listing, people
+from tests.release._forge import forge
 
 
 def words(text: str) -> str:
@@ -70,8 +73,9 @@ def test_publish_as_csv_can_be_loaded_again(place: Path, run: Run) -> None:
 
 
 def test_the_same_seed_gives_the_same_release_and_no_seed_another(place: Path, run: Run) -> None:
+    (place / "blind.toml").write_text(POLICY + '[method]\nname = "buckets"\nlocality = "none"\n')
     for name, seed in (("a", ["--seed", "1"]), ("b", ["--seed", "1"]), ("c", []), ("d", [])):
-        assert run("publish", "people.csv", "-p", "p.toml", "-o", name, *seed).code == 0
+        assert run("publish", "people.csv", "-p", "blind.toml", "-o", name, *seed).code == 0
     rows = {name: pq.read_table(place / name / "qit.parquet").to_pydict() for name in "abcd"}
     assert rows["a"] == rows["b"]
     assert rows["c"] != rows["d"]
@@ -162,13 +166,14 @@ def test_a_release_made_under_another_policy_is_exit_code_1(
 
 def test_many_problems_are_folded_and_a_broken_claim_gives_its_reason(place: Path, run: Run, published: Done) -> None:
     (place / "release.receipt.json").unlink()
-    path = place / "release" / "manifest.json"
-    document = json.loads(path.read_text())
-    for value in document["values"]:
-        value["count"] += 1
-        value["bound"] = "1/7"
-    document["claims"][0]["adversary"] = "insider"
-    path.write_text(json.dumps(document))
+
+    def change(document: dict[str, Any]) -> None:
+        for value in document["values"][0]["values"]:
+            value["count"] += 1
+            value["bound"] = "1/7"
+        document["claims"][0].update(vars(Claim.association("insider")))
+
+    forge(place / "release", change)
     done = run("audit", "release")
     assert done.code == 1
     problems = json.loads(run("audit", "release", "--json").out)["problems"]

@@ -15,11 +15,10 @@ from sfumato.groups._cut_kernels import by_falling_score, even_cut, smallest_gro
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
 from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
-from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 
 
-def boxes(table, requirement, *, tight=False, floor=1, weights=None, seed=1):
+def boxes(table, requirement, *, tight=False, floor=1, weights=None):
     bounds = requirement.bounds(table.sensitive.histogram())
     space = Space.of(table.quasi)
     return cut_boxes(
@@ -29,7 +28,6 @@ def boxes(table, requirement, *, tight=False, floor=1, weights=None, seed=1):
         tight=tight,
         floor=floor,
         weights=column_weights(table.quasi, weights),
-        random=SeededRandomness(seed),
     )
 
 

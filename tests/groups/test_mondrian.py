@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sfumato.errors import Infeasible, InputError
 from sfumato.groups._mondrian_kernels import boundaries, entropy_suffices, powers_balance
 from sfumato.groups.cuts import Space
+from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, mondrian, require_room
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.bounds import Bounds
@@ -46,16 +47,11 @@ def random_table(seed, rows=60, values=4):
 
 
 def run(table, requirement=OPEN, *, constraint=CONSTRAINTS[0], k=1, relaxed=False, seed=1):
+    """Return the groups of people who were brought into an order of coins first, as a method does it."""
     bounds = requirement.bounds(table.sensitive.histogram())
-    return mondrian(
-        table.quasi,
-        table.sensitive.codes,
-        bounds,
-        constraint=constraint,
-        k=k,
-        relaxed=relaxed,
-        random=SeededRandomness(seed),
-    )
+    turned, rows = table.shuffled(SeededRandomness(seed))
+    found = mondrian(turned.quasi, turned.sensitive.codes, bounds, constraint=constraint, k=k, relaxed=relaxed)
+    return Grouping(found.group[np.argsort(rows)], found.groups)
 
 
 def sets(grouping):

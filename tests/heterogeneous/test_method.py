@@ -27,8 +27,7 @@ VARIANTS = [
 ]
 APPLY = (
     testing.seeds_decide_everything,
-    testing.input_order_decides_nothing,
-    testing.input_order_does_not_matter,
+    testing.input_order_changes_no_byte,
     testing.release_survives_the_disk,
     testing.nothing_else_is_told,
     testing.infeasible_bounds_are_refused,

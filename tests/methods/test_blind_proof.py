@@ -17,35 +17,37 @@ from sfumato.groups.blind import assign_blindly, round_robin
 from sfumato.groups.decoys import _holders, _plan_slots, make_room
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
+from sfumato.groups.streams import Step
 from sfumato.methods import Buckets
+from sfumato.methods.base import PEOPLE
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.randomness import Randomness, SeededRandomness
 from tests.makers import people
 
 
 class Coins(Randomness):
-    """One outcome of all coins: answers each request for an order or a number from a script."""
+    """One outcome of all coins: the order in which people are dealt, that into which they are brought first, and numbers."""
 
     reproducible = True
 
-    def __init__(self, orders, numbers=()):
-        self.orders, self.numbers = list(orders), list(numbers)
+    def __init__(self, deal, people=None, numbers=(), task=None):
+        self.deal, self.people, self.numbers, self.task = deal, people, list(numbers), task
 
     def words(self, count):
         raise AssertionError("every coin of a blind assignment is an order or a number below a limit")
 
-    def spawn(self, key):
-        return self
+    def spawn(self, *path):
+        return Coins(self.deal, self.people, self.numbers, path[-1])
 
     def permutation(self, count):
-        order = self.orders.pop(0)
-        assert len(order) == count
-        return np.array(order, dtype=np.int64)
+        order = {Step.DEAL: self.deal, PEOPLE: self.people}.get(self.task)
+        assert order is None or len(order) == count
+        return np.arange(count) if order is None else np.array(order, dtype=np.int64)
 
     def below(self, limit, count):
         assert count == 1
-        number = self.numbers.pop(0)
-        return np.array([number % limit])
+        assert self.task == Step.PLACES
+        return np.array([self.numbers.pop(0) % limit])
 
 
 def worlds(values):
@@ -84,11 +86,10 @@ def enumerate_blind(values, requirement, strategy, assign=assign_blindly, max_si
     numbers = np.array(chosen.setting.numbers, dtype=np.int64)
     order = canonical_order(bounds)
     likelihood = defaultdict(lambda: defaultdict(int))
-    labels = range(int(numbers.sum()))
     for world in worlds(values):
         codes = np.array(world)
         for deal in permutations(range(len(values))):
-            found = assign(codes, chosen.allocation, numbers, order, Coins([labels, deal]))
+            found = assign(codes, chosen.allocation, numbers, order, Coins(deal))
             likelihood[seen(found.group, world)][world] += 1
     return likelihood, bounds, chosen
 
@@ -113,7 +114,6 @@ def test_every_placement_in_a_bucket_is_equally_likely_to_the_engineer(values, r
 
 def test_the_enumeration_catches_an_assignment_that_follows_the_input_order():
     def unshuffled(codes, allocation, numbers, order, random):
-        random.permutation(int(numbers.sum()))
         bucket = np.empty(len(codes), np.int32)
         bucket[np.argsort(codes, kind="stable")] = round_robin(allocation, numbers, order)
         return Grouping(bucket, int(numbers.sum()))
@@ -129,8 +129,8 @@ def test_the_whole_method_is_blind_not_only_its_core():
     likelihood = defaultdict(lambda: defaultdict(int))
     for world in worlds(values):
         table = people(world)
-        for labels, deal, rows in product(permutations(range(2)), permutations(range(4)), [(0, 1, 2, 3), (3, 1, 0, 2)]):
-            tables = Buckets(locality="none").publish(table, requirement, random=Coins([labels, deal, rows])).tables()
+        for deal, first in product(permutations(range(4)), [(0, 1, 2, 3), (3, 1, 0, 2)]):
+            tables = Buckets(locality="none").publish(table, requirement, random=Coins(deal, first)).tables()
             shown = tuple(map(str, (tables["qit"].to_pylist(), tables["st"].to_pylist())))
             likelihood[shown][tuple("ab".index(value) for value in world)] += 1
     worst = posterior(likelihood, 2)
@@ -143,7 +143,7 @@ def test_anatomy_is_blind_too_also_where_people_are_left_over():
     likelihood = defaultdict(lambda: defaultdict(int))
     for world in worlds(values):
         for deal, place in product(permutations(range(5)), range(2)):
-            found = assign_by_anatomy(np.array(world), counts, 2, np.arange(3), Coins([range(2), deal], [place]))
+            found = assign_by_anatomy(np.array(world), counts, 2, np.arange(3), Coins(deal, numbers=[place]))
             likelihood[seen(found.group, world)][world] += 1
     worst = posterior(likelihood, 3)
     assert worst is not None
@@ -162,7 +162,7 @@ def test_decoys_leave_every_placement_on_real_slots_equally_likely():
     likelihood = defaultdict(lambda: defaultdict(int))
     for world in worlds(values):
         for deal in permutations(range(len(values))):
-            holder = _holders(np.array(world), slots, Coins([deal]))
+            holder = _holders(np.array(world), slots, Coins(deal))
             group = np.empty(len(values), np.int64)
             group[holder[real]] = slots.bucket[real]
             likelihood[seen(group, world)][world] += 1

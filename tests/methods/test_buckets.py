@@ -89,16 +89,13 @@ def test_the_strategies_lose_less_and_less():
     assert loss[3] < loss[1]
 
 
-def test_people_are_not_in_the_order_of_the_input_and_bucket_numbers_follow_nothing():
+def test_who_shares_a_bucket_follows_nothing():
     table = people([f"v{k % 5}" for k in range(2000)])
-    release = publish(table, LDiversity(5), method=BLIND, random=11)
-    published = np.array(release.tables()["qit"]["number"].to_pylist())
-    bucket = np.array(release.tables()["qit"]["bucket"].to_pylist())
-    # Rank correlations of independent orders have standard deviation 1/√n: five of them is a false alarm in 10^6.
-    limit = 5 / np.sqrt(len(published))
-    assert abs(np.corrcoef(published, np.arange(2000))[0, 1]) < limit
-    assert abs(np.corrcoef(published, bucket)[0, 1]) < limit
-    assert abs(np.corrcoef(np.arange(2000), bucket)[0, 1]) < limit
+    qit = publish(table, LDiversity(5), method=BLIND, random=11).tables()["qit"]
+    members = np.asarray(qit["number"])[np.argsort(np.asarray(qit["bucket"]), kind="stable")].reshape(400, 5)
+    mates = np.random.default_rng(1).permuted(members, axis=1)
+    # Correlations of n independent pairs have standard deviation 1/√n: five of them is a false alarm in 10^6.
+    assert abs(np.corrcoef(mates[:, 0], mates[:, 1])[0, 1]) < 5 / np.sqrt(400)
 
 
 def test_an_insider_is_refused_with_the_reason():

@@ -69,7 +69,7 @@ def test_after_a_shift_a_person_faces_different_values_and_after_walks_she_may_n
 def test_ranges_are_never_wider_than_the_groups_and_exchanging_places_narrows_them():
     table = skewed(rows=2000)
     bounds = THREE.bounds(table.sensitive.histogram())
-    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 3, "diverse", SeededRandomness(4))
+    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 3, "diverse")
     whole = gcp_of_groups(table.quasi, groups.group).value
     first, mended = (gcp(accepting(tries=tries).publish(table, THREE, random=4)).value for tries in (0, 20))
     assert mended < first < whole
@@ -78,7 +78,7 @@ def test_ranges_are_never_wider_than_the_groups_and_exchanging_places_narrows_th
 def test_merging_leaves_diverse_groups_and_everybody_in_one():
     table = skewed(rows=900)
     bounds = THREE.bounds(table.sensitive.histogram())
-    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 3, "merged", SeededRandomness(1))
+    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 3, "merged")
     found = histograms(groups.group, table.sensitive.codes, len(bounds.values))
     assert (3 * found.count <= groups.sizes[found.group]).all()
     assert groups.sizes.sum() == table.rows
@@ -90,7 +90,7 @@ def test_merging_takes_the_near_group():
     # Two people alike at 0 need somebody else: those at 1 are nearer than those at 100.
     table = people(["a", "a", "b", "c", "b", "c"], age=[0, 0, 1, 1, 100, 100])
     bounds = LDiversity(2, against="reader").bounds(table.sensitive.histogram())
-    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 2, "merged", SeededRandomness(1)).group
+    groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 2, "merged").group
     assert len(set(groups[:4].tolist())) == 1
     assert groups[4] == groups[5] != groups[0]
 
@@ -127,7 +127,7 @@ def test_the_order_of_the_input_does_not_change_the_rings():
     for one in (table, turned):
         bounds = THREE.bounds(one.sensitive.histogram())
         coins = SeededRandomness(1)
-        groups = ring_partition(one.quasi, one.sensitive.codes, bounds, 3, "diverse", coins)
+        groups = ring_partition(one.quasi, one.sensitive.codes, bounds, 3, "diverse")
         rings = ring_order(one.quasi, one.sensitive.codes, groups, 3, tries=5, random=coins)
         number = np.array(one.quasi[0].arrow().to_pylist())[rings.order]
         seen.append({tuple(number[a:b].tolist()) for a, b in zip(rings.start[:-1], rings.start[1:], strict=True)})

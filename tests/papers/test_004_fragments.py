@@ -11,7 +11,6 @@ from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.scattered import scattered_groups
 from sfumato.groups.fragments.views import Views, published_groups
 from sfumato.privacy import PresenceAssociation
-from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 from sfumato.table.generators import census
 from tests.makers import people
@@ -55,7 +54,6 @@ def test_figure_2_is_what_boxes_make_when_gender_comes_first(figure_1):
         tight=True,
         floor=4,
         weights={"gender": 10},
-        random=SeededRandomness(1),
     )
     first = found.group[0]
     assert (found.group == np.array([first] * 4 + [1 - first] * 4)).all()
@@ -95,7 +93,7 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     """Theorem 6 is false in general: with Age moved, most joined values are alone in their group and tell their Occupation."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     bounds = _bounds(real, alpha, beta)
-    found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False, random=SeededRandomness(1))
+    found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
     assert found.grouping.sizes.min() >= 10
     views = Views.of(real.quasi, ["age"])
     alone = 0
@@ -109,9 +107,7 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
 def test_theorem_5_every_group_has_one_over_beta_values_and_few_people_are_residues(real):
     """A random pick leaves next to nobody over; every group has ⌈1/β⌉ different values and keeps α by itself."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
-    found = scattered_groups(
-        real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False, random=SeededRandomness(1)
-    )
+    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
     assert (found.grouping.group >= 0).all()
     assert found.residues < 50
     pairs = np.unique(found.grouping.group.astype(np.int64) * 1000 + real.sensitive.codes)
@@ -122,9 +118,7 @@ def test_theorem_5_every_group_has_one_over_beta_values_and_few_people_are_resid
 def test_many_small_groups_cover_a_person_and_together_break_alpha(real):
     """Theorem 1 speaks of the group that covers a person: 1 − Π(1 − p) over all that do exceeds α for most members."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
-    found = scattered_groups(
-        real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False, random=SeededRandomness(1)
-    ).grouping
+    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False).grouping
     covers = np.ones((300, found.groups), bool)
     volume = np.ones(found.groups)
     for column in real.quasi:

@@ -27,16 +27,9 @@ OPEN = FPrivacy(offset=1)
 
 def groups(table, *, k, relaxed=False, constraint=None, seed=1):
     bounds = OPEN.bounds(table.sensitive.histogram())
-    found = mondrian(
-        table.quasi,
-        table.sensitive.codes,
-        bounds,
-        constraint=constraint or Constraint(),
-        k=k,
-        relaxed=relaxed,
-        random=SeededRandomness(seed),
-    )
-    return frozenset(frozenset(np.flatnonzero(found.group == group).tolist()) for group in range(found.groups))
+    turned, rows = table.shuffled(SeededRandomness(seed))
+    found = mondrian(turned.quasi, turned.sensitive.codes, bounds, constraint=constraint or Constraint(), k=k, relaxed=relaxed)
+    return frozenset(frozenset(rows[found.group == group].tolist()) for group in range(found.groups))
 
 
 def fits(constraint: Constraint, counts: list[int], table: list[int]) -> bool:

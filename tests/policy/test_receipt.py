@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import OutputError
 from sfumato.receipt import Earlier, check_outputs, earlier_publications, receipt_of, save_with_receipt
+from sfumato.release.atomic import move_new
 from sfumato.release.files import sha256
 from sfumato.table import Fingerprint, Schema, Table
 
@@ -184,14 +186,12 @@ def test_receipts_are_not_put_into_the_new_release(tmp_path: Path, below: str) -
 def test_an_interrupt_right_after_the_last_step_leaves_release_and_receipt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.rename
-
-    def renamed(*given: Path) -> None:
-        real(*given)
+    def moved(*given: Path) -> None:
+        move_new(*given)
         if given[1] == tmp_path / "release":
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("sfumato.receipt.os.rename", renamed)
+    monkeypatch.setattr("sfumato.receipt.move_new", moved)
     with pytest.raises(KeyboardInterrupt):
         save(people(), tmp_path / "release")
     assert sorted(os.listdir(tmp_path)) == ["release", "release.receipt.json"]

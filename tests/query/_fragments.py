@@ -4,9 +4,12 @@ from collections import Counter
 
 import pyarrow as pa
 
+from sfumato import __version__
+from sfumato.privacy import LDiversity
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.release.views import ViewsRelease
+from sfumato.table import Schema
 
 
 def columns_of(table, groups, **options):
@@ -22,7 +25,7 @@ def columns_of(table, groups, **options):
             }
         )
     tables["st"] = _st(table, rows, groups, ())
-    return ColumnsRelease.from_tables(_manifest(table, "columns", **options), tables)
+    return ColumnsRelease.from_tables(_manifest(table, "columns", len(set(groups)), **options), tables, in_any_order=True)
 
 
 def views_of(table, groups, moved, **options):
@@ -35,8 +38,8 @@ def views_of(table, groups, moved, **options):
     }
     at["group"] = pa.array([int(g) + 1 for g in groups], pa.int32())
     tables = {"at": pa.table(at), "st": _st(table, rows, groups, moved)}
-    manifest = _manifest(table, "views", parameters={"moved": list(moved)}, **options)
-    return ViewsRelease.from_tables(manifest, tables)
+    manifest = _manifest(table, "views", len(set(groups)), parameters={"moved": list(moved)}, **options)
+    return ViewsRelease.from_tables(manifest, tables, in_any_order=True)
 
 
 def _rows(table):
@@ -56,20 +59,24 @@ def _st(table, rows, groups, moved):
     return pa.table({**st, "count": pa.array(list(counted.values()), pa.int64())})
 
 
-def _manifest(table, form, *, parameters=None, method=None, declared=None):
+def _manifest(table, form, groups, *, parameters=None, method=None, declared=None):
     domain = table.sensitive.domain
     schema = {
         "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
         "sensitive": [{"name": name, "kind": kind} for name, kind in zip(domain.names, domain.kinds, strict=True)],
     }
-    if declared is not None:
-        schema["declared"] = declared
+    names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
+    schema["declared"] = declared or Schema(**names).to_dict()
+    told = {"locality": "none", "one_row_per_person": True, "groups": groups, **(parameters or {})}
+    own = {"floor": 2, "weights": None} if form == "columns" else {"column": None}
+    maker = {"name": "ambiguity" if form == "columns" else "priview", "grouping": "paper", **(method or {})}
     return Manifest(
         form=form,
         schema=schema,
         rows=len(table.sensitive.codes),
-        requirement={},
-        method=method or {"name": "ambiguity", "grouping": "paper"},
+        requirement=LDiversity(1, against="reader").to_dict(),
+        method={"accept_weaker_claim": True, "suppress": False, **own, **maker},
         claims=(),
-        parameters=parameters or {},
+        parameters=told,
+        software=f"sfumato {__version__}",
     )

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato import __version__
+from sfumato.methods import SmallDomain
 from sfumato.methods.forms import public_schema
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Manifest
@@ -84,7 +86,7 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
             entry["retention"] = [str(kept[v]) for v in values]
         else:
             kept = dict.fromkeys(values, Fraction(retention))
-            entry["retention"] = str(kept[values[0]])
+            entry["retention"] = [str(kept[v]) for v in values]
         if parameters == "declared":
             entry["shares"] = [str(Fraction(shares[i][v])) for v in values]
             entry["weight"] = str(Fraction(size, table.rows))
@@ -103,14 +105,15 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
         schema=public_schema(table),
         rows=table.rows,
         requirement=requirement.to_dict(),
-        method={"name": "small-domain", "parameters": parameters},
+        method={**SmallDomain().to_dict(), "parameters": parameters},
         claims=(randomized_claim(requirement.against, declared=parameters == "declared"),),
         parameters={"parts": entries, "parameters": parameters, "one_row_per_person": True},
         seeded=True,
         reproducible=True,
+        software=f"sfumato {__version__}",
     )
     quasi = tuple(column.take(order) for column in table.quasi)
-    return RandomizedRelease(manifest, quasi, table.sensitive.domain, part[order], value[order])
+    return RandomizedRelease(manifest, quasi, table.sensitive.domain, part[order], value[order]).canonical()[0]
 
 
 def with_part(release, number, **changes):

@@ -29,7 +29,5 @@ def of_boxes(table, requirement, *, floor=20, seed=1):
     bounds = requirement.bounds(table.sensitive.histogram())
     coins = SeededRandomness(seed)
     weights = column_weights(table.quasi, None)
-    grouping = cut_boxes(
-        Space.of(table.quasi), table.sensitive.codes, bounds, tight=True, floor=floor, weights=weights, random=coins
-    )
+    grouping = cut_boxes(Space.of(table.quasi), table.sensitive.codes, bounds, tight=True, floor=floor, weights=weights)
     return show_as_ranges(table, grouping, bounds=bounds, requirement=requirement, method=Buckets(), random=coins)

@@ -13,6 +13,7 @@ from sfumato.release import ColumnsRelease, Release
 from sfumato.release import covering as covering_module
 from sfumato.table import Schema, Table
 from tests.makers import people, skewed
+from tests.release._forge import with_rows
 from tests.release._fragments import columns_of
 
 
@@ -63,24 +64,43 @@ def test_results_come_back_in_the_callers_kind_of_frame(table, kind):
     assert sorted(frames["at_age"]["age"].to_list() if kind == "polars" else frames["at_age"]["age"]) == [20, 30, 50, 60]
 
 
-def test_the_order_of_every_table_follows_from_the_coins_alone():
+def test_the_order_of_every_table_follows_from_its_content_alone():
     table = skewed(400)
     groups = np.arange(400) % 9
-    shuffled = np.random.default_rng(1).permutation(400)
-    one, other = columns_of(table, groups, seed=5), columns_of(table.take(shuffled), groups[shuffled], seed=5)
+    shuffled, renumbered = np.random.default_rng(1).permutation(400), np.random.default_rng(2).permutation(9)
+    one, other = columns_of(table, groups, seed=5), columns_of(table.take(shuffled), renumbered[groups[shuffled]], seed=6)
     assert {n: t.to_pylist() for n, t in one.tables().items()} == {n: t.to_pylist() for n, t in other.tables().items()}
 
 
-def test_rows_are_shuffled_in_every_table_and_group_numbers_are_drawn():
-    table = skewed(400)
-    groups = np.arange(400) % 9
-    first, second = (columns_of(table, groups, seed=seed) for seed in (1, 2))
-    for name in ("at_age", "at_sex", "st"):
-        orders = [release.tables()[name].column("group").to_pylist() for release in (first, second)]
-        assert all(order != sorted(order) for order in orders)
-        assert orders[0] != orders[1]
-    largest = [Counter(dict(enumerate(release.sizes.tolist()))).most_common(9) for release in (first, second)]
-    assert largest[0] != largest[1]
+def test_rows_stand_by_group_and_value_and_groups_by_what_they_show():
+    tables = columns_of(skewed(400), np.arange(400) % 9).tables()
+    names = {"at_age": ("group", "age"), "at_sex": ("group", "sex"), "st": ("group", "value", "count")}
+    listed = {name: [tuple(row[key] for key in keys) for row in tables[name].to_pylist()] for name, keys in names.items()}
+    assert all(rows == sorted(rows) for rows in listed.values())
+    shown = [[[row[1:] for row in rows if row[0] == group] for rows in listed.values()] for group in range(1, 10)]
+    assert shown == sorted(shown)
+
+
+@pytest.mark.parametrize("name", ["at_age", "at_sex", "st"])
+def test_rows_in_another_order_are_refused(table, name):
+    release = columns_of(table, GROUPS)
+    tables = release.tables()
+    with pytest.raises(FormatError, match=f"the rows of table '{name}' are not in the canonical order"):
+        ColumnsRelease.from_tables(release.manifest, {**tables, name: tables[name].take([1, 0, 2, 3])})
+
+
+def test_other_numbers_of_groups_are_refused(table):
+    release = columns_of(table, GROUPS)
+    tables = {
+        name: with_rows(
+            one, sorted(({**row, "group": 3 - row["group"]} for row in one.to_pylist()), key=lambda row: row["group"])
+        )
+        for name, one in release.tables().items()
+    }
+    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+        ColumnsRelease.from_tables(release.manifest, tables)
+    again = ColumnsRelease.from_tables(release.manifest, tables, in_any_order=True)
+    assert {n: t.to_pylist() for n, t in again.tables().items()} == {n: t.to_pylist() for n, t in release.tables().items()}
 
 
 def test_nothing_of_suppressed_people_is_left():
@@ -108,14 +128,13 @@ def test_a_column_called_group_is_refused():
 
 
 def changed(tables, name, column, row, value):
-    data = {one: tables[name][one].to_pylist() for one in tables[name].column_names}
-    data[column][row] = value
-    return {**tables, name: pa.table(data)}
+    rows = tables[name].to_pylist()
+    rows[row][column] = value
+    return {**tables, name: with_rows(tables[name], rows)}
 
 
 def added(tables, name, row):
-    data = {one: [*tables[name][one].to_pylist(), row[one]] for one in tables[name].column_names}
-    return {**tables, name: pa.table(data)}
+    return {**tables, name: with_rows(tables[name], [*tables[name].to_pylist(), row])}
 
 
 @pytest.mark.parametrize(
@@ -123,21 +142,21 @@ def added(tables, name, row):
     [
         (lambda t: added(t, "at_age", t["at_age"].to_pylist()[0]), "1 rows of table 'at_age' occur twice"),
         (lambda t: added(t, "st", {**t["st"].to_pylist()[0], "count": 1}), "do not add up to the 6 people"),
-        (lambda t: added(t, "at_age", {"age": 33, "group": 3}), "'at_age' should speak of the groups 1 to 2"),
+        (lambda t: added(t, "at_age", {"age": 33, "group": 3}), "'at_age': groups should be numbered 1, 2, … without gaps"),
         (
             lambda t: {**t, "at_age": t["at_age"].filter(pa.compute.equal(t["at_age"]["group"], 1))},
-            "each of them, and of no other",
+            "'at_age': groups should be numbered 1, 2, … without gaps, the same in every table",
         ),
         (lambda t: changed(t, "at_age", "group", 0, 0), "groups and counts start at 1"),
-        (lambda t: changed(t, "at_age", "group", 0, None), "whole numbers only"),
+        (lambda t: changed(t, "at_age", "group", 0, None), "column 'group' has rows without a value"),
         (lambda t: changed(t, "st", "count", 0, 0), "groups and counts start at 1"),
         (lambda t: changed(t, "st", "count", 0, 99), "do not add up to the 6 people"),
         (lambda t: {**t, "at_age": t["at_age"].append_column("name", pa.array(["x"] * 4))}, "should have the columns age, group"),
         (lambda t: {**t, "at_name": t["at_age"]}, "has the tables at_age, at_sex, st"),
         (lambda t: {name: one for name, one in t.items() if name != "at_sex"}, "has the tables at_age, at_sex, st"),
         (
-            lambda t: {**t, "at_age": t["at_age"].drop_columns("age").append_column("age", pa.array([[1]] * 4))},
-            "which no release has",
+            lambda t: {**t, "at_age": t["at_age"].set_column(0, "age", pa.array([[1]] * 4))},
+            "column 'age' holds list<item: int64>, expected int64 or double",
         ),
         (lambda t: {**t, "st": t["st"].slice(0, 0)}, "do not add up to the 6 people"),
     ],

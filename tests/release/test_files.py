@@ -1,6 +1,5 @@
 import hashlib
 import json
-import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,19 +14,13 @@ from sfumato.errors import FormatError, InputError, OutputError
 from sfumato.release.files import read_release
 from sfumato.release.manifest import spelled
 from tests.makers import people, skewed
+from tests.release._forge import forge, read_manifest, refusal, write_manifest
 
 
 @pytest.fixture
 def saved(tmp_path):
     publish(skewed(), LDiversity(2), random=1).save(tmp_path / "release")
     return tmp_path / "release"
-
-
-def edit(directory, change):
-    path = directory / "manifest.json"
-    document = json.loads(path.read_text())
-    change(document)
-    path.write_text(json.dumps(document))
 
 
 def test_files_are_written_by_as_many_threads_as_arrow_may_use(tmp_path, monkeypatch):
@@ -64,11 +57,32 @@ def test_types_survive_parquet_and_csv(tmp_path):
         assert loaded.tables()["qit"]["post"].type.value_type == pa.string()
 
 
-@pytest.mark.parametrize("file", ["../outside.parquet", "/etc/hostname", "sub/x.parquet", "", "..", 7, None])
-def test_a_manifest_that_points_outside_its_directory_is_refused(saved, file):
+@pytest.mark.parametrize("file", ["../outside.parquet", "/etc/hostname", "sub/x.parquet", "..", "st.parquet", "qit.csv", "qit"])
+def test_a_manifest_that_points_outside_its_directory_or_to_another_file_is_refused(saved, file):
     (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
-    edit(saved, lambda document: document["tables"]["qit"].update(file=file))
-    with pytest.raises(FormatError, match="points outside"):
+    forge(saved, lambda document: document["tables"]["qit"]["files"][0].update(file=file))
+    with pytest.raises(FormatError, match="the files are not named after their tables"):
+        Release.load(saved)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "sub/x", ".", ".."])
+def test_a_table_whose_name_is_a_path_is_refused(saved, name):
+    (saved.parent / "outside.parquet").write_bytes((saved / "qit.parquet").read_bytes())
+
+    def rename(document):
+        facts = document["tables"].pop("qit")
+        facts["files"][0]["file"] = f"{name}.parquet"
+        document["tables"][name] = facts
+
+    forge(saved, rename)
+    with pytest.raises(FormatError):
+        Release.load(saved)
+
+
+@pytest.mark.parametrize("file", ["", 7, None, [], {}])
+def test_a_file_name_that_is_no_name_is_refused(saved, file):
+    forge(saved, lambda document: document["tables"]["qit"]["files"][0].update(file=file))
+    with pytest.raises(FormatError, match="tables"):
         Release.load(saved)
 
 
@@ -83,7 +97,7 @@ def test_a_link_instead_of_a_file_is_refused(saved):
 def test_a_linked_manifest_is_refused(saved):
     (saved / "manifest.json").rename(saved.parent / "elsewhere.json")
     (saved / "manifest.json").symlink_to(saved.parent / "elsewhere.json")
-    with pytest.raises(FormatError, match="is a link"):
+    with pytest.raises(FormatError, match=r"manifest\.json is not a file of this release"):
         Release.load(saved)
 
 
@@ -127,29 +141,52 @@ def test_a_truncated_manifest_is_refused(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda document: document.update(version=2), "format version 2; this sfumato reads up to 1"),
-        (lambda document: document.update(version="1"), "no usable format version"),
+        (lambda document: document.update(version=3), "a format version above 2, the one that this sfumato reads"),
+        (lambda document: document.update(version=1), "format version 1, in which files could carry more than they show"),
+        (lambda document: document.update(version="2"), "no usable format version"),
         (lambda document: document.update(format="other"), "does not describe a release"),
-        (lambda document: document.update(form="mosaic"), "does not know the form 'mosaic'"),
-        (lambda document: document.pop("claims"), "lacks 'claims'"),
-        (lambda document: document.update(rows="many"), "'rows' should be int"),
-        (lambda document: document.update(claims=[{"x": 1}]), "a claim has the wrong fields"),
+        (lambda document: document.update(form="mosaic"), "form is not what a manifest holds there"),
+        (lambda document: document.pop("claims"), "claims is not what a manifest holds there"),
+        (lambda document: document.update(rows="many"), "rows is not what a manifest holds there"),
+        (lambda document: document.update(claims=[{"x": 1}]), r"claims\[0\]\.adversary is not what a manifest holds there"),
         (lambda document: document["tables"].pop("st"), "its manifest does not list"),
-        (lambda document: document.update(claims=[{"kind": "x", "adversary": "", "statement": ""}]), "no known adversary"),
-        (lambda document: document.update(diary="who is who"), "says more than a manifest does: diary"),
-        (lambda document: document.update(rows=float("inf")), "Infinity is no number"),
-        (lambda document: document.update(schema={}), "does not list the quasi and sensitive columns"),
+        (
+            lambda document: document.update(claims=[{"kind": "association", "adversary": "", "statement": ""}]),
+            r"claims\[0\]\.adversary is not what",
+        ),
+        (lambda document: document.update(diary="who is who"), "it is not what a manifest holds there"),
+        (lambda document: document.update(schema={}), r"schema\.declared is not what a manifest holds there"),
     ],
 )
 def test_a_manifest_that_cannot_be_trusted_is_refused(saved, change, message):
-    edit(saved, change)
+    forge(saved, change)
     with pytest.raises(FormatError, match=message):
+        Release.load(saved)
+    assert refusal(saved, skewed())
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN"])
+def test_numbers_that_json_does_not_have_are_refused(saved, number):
+    text = (saved / "manifest.json").read_text()
+    (saved / "manifest.json").write_text(text.replace('"rows": 600', f'"rows": {number}'))
+    with pytest.raises(FormatError, match="not complete JSON"):
+        Release.load(saved)
+
+
+def test_two_numbers_of_rows_and_a_column_listed_twice_are_refused(saved):
+    honest = read_manifest(saved)
+    forge(saved, lambda document: document["tables"]["st"].update(rows=7))
+    with pytest.raises(FormatError, match="the manifest gives two numbers of rows"):
+        Release.load(saved)
+    write_manifest(saved, honest)
+    forge(saved, lambda document: document["tables"]["st"]["columns"].append(document["tables"]["st"]["columns"][0]))
+    with pytest.raises(FormatError, match="the manifest lists a column twice"):
         Release.load(saved)
 
 
 def test_a_damaged_or_missing_table_is_refused(saved):
     (saved / "st.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(FormatError, match=r"st\.parquet cannot be read"):
+    with pytest.raises(FormatError, match=r"st\.parquet: its content does not have the sha-256 .*; st\.parquet: "):
         Release.load(saved)
     (saved / "st.parquet").unlink()
     with pytest.raises(FormatError, match="not a file of this release"):
@@ -184,7 +221,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
     def fails(*args, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pq, "write_table", fails)
+    monkeypatch.setattr("pathlib.Path.write_bytes", fails)
     with pytest.raises(OutputError, match="No space left"):
         release.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
@@ -196,7 +233,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "rename", interrupted)
+    monkeypatch.setattr("sfumato.release.atomic.move_new", interrupted)
     with pytest.raises(KeyboardInterrupt):
         release.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

@@ -1,9 +1,12 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from sfumato import Anatomy, Buckets, LDiversity, Schema, Table, publish
-from tests.makers import people
+from tests.makers import people, skewed
+
+BLIND = Buckets(locality="none")
 
 
 def test_parquet_files_carry_no_metadata_of_pandas_or_arrow(tmp_path):
@@ -57,9 +60,30 @@ def test_st_is_in_an_order_that_follows_from_its_content():
     assert st == sorted(st, key=lambda row: (row["bucket"], row["value"]))
 
 
-def test_two_runs_without_a_seed_differ_in_rows_and_in_buckets():
+def test_rows_stand_by_bucket_and_quasi_values_and_buckets_by_what_they_show():
+    tables = publish(people([f"v{k % 4}" for k in range(400)]), LDiversity(4), method=BLIND).tables()
+    names = {"qit": ("bucket", "number"), "st": ("bucket", "value", "count")}
+    listed = {name: [tuple(row[key] for key in keys) for row in tables[name].to_pylist()] for name, keys in names.items()}
+    assert all(rows == sorted(rows) for rows in listed.values())
+    shown = [[[row[1:] for row in rows if row[0] == bucket] for rows in listed.values()] for bucket in range(1, 101)]
+    assert shown == sorted(shown)
+
+
+def test_two_runs_without_a_seed_differ_in_who_shares_a_bucket():
     table = people([f"v{k % 4}" for k in range(400)])
-    one, two = publish(table, LDiversity(4)), publish(table, LDiversity(4))
-    assert one.tables()["qit"]["number"].to_pylist() != two.tables()["qit"]["number"].to_pylist()
+    one, two = publish(table, LDiversity(4), method=BLIND), publish(table, LDiversity(4), method=BLIND)
     mates = [frozenset(np.asarray(r.tables()["qit"]["number"])[r.bucket == r.bucket[0]].tolist()) for r in (one, two)]
+    assert all(0 in people_of for people_of in mates)
     assert mates[0] != mates[1]
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_the_same_people_and_seed_give_the_same_bytes_in_whatever_order_they_come(tmp_path, format):
+    table = skewed(300)
+    by_value = np.argsort(table.sensitive.codes, kind="stable")
+    orders = [np.arange(300), by_value, by_value[::-1], np.random.default_rng(1).permutation(300)]
+    contents = set()
+    for k, order in enumerate(orders):
+        publish(table.take(order), LDiversity(2), random=8).save(tmp_path / str(k), format=format)
+        contents.add(tuple(path.read_bytes() for path in sorted((tmp_path / str(k)).iterdir())))
+    assert len(contents) == 1

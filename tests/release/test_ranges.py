@@ -1,6 +1,7 @@
 """What the form ranges shows, and what it refuses to read."""
 
 import datetime
+import itertools
 import json
 
 import numpy as np
@@ -15,6 +16,7 @@ from sfumato.release.base import Release
 from sfumato.release.ranges import RangesRelease
 from sfumato.testing import example_tables
 from tests.makers import people, skewed
+from tests.release._forge import with_rows
 from tests.release._ranges import of_boxes, of_groups
 
 GAPS = people(
@@ -70,11 +72,22 @@ def test_a_flag_for_missing_values_is_only_published_where_some_are_missing():
     assert records(release).column_names == ["age_min", "age_max", "value", "group"]
 
 
-def test_the_order_of_values_inside_a_group_is_drawn_at_random():
-    table = people(list("abcd"), age=[1, 2, 3, 4])
-    orders = {tuple(records(of_groups(table, [0] * 4, seed=seed))["value"].to_pylist()) for seed in range(400)}
-    # All 24 orders: 400 draws miss one of them with a probability below 1e-6.
-    assert len(orders) == 24
+def test_the_order_of_values_inside_a_group_is_their_own_whoever_has_them():
+    for values in itertools.permutations("abcd"):
+        release = of_groups(people(list(values), age=[1, 2, 3, 4]), [0] * 4)
+        assert records(release)["value"].to_pylist() == list("abcd")
+        with pytest.raises(FormatError, match="the rows of table 'records' are not in the canonical order"):
+            RangesRelease.from_tables(release.manifest, {"records": records(release).take([1, 0, 2, 3])})
+
+
+def test_groups_stand_by_what_they_show_and_other_numbers_are_refused():
+    release = of_groups(people(list("abcd"), age=[1, 1, 2, 2]), [1, 1, 0, 0])
+    assert records(release)["age_min"].to_pylist() == [1, 1, 2, 2]
+    rows = [{**row, "group": 3 - row["group"]} for row in records(release).to_pylist()]
+    other = {"records": with_rows(records(release), [*rows[2:], *rows[:2]])}
+    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+        RangesRelease.from_tables(release.manifest, other)
+    assert records(RangesRelease.from_tables(release.manifest, other, in_any_order=True)).equals(records(release))
 
 
 def test_only_published_values_are_in_the_dictionaries():
@@ -176,7 +189,7 @@ def test_a_row_that_shows_another_range_than_its_group_is_refused(name):
         ("town", ["x", "x"], "without repetitions"),
         ("town", [], "never empty"),
         ("group", 7, "without gaps"),
-        ("group", 0, "without gaps"),
+        ("group", 0, "groups and counts start at 1"),
     ],
 )
 def test_tables_that_no_release_has_are_refused(name, value, message):

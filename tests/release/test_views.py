@@ -11,6 +11,7 @@ from sfumato.errors import FormatError, PolicyError
 from sfumato.release import Release, ViewsRelease
 from sfumato.release import covering as covering_module
 from tests.makers import people, skewed
+from tests.release._forge import with_rows
 from tests.release._fragments import views_of
 
 
@@ -59,24 +60,47 @@ def test_a_saved_release_is_read_back_row_by_row(table, tmp_path, format, moved)
     assert back.beliefs(table.to_arrow()) == pytest.approx(release.beliefs(table.to_arrow()))
 
 
-def test_the_order_of_both_tables_follows_from_the_coins_alone():
+def test_the_order_of_both_tables_follows_from_their_content_alone():
     table = skewed(400)
     groups = np.arange(400) % 9
-    shuffled = np.random.default_rng(1).permutation(400)
+    shuffled, renumbered = np.random.default_rng(1).permutation(400), np.random.default_rng(2).permutation(9)
     one, other = (
         views_of(table, groups, ["sex"], seed=5),
-        views_of(table.take(shuffled), groups[shuffled], ["sex"], seed=5),
+        views_of(table.take(shuffled), renumbered[groups[shuffled]], ["sex"], seed=6),
     )
     assert {n: t.to_pylist() for n, t in one.tables().items()} == {n: t.to_pylist() for n, t in other.tables().items()}
 
 
-def test_rows_are_shuffled_in_both_tables():
-    table = skewed(400)
-    first, second = (views_of(table, np.arange(400) % 9, ["sex"], seed=seed) for seed in (1, 2))
-    for name in ("at", "st"):
-        orders = [release.tables()[name].column("group").to_pylist() for release in (first, second)]
-        assert all(order != sorted(order) for order in orders)
-        assert orders[0] != orders[1]
+def test_rows_stand_by_group_and_what_they_show_and_groups_by_their_rows():
+    tables = views_of(skewed(400), np.arange(400) % 9, ["sex"]).tables()
+    names = {"at": ("group", "age"), "st": ("group", "sex", "value", "count")}
+    listed = {name: [tuple(row[key] for key in keys) for row in tables[name].to_pylist()] for name, keys in names.items()}
+    assert all(rows == sorted(rows) for rows in listed.values())
+    shown = [[[row[1:] for row in rows if row[0] == group] for rows in listed.values()] for group in range(1, 10)]
+    assert shown == sorted(shown)
+
+
+@pytest.mark.parametrize("name", ["at", "st"])
+def test_rows_in_another_order_are_refused(table, name):
+    release = views_of(table, GROUPS, ["town"])
+    tables = release.tables()
+    other = tables[name].take([1, 0, *range(2, tables[name].num_rows)])
+    with pytest.raises(FormatError, match=f"the rows of table '{name}' are not in the canonical order"):
+        ViewsRelease.from_tables(release.manifest, {**tables, name: other})
+
+
+def test_other_numbers_of_groups_are_refused(table):
+    release = views_of(table, GROUPS, ["town"])
+    tables = {
+        name: with_rows(
+            one, sorted(({**row, "group": 3 - row["group"]} for row in one.to_pylist()), key=lambda row: row["group"])
+        )
+        for name, one in release.tables().items()
+    }
+    with pytest.raises(FormatError, match="the numbers of groups are not in the canonical order"):
+        ViewsRelease.from_tables(release.manifest, tables)
+    again = ViewsRelease.from_tables(release.manifest, tables, in_any_order=True)
+    assert {n: t.to_pylist() for n, t in again.tables().items()} == {n: t.to_pylist() for n, t in release.tables().items()}
 
 
 @pytest.mark.parametrize("moved", [[], ["age", "sex", "town"], ["agee"]])
@@ -86,19 +110,19 @@ def test_some_but_not_all_quasi_columns_move(table, moved):
 
 
 def changed(tables, name, column, row, value):
-    data = {one: tables[name][one].to_pylist() for one in tables[name].column_names}
-    data[column][row] = value
-    return {**tables, name: pa.table(data)}
+    rows = tables[name].to_pylist()
+    rows[row][column] = value
+    return {**tables, name: with_rows(tables[name], rows)}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda t: changed(t, "at", "group", 0, 3 - t["at"]["group"].to_pylist()[0]), "same number of people in every group"),
-        (lambda t: changed(t, "at", "group", 0, 7), "'at' should speak of the groups 1 to 2"),
+        (lambda t: changed(t, "at", "group", 0, 7), "'at': groups should be numbered 1, 2, … without gaps"),
         (lambda t: changed(t, "st", "count", 0, 0), "groups and counts start at 1"),
         (lambda t: changed(t, "st", "count", 0, 50), "do not add up to the 6 people"),
-        (lambda t: {**t, "at": t["at"].slice(1)}, "same number of people in every group|each of them"),
+        (lambda t: {**t, "at": t["at"].slice(1)}, "same number of people in every group"),
         (lambda t: {**t, "st": t["st"].append_column("name", pa.array(["x"] * 4))}, "should have the columns group, town, value"),
         (lambda t: {"at": t["at"]}, "has the tables at and st"),
     ],
@@ -116,7 +140,7 @@ def test_an_entry_of_st_that_occurs_twice_is_refused(table):
     place = next(k for k, row in enumerate(data) if row["count"] == 2)
     split = [*data[:place], {**data[place], "count": 1}, {**data[place], "count": 1}, *data[place + 1 :]]
     with pytest.raises(FormatError, match="1 rows of table 'st' occur twice"):
-        ViewsRelease.from_tables(release.manifest, {**tables, "st": pa.Table.from_pylist(split)})
+        ViewsRelease.from_tables(release.manifest, {**tables, "st": with_rows(tables["st"], split)})
 
 
 @pytest.mark.parametrize("moved", [None, [], ["age", "sex", "town"], ["nobody"], ["town", "town"], "town"])

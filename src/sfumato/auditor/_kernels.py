@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato._jit import njit
 
 _FEW = 3  # up to so many published rows with the same quasi values, looking a value up beats adding all values up
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
-from sfumato.release.manifest import Manifest
+from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
@@ -40,7 +40,10 @@ def other_schema(manifest: Manifest, table: Table) -> list[str]:
     }
     told = {key: json.dumps(manifest.schema.get(key), sort_keys=True) for key in own}
     wrong = [key for key, value in own.items() if told[key] != json.dumps(value, sort_keys=True)]
-    return [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
+    problems = [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
+    if not set(table.sensitive.labels).issuperset(own_bounds(manifest.requirement)):
+        problems.append("the requirement bounds values that the table does not have")
+    return problems
 
 
 def compare(published: Published, table: Table, *, suppression: bool) -> Comparison:

@@ -23,7 +23,7 @@ from sfumato.table.table import Table
 def audit_linked(release: RangesRelease, table: Table, links: Links) -> Audit:
     """Return the audit of a release against its table, with what the links add: problems, and beliefs over linked records."""
     tables = release.tables()
-    audit = audit_ranges(release.manifest, tables, table)
+    audit = audit_ranges(release.manifest, tables, table, release.faults())
     if audit.problems:
         return audit
     published = read_ranges(release.manifest, tables[RECORDS])

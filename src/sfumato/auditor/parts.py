@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.auditor.arranged import arranged
 from sfumato.auditor.placement import Floats, Integers, Slots
 from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import RECORDS, RandomizedRelease
@@ -28,7 +29,7 @@ class ReadParts:
     @classmethod
     def of(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ReadParts:
         """Return the numbers of a release; tables or parts that cannot be such are a `FormatError`."""
-        release = RandomizedRelease.from_tables(manifest, tables, in_any_order=True)
+        release, ordered = arranged(RandomizedRelease, manifest, tables)
         parts = release.parts
         size = np.array([len(part) for part in parts], dtype=np.int64)
         part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
@@ -36,7 +37,7 @@ class ReadParts:
         number[part, value] = np.arange(len(part))
         return cls(
             release,
-            tables[RECORDS],
+            ordered[RECORDS],
             Slots(part, value, number),
             number[release.part, release.value],
             np.concatenate([one.kept for one in parts]),

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from sfumato.auditor.arranged import arranged
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.claims import declared_values, judge, open_values, several_rows, warnings_of
 from sfumato.auditor.containment import Contained, contain
@@ -38,8 +39,8 @@ def audit_ranges(
     largest share of x in any of them, so the worst group decides the claim, in integers.
     """
     try:
-        boxes = RangesRelease.from_tables(manifest, tables, in_any_order=True).boxes
-        published = read_ranges(manifest, tables[RECORDS])
+        release, ordered = arranged(RangesRelease, manifest, tables)
+        boxes, published = release.boxes, read_ranges(manifest, ordered[RECORDS])
         contained = None if table is None else contain(published, boxes, table)
         shares = contained.shares if contained is not None else _shown_shares(published)
         limits = bounds_of(manifest.requirement, shares, list(published.labels))

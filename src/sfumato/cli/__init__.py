@@ -6,34 +6,46 @@ import contextlib
 import os
 import sys
 
-_SHELL_INTERRUPT = 130
-
 
 def main() -> None:
-    """Run the command `sfumato`. Exit codes: 0 all is well, 1 a claim is broken, 2 bad input or interrupted, 3 a bug of ours."""
-    told, written = False, ""
+    """Run the command `sfumato`.
+
+    Exit codes: 0 all is well, 1 a claim is broken, 2 bad input or too little memory, 3 a bug of ours, 128 and its number for a
+    signal.
+    """
+    from sfumato.cli._memory import guarded
+    from sfumato.cli._state import STATE
+
+    code = guarded(_command)
+    if not STATE.signal:
+        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code.
+    os._exit(code)
+
+
+def _command() -> int:
+    """Run the command and return its exit code."""
+    from sfumato.cli._state import SIGNALS, STATE, catch_signals, ignore_signals, interruption
+
+    ended = 0
     try:
-        from sfumato.cli._run import STATE, remember_interrupts
+        catch_signals()
         from sfumato.cli._streams import allow_closed_pipes
         from sfumato.cli.app import app
 
-        remember_interrupts()
         allow_closed_pipes()
-        try:
-            app()
-        finally:
-            written = STATE.written
-        return
-    except KeyboardInterrupt:
-        pass
+        app()
     except SystemExit as end:
-        told = end.code != _SHELL_INTERRUPT  # that one is a ctrl-C between two steps of the argument parser
-        if told and not STATE.interrupted:
-            raise
-    if not told:
-        sys.stderr.write(f"interrupted; {written or 'nothing'} was written\n")
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
-            stream.flush()
-    # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code.
-    os._exit(0 if written else 2)
+        ended = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        STATE.signal = STATE.signal or SIGNALS[0]
+    if not STATE.signal:
+        return ended
+    ignore_signals()
+    message, code = interruption()
+    if not STATE.told:  # it came between two steps of the argument parser
+        sys.stderr.write(message + "\n")
+    return code

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli._run import check_interrupt
+from sfumato.cli._state import check_interrupt
 from sfumato.cli._visible import escape_json, visible
 from sfumato.progress import Progress
 

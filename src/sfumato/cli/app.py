@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import audit, demo, explain, policy, publish, query, sample
-from sfumato.cli._run import STATE
+from sfumato.cli._state import STATE
 
 app = typer.Typer(
     name="sfumato",

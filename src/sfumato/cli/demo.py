@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli._options import Format
-from sfumato.cli._run import STATE, verb
+from sfumato.cli._run import verb
 from sfumato.cli._show import console, grid
+from sfumato.cli._state import STATE
 
 if TYPE_CHECKING:
     from rich.console import Console

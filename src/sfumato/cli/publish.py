@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed, Workers
-from sfumato.cli._run import STATE, verb
+from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
+from sfumato.cli._state import STATE
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def deliver(
     from sfumato.policy import Policy
     from sfumato.receipt import earlier_publications, save_with_receipt
     from sfumato.release.links import require_private_place
+    from sfumato.release.undisturbed import undisturbed
 
     chosen = Policy.load(policy)
     if links is not None and chosen.method.name not in LINKING:
@@ -97,7 +99,7 @@ def deliver(
         earlier = earlier_publications(table.fingerprint, places)
         made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
         tell("writing", 1.0)
-        try:
+        with undisturbed():
             receipt = save_with_receipt(
                 made.release,
                 out,
@@ -108,8 +110,7 @@ def deliver(
                 figures=made.private,
                 audit=made.audit.to_dict(),
             )
-        finally:
-            STATE.written = str(out) if out.exists() else ""  # also when ctrl-C struck right after the last step
+            STATE.written = str(out)
         if links is not None and made.links is not None:
             made.links.save(links)
     told = made_of(made.release, made.private)

@@ -17,7 +17,6 @@ from sfumato.groups.grouping import Grouping
 from sfumato.methods import Buckets
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
-from sfumato.randomness import SeededRandomness
 from sfumato.table import Table
 
 _TIMES = tuple(Fraction(one) for one in ("1.25", "1.5", "2", "3", "4", "6", "8"))
@@ -47,7 +46,7 @@ class NoRoom:
 
 
 def boxes_of(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> Grouping:
-    """Return the boxes that this method cuts; a single one where there is no room. Only their numbering rests on coins."""
+    """Return the boxes that this method cuts; a single one where there is no room."""
     cut = near_people(
         table.quasi,
         table.sensitive.codes,
@@ -55,7 +54,6 @@ def boxes_of(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> G
         tight=tight,
         floor=method.floor,
         weights=method.weights,
-        random=SeededRandomness(0),
     )
     return cut.grouping
 

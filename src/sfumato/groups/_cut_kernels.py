@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 from numba.extending import overload
+
+from sfumato._jit import njit
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
@@ -50,6 +52,15 @@ def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sen
 def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Callable[..., Any] | None:
     """Return the function if the type that numba found is this kind of named tuple: what an `overload` answers."""
     return compiled if getattr(acceptance, "instance_class", None) is kind else None
+
+
+@njit(cache=True)
+def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:  # pragma: no cover - compiled
+    """Return for each code below `size` the sum of `amount` at its people's codes in another column: in whole numbers."""
+    total = np.zeros(size, np.int64)
+    for row in range(len(codes)):
+        total[codes[row]] += amount[others[row]]
+    return total
 
 
 @njit(cache=True)

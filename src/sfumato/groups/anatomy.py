@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sfumato.groups._anatomy_kernel import draw_groups
 from sfumato.groups.blind import deal
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
 Integers = npt.NDArray[np.int64]
@@ -46,12 +47,11 @@ def assign_by_anatomy(codes: npt.NDArray[Any], counts: Integers, l: int, order: 
     members = np.zeros((0,), np.int64)
     if left.any():
         members = order[np.repeat(np.arange(len(left)), left)]
-        slots.append((_places_for(members, slot_group, order[slot_value], groups, random), members))
+        slots.append((_places_for(members, slot_group, order[slot_value], groups, random.spawn(Step.PLACES)), members))
     group = np.concatenate([pair[0] for pair in slots])
     value = np.concatenate([pair[1] for pair in slots])
-    relabel = random.permutation(groups)
     by_value = np.argsort(value, kind="stable")
-    return Grouping(deal(codes, relabel[group[by_value]], random), groups)
+    return Grouping(deal(codes, group[by_value], random), groups)
 
 
 def _places_for(members: Integers, slot_group: Integers, slot_value: Integers, groups: int, random: Randomness) -> Integers:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
 Integers = npt.NDArray[np.int64]
@@ -24,7 +25,7 @@ def deal(codes: npt.NDArray[Any], slots: Integers, random: Randomness) -> npt.ND
 
     `slots` lists the bucket of every slot, all slots of value 0 first, then value 1, …, as many as the value has rows.
     """
-    shuffled = random.permutation(len(codes))
+    shuffled = random.spawn(Step.DEAL).permutation(len(codes))
     by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
     bucket = np.empty(len(codes), np.int32)
     bucket[by_value] = slots
@@ -49,8 +50,5 @@ def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Int
 def assign_blindly(
     codes: npt.NDArray[Any], allocation: Integers, numbers: Integers, order: Integers, random: Randomness
 ) -> Grouping:
-    """Return a grouping that follows the plan: people at random, bucket numbers at random."""
-    buckets = int(numbers.sum())
-    relabel = random.permutation(buckets)
-    slots = relabel[round_robin(allocation, numbers, order)]
-    return Grouping(deal(codes, slots, random), buckets)
+    """Return a grouping that follows the plan, people at random."""
+    return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()))

@@ -14,6 +14,7 @@ from sfumato.groups.blind import assign_blindly
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.setting import Plan
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -38,7 +39,6 @@ def near_people(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | Literal["association"] | None,
-    random: Randomness,
 ) -> Boxes:
     """Return the boxes that safe cuts make, or tight ones.
 
@@ -47,7 +47,7 @@ def near_people(
     """
     space = Space.of(columns)
     chosen = association(columns, sensitive) if weights == "association" else column_weights(columns, weights)
-    grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, random=random)
+    grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return Boxes(grouping, {"boxes": grouping.groups, "share_in_boxes_at_the_floor": float(stopped)})
 
@@ -79,11 +79,12 @@ def settings_inside(
     """Return blind buckets inside every box, from a setting on the box's own counts.
 
     Bounds are those of the whole table. Where they cannot be kept in a box with buckets of `max_size`, larger ones are allowed in
-    that box, up to the smallest size that works; how many boxes needed that is among the figures.
+    that box, up to the smallest size that works; how many boxes needed that is among the figures. Every box has coins of its own.
     """
     group = np.empty(len(sensitive), np.int32)
     order = np.argsort(boxes.group, kind="stable")
     ends = np.cumsum(boxes.sizes)
+    coins = random.spawn(Step.BOXES)
     made, raised, complete = 0, 0, True
     for box in range(boxes.groups):
         rows = order[ends[box] - boxes.sizes[box] : ends[box]]
@@ -94,12 +95,11 @@ def settings_inside(
         raised += int(larger)
         complete = complete and plan.complete
         numbers = np.array(plan.setting.numbers, dtype=np.int64)
-        inside = assign_blindly(codes, plan.allocation, numbers, canonical_order(own), random)
+        inside = assign_blindly(codes, plan.allocation, numbers, canonical_order(own), coins.spawn(box))
         group[rows] = made + inside.group
         made += inside.groups
-    label = random.permutation(made).astype(np.int32)
     figures = {"boxes": boxes.groups, "boxes_with_larger_buckets": raised, "search_complete": complete}
-    return Boxes(Grouping(label[group], made), figures)
+    return Boxes(Grouping(group, made), figures)
 
 
 def plan_box(bounds: Bounds, planner: Planner, max_size: int) -> tuple[Plan, bool]:

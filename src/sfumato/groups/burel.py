@@ -19,6 +19,7 @@ from sfumato.groups._burel_kernels import fill_by_curve, fill_near
 from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.hilbert import hilbert_order, places
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
@@ -159,22 +160,22 @@ def burel_groups(
     random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return a group for every template, numbered at random: a random person who is left, and the nearest of each bucket.
+    """Return a group for every template: a random person who is left, and the nearest of each bucket.
 
     ``"hilbert"``: nearest to her on the curve, as published. ``"near"``: of the `candidates` nearest on the curve those whose
     joining widens the group's ranges and sets least, rare buckets first.
     """
     progress("ordering people along a curve", 0.0)
     space = Space.of(columns)
-    order = hilbert_order(space, sensitive, random)
+    order = hilbert_order(space)
     home = np.empty(sum(map(len, plan.buckets)), np.int64)
     for bucket, values in enumerate(plan.buckets):
         home[list(values)] = bucket
     bucket_of = home[sensitive[order]]
     ranks = np.argsort(bucket_of, kind="stable")
     start = np.searchsorted(bucket_of[ranks], np.arange(len(plan.buckets) + 1)).astype(np.int64)
-    templates = np.array(plan.templates, dtype=np.int64)[random.permutation(len(plan.templates))]
-    seeds = random.permutation(len(order))
+    templates = np.array(plan.templates, dtype=np.int64)[random.spawn(Step.TEMPLATES).permutation(len(plan.templates))]
+    seeds = random.spawn(Step.SEEDS).permutation(len(order))
     found = np.full(len(order), -1, np.int32)
     progress("filling groups", 0.2)
     if fill == "hilbert":
@@ -182,7 +183,7 @@ def burel_groups(
     else:
         fill_near(ranks, start, templates, seeds, *_by_rank(columns, space, order), candidates, found)
     group = np.empty(len(order), np.int32)
-    group[order] = random.permutation(len(templates)).astype(np.int32)[found]
+    group[order] = found
     return Grouping(group, len(templates))
 
 

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Tight, cut_level
+from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 Integers = npt.NDArray[np.int64]
@@ -34,6 +34,9 @@ class Space:
 
     Numbers and dates lie where they are. Categories have no place of their own: they are put in order by where their people
     lie in the other columns, so that neighbours in the order are similar people. Only quasi values are looked at.
+
+    Whoever stands first in the input changes nothing: a position is computed from the values of its own column alone, and the
+    order of categories from counts, in integers. So are the widths that cuts compare: floats, but the same for any order of rows.
     """
 
     codes: npt.NDArray[np.int32]  # [columns × rows]
@@ -48,12 +51,10 @@ class Space:
         missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
         first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
         position = np.zeros(int(first[-1]))
-        ranks = [_ranks(column) for column in columns]
         for j, column in enumerate(columns):
             place = position[first[j] : first[j + 1]]
             if column.kind == "categorical":
-                order = _category_order(j, columns, ranks)
-                codes[j] = order[codes[j]]
+                codes[j] = category_places(j, columns)[codes[j]]
                 place[:] = np.arange(column.size) / max(column.size - 1, 1)
             else:
                 place[: len(column.values)] = _on_a_line(column)
@@ -100,13 +101,12 @@ def cut_boxes(
     tight: bool,
     floor: int,
     weights: Floats,
-    random: Randomness,
 ) -> Grouping:
-    """Return the boxes as a grouping, numbered at random. Boxes are disjoint in quasi space and hold at least `floor` people."""
+    """Return the boxes as a grouping. Boxes are disjoint in quasi space and hold at least `floor` people."""
     need, start = need_table(bounds)
     acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
     rows = np.arange(len(sensitive), dtype=np.int32)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=weights, random=random)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=weights)
 
 
 def cut_space(
@@ -117,10 +117,9 @@ def cut_space(
     acceptance: tuple[Any, ...],
     *,
     weights: Floats,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return the boxes that are left when no cut is acceptable any more, numbered at random.
+    """Return the boxes that are left when no cut is acceptable any more, numbered from left to right along the cuts.
 
     `rows` is the order in which an acceptance meets people; it is changed. The columns of a box are tried by falling weight ·
     width, equal ones in their own order. All processors cut boxes of one level at once; each box is cut by itself, so their
@@ -144,9 +143,8 @@ def cut_space(
         )
     begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
     order = np.argsort(begins)
-    label = random.permutation(len(begins)).astype(np.int32)
     group = np.empty(len(rows), np.int32)
-    group[rows] = np.repeat(label[order], (ends - begins)[order])
+    group[rows] = np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order])
     return Grouping(group, len(begins))
 
 
@@ -160,28 +158,3 @@ def _on_a_line(column: Column) -> Floats:
     numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
     width = numbers[-1] - numbers[0] if len(numbers) else 0.0
     return (numbers - numbers[0]) / width if width > 0 else np.zeros(len(numbers))
-
-
-def _ranks(column: Column) -> Floats:
-    """Return the mid-rank of each code of a column, between 0 and 1."""
-    times = np.bincount(column.codes, minlength=column.size)
-    return np.asarray((np.cumsum(times) - times / 2) / len(column))
-
-
-def _category_order(j: int, columns: Sequence[Column], ranks: Sequence[Floats]) -> npt.NDArray[np.int32]:
-    """Return the place of each category of column j on the line along which the other columns' means differ most."""
-    others = [k for k in range(len(columns)) if k != j]
-    codes, size = columns[j].codes, columns[j].size
-    times = np.bincount(codes, minlength=size)
-    if size < 3 or not others:
-        return np.arange(size, dtype=np.int32)
-    means = np.stack(
-        [np.bincount(codes, ranks[k][columns[k].codes], minlength=size) / np.maximum(times, 1) for k in others], axis=1
-    )
-    means -= (means * times[:, None]).sum(axis=0) / times.sum()
-    _, _, axes = np.linalg.svd(means * np.sqrt(times)[:, None], full_matrices=False)
-    along = means @ axes[0]
-    along *= 1.0 if along[np.argmax(np.abs(along))] > 0 else -1.0
-    place = np.empty(size, np.int32)
-    place[np.argsort(along, kind="stable")] = np.arange(size)
-    return place

@@ -25,6 +25,7 @@ from sfumato.groups.decoy_slots import Slots
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order
 from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -62,13 +63,12 @@ def assign_with_decoys(
     slots = _plan_slots(plan.setting, make_room(plan.setting, bounds, decoys), canonical_order(bounds), decoys, random)
     holder = _holders(codes, slots, random)
     before = excludable(quasi, slots, holder)
-    exchanged = guard(quasi, slots, holder, random) if guarded else 0
+    exchanged = guard(quasi, slots, holder, random.spawn(Step.GUARD)) if guarded else 0
     after = excludable(quasi, slots, holder) if guarded else before
-    relabel = random.permutation(slots.buckets)
     group = np.empty(len(codes), np.int32)
     real = ~slots.decoy
-    group[holder[real]] = relabel[slots.bucket[real]]
-    shown_group = relabel[slots.bucket].astype(np.int32)
+    group[holder[real]] = slots.bucket[real]
+    shown_group = slots.bucket.astype(np.int32)
     by_bucket = np.lexsort((slots.value, shown_group))
     shown = Histograms(shown_group[by_bucket], slots.value[by_bucket].astype(np.int32), np.ones(len(slots.value), dtype=np.int64))
     measured = {
@@ -76,7 +76,7 @@ def assign_with_decoys(
         "excludable_for_everybody_in_their_bucket": int(after.sum()),
         "excludable_before_exchange": int(before.sum()),
         "exchanged": exchanged,
-        "guessing": guessing(slots, random),
+        "guessing": guessing(slots, random.spawn(Step.GUESSES)),
     }
     return WithDecoys(Grouping(group, slots.buckets), shown, measured)
 
@@ -123,6 +123,7 @@ def inflate(counts: Integers, size: int, number: int, decoys: int) -> Integers:
 
 
 def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys: int, random: Randomness) -> Slots:
+    coins = random.spawn(Step.DECOYS)
     pieces = []
     first = 0
     for j, (size, number) in enumerate(setting.classes):
@@ -130,7 +131,7 @@ def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys:
         bucket = round_robin(shown[:, None], np.array([number], dtype=np.int64), order)
         value = np.repeat(np.arange(len(shown)), shown)
         decoy = _some_decoys(bucket, value, shown - allocation[:, j], number, decoys)
-        _mix(decoy, value, bucket, number, random)
+        _mix(decoy, value, bucket, number, coins.spawn(j))
         pieces.append((bucket + first, value, decoy))
         first += number
     bucket, value, decoy = (np.concatenate([piece[k] for piece in pieces]) for k in range(3))
@@ -166,7 +167,7 @@ def _mix(decoy: npt.NDArray[np.bool_], value: Integers, bucket: Integers, number
 
 def _holders(codes: npt.NDArray[Any], slots: Slots, random: Randomness) -> Integers:
     """Return the row that holds each real slot, −1 for a decoy: the rows of a value in random order."""
-    shuffled = random.permutation(len(codes))
+    shuffled = random.spawn(Step.DEAL).permutation(len(codes))
     holder = np.full(len(slots.value), -1, np.int64)
     holder[~slots.decoy] = shuffled[np.argsort(codes[shuffled], kind="stable")]
     return holder

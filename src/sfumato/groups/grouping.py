@@ -19,7 +19,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """`group[r]` is the group of row r, numbered 0 … groups−1 in an order that tells nothing; −1 for a suppressed row."""
+    """`group[r]` is the group of row r, numbered 0 … groups−1; −1 for a suppressed row.
+
+    The numbers may tell how groups were made: a release numbers its groups anew, by what they show.
+    """
 
     group: npt.NDArray[np.int32]
     groups: int

@@ -28,7 +28,6 @@ from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 Integers = npt.NDArray[np.int64]
@@ -89,16 +88,15 @@ def mondrian(
     constraint: Constraint,
     k: int,
     relaxed: bool,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return groups of at least k people that keep the bounds and the constraint, numbered at random.
+    """Return groups of at least k people that keep the bounds and the constraint.
 
     A box is cut across the column in which it is widest (of those that can be cut), at the allowable boundary nearest the median;
     equal widths go to the earlier column, equally even boundaries to the lower value. Width is the part of the table's range, for
     categories in the order of `Space`. Strict cuts separate values. Relaxed ones halve the box, dividing the people at the median
-    at random; where the halves would break the constraint, the cut is a strict one. A box in which all columns are constant is
-    final: to divide people who look alike would tell nobody more.
+    in the order of the rows, which must be one of coins; where the halves would break the constraint, the cut is a strict one. A
+    box in which all columns are constant is final: to divide people who look alike would tell nobody more.
     """
     require_room(constraint, bounds, k)
     space = Space.of(columns)
@@ -114,15 +112,9 @@ def mondrian(
         most=constraint.most(bounds),
         whole=np.array(bounds.counts, dtype=np.int64),
     )
-    rows = _shuffled(space, sensitive, random) if relaxed else np.arange(len(sensitive), dtype=np.int32)
+    rows = np.arange(len(sensitive), dtype=np.int32)
     alike = np.ones(len(columns))
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=alike, random=random, progress=progress)
-
-
-def _shuffled(space: Space, sensitive: npt.NDArray[Any], random: Randomness) -> npt.NDArray[np.int32]:
-    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
-    canonical = np.lexsort((sensitive, *space.codes))
-    return canonical[random.permutation(len(canonical))].astype(np.int32)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=alike, progress=progress)
 
 
 def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sfumato._jit import njit
 
 FORBIDDEN = 1 << 28
 """The cost of a match that may not be. All costs that may be, one a row, add up to less; so sums of few fit 32 bits."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sfumato._jit import njit
 from sfumato.heterogeneous._match_kernels import NOTHING
 
 

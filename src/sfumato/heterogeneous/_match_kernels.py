@@ -6,8 +6,9 @@ import heapq
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from sfumato._jit import njit
 from sfumato.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 
 NOTHING = -(1 << 30)

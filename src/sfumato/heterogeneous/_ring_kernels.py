@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from sfumato._jit import njit
 
 NEAR = 16
 """How many places away on the curve, within a ring, people count as alike."""

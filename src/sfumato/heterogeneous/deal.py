@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.groups.streams import Step
 from sfumato.heterogeneous._deal_kernel import deal_to_distant
 from sfumato.heterogeneous.costs import Costs
 from sfumato.heterogeneous.packing import Packing
@@ -21,7 +22,7 @@ def deal(packing: Packing, sensitive: npt.NDArray[Any], random: Randomness) -> R
 
     `sensitive` has the value of each row as the packing numbers values.
     """
-    shuffled = random.permutation(len(sensitive))
+    shuffled = random.spawn(Step.DEAL).permutation(len(sensitive))
     by_value = shuffled[np.argsort(sensitive[shuffled], kind="stable")]
     bucket_of = np.concatenate([np.repeat(np.arange(packing.buckets), held) for held in packing.held.T])
     by_bucket = by_value[np.argsort(bucket_of, kind="stable")]
@@ -36,7 +37,7 @@ def deal_far_apart(packing: Packing, sensitive: npt.NDArray[Any], costs: Costs, 
     before, which takes quadratic time.
     """
     counts = packing.held.sum(axis=0)
-    shuffled = random.permutation(len(sensitive))
+    shuffled = random.spawn(Step.DEAL).permutation(len(sensitive))
     by_value = shuffled[np.argsort(sensitive[shuffled], kind="stable")]
     own = [int(np.argmax(packing.held[b])) for b in range(packing.buckets)]
     home = np.full(len(counts), -1, np.int64)
@@ -57,5 +58,5 @@ def _arranged(by_bucket: Rows, sizes: Rows, size: int, random: Randomness) -> Ro
     slots = np.full((buckets, size), -1, np.int64)
     place = np.arange(len(by_bucket)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     slots[np.repeat(np.arange(buckets), sizes), place] = by_bucket
-    mixed = random.permutation(buckets * size)
+    mixed = random.spawn(Step.ARRANGE).permutation(buckets * size)
     return slots.reshape(-1)[mixed[np.argsort(mixed // size, kind="stable")]].reshape(buckets, size)

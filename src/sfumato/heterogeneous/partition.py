@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.groups.cuts import Space
+from sfumato.groups.streams import Step
 from sfumato.heterogeneous.costs import Costs
 from sfumato.heterogeneous.matchers import roomy, split_values
 from sfumato.randomness import Randomness
@@ -16,6 +18,8 @@ from sfumato.table.column import Column
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+_COARSE = 1 << 15  # squares of such numbers, added up over 2^31 people, stay below 2^62
 
 
 def cut_at_ranks(
@@ -34,7 +38,7 @@ def cut_at_ranks(
     people with equal values by the next such column, and at last at random. With `once` a cut is made only if both sides leave
     room for matchings in which no record meets a value twice; so a block can stay larger.
     """
-    order = slots.copy()
+    order, coins = slots.copy(), random.spawn(Step.RANKS)
     where = _positions(columns)
     numeric = [column.kind != "categorical" for column in columns]
     starts = [0]
@@ -43,7 +47,7 @@ def cut_at_ranks(
         begin, end = waiting.pop()
         parts = -(-(end - begin) // largest)
         middle = begin + (end - begin) * (parts // 2) // parts
-        if parts > 1 and _cut(order, where, numeric, costs, sensitive, begin, middle, end, once, random):
+        if parts > 1 and _cut(order, where, numeric, costs, sensitive, begin, middle, end, once, coins):
             waiting += [(middle, end), (begin, middle)]
         else:
             starts.append(end)
@@ -86,13 +90,20 @@ def _spread(numeric: Sequence[bool], costs: Costs) -> Floats:
     for number in numeric:
         if number:
             line = next(lines)
-            known = line[~np.isnan(line)]
-            found.append(float(known.std()) if len(known) else 0.0)
+            found.append(_deviation(np.rint(line[~np.isnan(line)] * _COARSE).astype(np.int64)))
         else:
             codes, first, weight = next(sets)
             share = np.bincount(codes - first) / max(len(codes), 1)
             found.append(float(weight * (1 - (share**2).sum())))
     return np.array(found)
+
+
+def _deviation(places: Rows) -> float:
+    """Return the standard deviation of places, from whole sums, which are the same in any order of the people."""
+    if not len(places):
+        return 0.0
+    away = places - int(places.sum()) // len(places)
+    return math.sqrt(int((away * away).sum()) / len(places)) / _COARSE
 
 
 def _keys(where: Floats, block: Rows, chance: Rows) -> Floats:

@@ -18,6 +18,7 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping, histograms
 from sfumato.groups.hilbert import hilbert_order, places
 from sfumato.groups.mondrian import Constraint, mondrian
+from sfumato.groups.streams import Step
 from sfumato.heterogeneous._ring_kernels import mend_rings, merge_until_diverse
 from sfumato.heterogeneous.assignment import disjoint_assignments
 from sfumato.privacy.bounds import Bounds
@@ -85,17 +86,16 @@ def ring_partition(
     bounds: Bounds,
     l: int,  # noqa: E741
     partition: Partition,
-    random: Randomness,
 ) -> Grouping:
-    """Return groups in which no value has more than 1/ℓ of the people, which is what a ring needs, numbered at random.
+    """Return groups in which no value has more than 1/ℓ of the people, which is what a ring needs.
 
     ``"diverse"`` cuts as long as both sides are so. ``"merged"`` is the paper's way: cuts by quasi values alone into groups of ℓ
     and more, and those that are not diverse are merged, each with the group that makes the loss rise least.
     """
     limit = Fraction(1, l) if partition == "diverse" else Fraction(1)
     within = replace(bounds, limits=(limit,) * len(bounds.limits))
-    cut = mondrian(columns, sensitive, within, constraint=Constraint(), k=l, relaxed=False, random=random)
-    return cut if partition == "diverse" else _merged(columns, sensitive, cut, len(bounds.values), l, random)
+    cut = mondrian(columns, sensitive, within, constraint=Constraint(), k=l, relaxed=False)
+    return cut if partition == "diverse" else _merged(columns, sensitive, cut, len(bounds.values), l)
 
 
 def _merged(
@@ -104,7 +104,6 @@ def _merged(
     cut: Grouping,
     values: int,
     l: int,  # noqa: E741
-    random: Randomness,
 ) -> Grouping:
     quasi = _Quasi.of(columns, Space.of(columns))
     order = np.argsort(cut.group, kind="stable")
@@ -124,7 +123,7 @@ def _merged(
         l,
     )
     left, short = np.unique(into, return_inverse=True)
-    return Grouping(random.permutation(len(left)).astype(np.int32)[short[cut.group]], len(left))
+    return Grouping(short[cut.group].astype(np.int32), len(left))
 
 
 def ring_order(
@@ -145,11 +144,11 @@ def ring_order(
     progress("putting groups on rings", 0.0)
     space = Space.of(columns)
     rank = np.empty(len(sensitive), np.int64)
-    rank[hilbert_order(space, sensitive, random)] = np.arange(len(sensitive))
+    rank[hilbert_order(space)] = np.arange(len(sensitive))
     order, start = diverse_places(grouping, sensitive, rank, l)
     quasi = _Quasi.of(columns, space)
     progress("mending rings", 0.1)
-    words = random.words(grouping.groups)
+    words = random.spawn(Step.RINGS).words(grouping.groups)
     value = sensitive.astype(np.int64)
     mend_rings(order, start, l, value, rank, quasi.places, quasi.bits, quasi.weights, PASSES, tries, words)
     return Rings(order, start)
@@ -193,7 +192,8 @@ def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness)
     """
     windows = rings.windows(l)
     sizes = np.diff(rings.start)
-    picked = np.repeat(random.below(l, len(sizes)), sizes)
-    found = windows if assignment == "shift" else disjoint_assignments(windows, random)
+    coins = random.spawn(Step.CARRIED)
+    picked = np.repeat(coins.below(l, len(sizes)), sizes)
+    found = windows if assignment == "shift" else disjoint_assignments(windows, coins)
     carried: Rows = rings.order[found[np.arange(len(found)), picked]]
     return carried

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
+from sfumato.groups.streams import Step
 from sfumato.heterogeneous.assignment import draw_by_buckets, draw_by_walks
 from sfumato.heterogeneous.costs import Costs
 from sfumato.heterogeneous.deal import Fill, deal, deal_far_apart
@@ -79,7 +80,8 @@ def heterogeneous_records(
     With `partitions="separate"` people are first cut into boxes of at least `partition` people that keep the bounds, and each box
     is published on its own, as the paper does. With `"ranks"` buckets are made once for all, and cut together into blocks.
     """
-    parts = _separate(columns, sensitive, bounds, choices.partition, random) if _apart(choices) else [np.arange(len(sensitive))]
+    parts = _separate(columns, sensitive, bounds, choices.partition) if _apart(choices) else [np.arange(len(sensitive))]
+    coins = random.spawn(Step.BOXES)
     found: list[Records] = []
     packings: list[Packing] = []
     blocks: list[int] = []
@@ -89,7 +91,7 @@ def heterogeneous_records(
         counts = tuple(map(int, np.bincount(codes)))
         own = Bounds(tuple(bounds.values[v] for v in used), counts, tuple(bounds.limits[v] for v in used))
         packing = pack(own, choices.packing)
-        records, many = _solve(rows, columns, codes, costs, packing, choices, random)
+        records, many = _solve(rows, columns, codes, costs, packing, choices, coins.spawn(k))
         found.append(records)
         packings.append(packing)
         blocks.append(many)
@@ -107,12 +109,10 @@ def _apart(choices: Choices) -> bool:
     return choices.partition is not None and choices.partitions == "separate"
 
 
-def _separate(
-    columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int | None, random: Randomness
-) -> list[Rows]:
+def _separate(columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int | None) -> list[Rows]:
     """Return the people of every box that is published on its own: boxes of at least `least` people that keep the bounds."""
     space, weights = Space.of(columns), column_weights(columns, None)
-    boxes = cut_boxes(space, sensitive, bounds, tight=True, floor=least or 1, weights=weights, random=random)
+    boxes = cut_boxes(space, sensitive, bounds, tight=True, floor=least or 1, weights=weights)
     order = np.argsort(boxes.group, kind="stable")
     return np.split(order, np.cumsum(boxes.sizes)[:-1])
 
@@ -138,9 +138,9 @@ def _solve(
         slots, starts = cut_at_ranks(slots, local, codes, costs.of_rows(rows), largest=largest, once=packing.once, random=random)
     links = match(slots, codes, costs.of_rows(rows), once=packing.once, starts=starts, matcher=choices.matcher)
     draw = draw_by_walks if choices.assignment == "walks" else draw_by_buckets
-    carried = np.empty(slots.shape, np.int64)
-    for begin, end in pairwise(starts.tolist()):
-        given = draw(links[:, begin:end] - np.int32(begin), random)
+    carried, coins = np.empty(slots.shape, np.int64), random.spawn(Step.CARRIED)
+    for block, (begin, end) in enumerate(pairwise(starts.tolist())):
+        given = draw(links[:, begin:end] - np.int32(begin), coins.spawn(block))
         carried[:, begin:end] = slots[given // (end - begin), begin + given % (end - begin)]
     return _records(rows, slots, links, carried), len(starts) - 1
 

@@ -100,10 +100,10 @@ class Ambiguity(Fragmenting):
         codes, tight = table.sensitive.codes, requirement.against == "reader"
         options: dict[str, Any] = {"tight": tight, "floor": self.floor, "weights": self.weights, "progress": progress}
         if self.grouping == "boxes":
-            return Fragmented(presence_boxes(table.quasi, codes, bounds, alpha, random=random, **options))
+            return Fragmented(presence_boxes(table.quasi, codes, bounds, alpha, **options))
         if self.grouping == "halves":
             return Fragmented(half_boxes(table.quasi, codes, bounds, alpha, **options))
-        found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, random=random, progress=progress)
+        found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, progress=progress)
         return Fragmented(found.grouping, {"residues": found.residues, "merged": found.merged})
 
     def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:

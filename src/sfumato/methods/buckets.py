@@ -222,7 +222,7 @@ class Buckets(Method):
         tight = requirement.against == "reader"
         tell("cutting quasi space into boxes", 0.0)
         codes = table.sensitive.codes
-        found = near_people(table.quasi, codes, bounds, tight=tight, floor=self.floor, weights=self.weights, random=coins)
+        found = near_people(table.quasi, codes, bounds, tight=tight, floor=self.floor, weights=self.weights)
         if found.grouping.groups == 1:
             return None
         complete = True

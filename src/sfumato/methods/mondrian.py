@@ -125,7 +125,6 @@ class Mondrian(Method):
             constraint=self._constraint(),
             k=self.k,
             relaxed=self.partition == "relaxed",
-            random=random,
             progress=lambda stage, done: progress(stage, 0.8 * done),
         )
         progress("checking every group", 0.8)

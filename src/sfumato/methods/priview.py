@@ -78,11 +78,9 @@ class PriView(Fragmenting):
 
         choices = self._choices(table)
         if self.grouping == "boxes":
-            return self._boxes(table, choices, bounds, alpha, random, progress)
+            return self._boxes(table, choices, bounds, alpha, progress)
         codes, moved = table.sensitive.codes, choices[0]
-        found = published_groups(
-            table.quasi, moved, codes, bounds, alpha, suppress=self.suppress, random=random, progress=progress
-        )
+        found = published_groups(table.quasi, moved, codes, bounds, alpha, suppress=self.suppress, progress=progress)
         return Fragmented(found.grouping, {}, moved)
 
     def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:
@@ -95,7 +93,6 @@ class PriView(Fragmenting):
         choices: Sequence[tuple[str, ...]],
         bounds: Bounds,
         alpha: Fraction,
-        random: Randomness,
         progress: Progress,
     ) -> Fragmented:
         """Return the boxes of the columns that give the most; those of the first of equal ones."""
@@ -105,9 +102,7 @@ class PriView(Fragmenting):
         for done, moved in enumerate(choices):
             progress(f"cutting quasi space, {' and '.join(moved)} moved", done / len(choices))
             try:
-                boxes = view_boxes(
-                    table.quasi, moved, table.sensitive.codes, bounds, alpha, others=self.column is not None, random=random
-                )
+                boxes = view_boxes(table.quasi, moved, table.sensitive.codes, bounds, alpha, others=self.column is not None)
             except Infeasible as error:
                 refused.append(error)
             else:

@@ -71,7 +71,7 @@ class Ring(Linking):
         length = self._length(bounds)
         columns, codes = table.quasi, table.sensitive.codes
         progress("cutting quasi space", 0.0)
-        grouping = ring_partition(columns, codes, bounds, length, self.partition, random)
+        grouping = ring_partition(columns, codes, bounds, length, self.partition)
         rings = ring_order(
             columns,
             codes,

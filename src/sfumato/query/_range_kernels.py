@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from sfumato._jit import njit
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from sfumato.errors import QueryError
+from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.buckets import Guess, choose_estimator, dress, dress_partly, guess, guess_partly
 from sfumato.query.cells import Places, cut_to_cell, find_places, occurring_cells, reconcile
@@ -74,7 +75,7 @@ def count_many(
     threads = min(workers or os.cpu_count() or 1, max(1, len(listed)))
     if threads == 1:
         return [count(release, query, estimator=estimator, confidence=confidence) for query in listed]
-    with ThreadPoolExecutor(threads) as pool:
+    with one_thread(), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda query: count(release, query, estimator=estimator, confidence=confidence), listed))
 
 

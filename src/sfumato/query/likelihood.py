@@ -32,6 +32,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from sfumato.query import _kernels
+from sfumato.query._one_thread import one_thread
 from sfumato.query.compile import Piece, Rows
 from sfumato.query.fragments import Mask
 from sfumato.query.index import BucketIndex, Floats
@@ -177,7 +178,8 @@ def association_of(index: BucketIndex) -> Association:
     with _lock:
         known = _known.get(index)
         if known is None:
-            known = _known[index] = _build(index)
+            with one_thread():
+                known = _known[index] = _build(index)
         return known
 
 

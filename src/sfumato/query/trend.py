@@ -35,6 +35,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
 from sfumato.query import _trend_kernels
+from sfumato.query._one_thread import one_thread
 from sfumato.query.compile import Piece
 from sfumato.query.index import BucketIndex, Floats, Integers, index_of
 from sfumato.release.buckets import BucketsRelease
@@ -172,7 +173,8 @@ def trend_of(release: BucketsRelease) -> Trend:
     with _lock:
         known = _known.get(release)
         if known is None:
-            known = _known[release] = _learn(release)
+            with one_thread():
+                known = _known[release] = _learn(release)
         return known
 
 

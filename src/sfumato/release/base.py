@@ -16,9 +16,10 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
 from sfumato.release.files import Stored, TableFormat, read_release, write_release
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.frames import Native, to_native
+from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
@@ -34,6 +35,8 @@ class Release(ABC):
     manifest: Manifest
 
     form: ClassVar[str]
+    shows_counts: ClassVar[bool] = True
+    """Whether the tables show how often each sensitive value occurs, so that the manifest may list it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -111,10 +114,42 @@ class Release(ABC):
                 hint="the release was edited or made by something else; get it again",
             )
 
+    def require_listed_values(self) -> None:
+        """Raise `FormatError` where the manifest lists other sensitive values than the tables show, or in another order."""
+        listed = self.manifest.values
+        shown = self.labels if self.shows_counts else ()
+        if listed is not None and tuple(entry.get("value") for entry in listed) != shown:
+            raise FormatError(
+                "the manifest lists other sensitive values than the tables show, or in another order",
+                hint="the release was edited or made by something else; get it again",
+            )
+
+    def require_known_names(self) -> None:
+        """Raise `FormatError` where requirement or method speak of values or columns that the release does not have.
+
+        Where people were left out, a value may have been theirs alone: then only the table can tell.
+        """
+        values = own_bounds(self.manifest.requirement)
+        left_out = bool(self.manifest.parameters.get("suppression"))
+        method, quasi = self.manifest.method, {column["name"] for column in self.manifest.schema["quasi"]}
+        weights, column = method.get("weights"), method.get("column")
+        columns = [*(weights if isinstance(weights, Mapping) else ()), *([column] if isinstance(column, str) else column or ())]
+        if not quasi.issuperset(columns) or not (left_out or set(self.labels).issuperset(values)):
+            raise FormatError(
+                "manifest.json: it speaks of sensitive values or of columns that the release does not have",
+                hint="the release was edited or made by something else; get it again",
+            )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The sensitive values of the release as text, in the order of the tables."""
+        domain: Domain = getattr(self, "domain")  # noqa: B009  (a field of every form)
+        return domain.labels
+
     def faults(self) -> tuple[str, ...]:
         """Return what keeps a release in memory from being one that could be written down."""
         found = []
-        for check in (self.require_canonical, self.require_fixed_words):
+        for check in (self.require_canonical, self.require_fixed_words, self.require_listed_values, self.require_known_names):
             try:
                 check()
             except FormatError as error:
@@ -164,4 +199,6 @@ def release_from(stored: Stored) -> Release:
         )
     release = form.from_tables(stored.manifest, stored.tables)
     release.require_fixed_words()
+    release.require_listed_values()
+    release.require_known_names()
     return release

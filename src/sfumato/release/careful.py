@@ -40,7 +40,19 @@ def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, 
             raise FormatError(f"table {name!r}: column {column.name!r} holds {found}, expected {' or '.join(TYPES[kind])}")
         if kind in ("group", "count", "flag", "set") and table[column.name].null_count:
             raise FormatError(f"table {name!r}: column {column.name!r} has rows without a value")
+        if found == "double" and not _all_plain(table[column.name]):
+            raise FormatError(f"table {name!r}: column {column.name!r} has a number that is not finite, or a negative zero")
     return table
+
+
+def _all_plain(column: pa.ChunkedArray) -> bool:
+    """Return whether all numbers are finite and no zero has a sign: 0 and −0 are shown alike, and which it is could tell."""
+    for chunk in column.chunks:
+        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+        numbers = np.asarray(values.drop_null())
+        if not np.isfinite(numbers).all() or ((numbers == 0) & np.signbit(numbers)).any():
+            return False
+    return True
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +13,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from sfumato.errors import FormatError, OutputError
+from sfumato.errors import FormatError, OutputError, out_of_memory
 from sfumato.release.arrow import arrow, coded
+from sfumato.release.atomic import write_directory
 from sfumato.release.careful import value_type
 from sfumato.release.csvfile import read_csv, write_csv
 from sfumato.release.manifest import Manifest
@@ -38,37 +37,21 @@ class Stored:
 
 
 def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.Table], kind: TableFormat) -> Manifest:
-    """Write the release to a new directory in one step and return the manifest that was written.
-
-    Everything goes to a hidden sibling first, which is renamed at the end: whoever is killed in between, also by ctrl-C, leaves
-    no release behind.
-    """
+    """Write the release to a new directory, whole or not at all, and return the manifest that was written."""
     if kind not in _KINDS:
         raise OutputError(f"format: expected 'parquet' or 'csv', got {kind!r}")
-    directory = Path(directory)
-    if directory.exists() or directory.is_symlink():
-        raise OutputError(
-            f"{directory} exists already; a release is only written to a new directory",
-            hint="choose another --out, or remove the old release if nobody has received it",
-        )
-    partial = directory.with_name(f".{directory.name}.{secrets.token_hex(6)}.partial")
-    try:
-        partial.mkdir(parents=True)
+
+    def fill(partial: Path) -> Manifest:
         # As many threads as Arrow may use: that is what --workers limits.
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
             facts = pool.map(lambda name: _write_table(partial, name, tables[name], kind), tables)
-            manifest = manifest.with_tables(dict(zip(tables, facts, strict=True)))
-        text = manifest.to_json()
+            written = manifest.with_tables(dict(zip(tables, facts, strict=True)))
+        text = written.to_json()
         Manifest.from_json(text)  # what could not be read again is not written
         (partial / MANIFEST).write_text(text, encoding="utf-8")
-        os.rename(partial, directory)
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the release to {directory}: {error.strerror or error}", hint="check the path and its permissions"
-        ) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return manifest
+        return written
+
+    return write_directory(Path(directory), fill)
 
 
 def read_release(directory: Path) -> Stored:
@@ -93,6 +76,8 @@ def read_release(directory: Path) -> Stored:
         try:
             tables[name] = _stored_table(directory / f"{name}.{kind}", facts, problems)
         except FormatError as error:
+            if out_of_memory(error):
+                raise MemoryError from error  # nothing is wrong with the file
             problems.append(error.message)
     return Stored(manifest, tables, tuple(problems))
 

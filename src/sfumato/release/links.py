@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import FormatError, OutputError
+from sfumato.release.atomic import write_private
 from sfumato.release.files import MANIFEST
 
 Rows = npt.NDArray[np.int64]
@@ -43,9 +44,8 @@ class Links:
         require_private_place(place)
         lists = pa.ListArray.from_arrays(pa.array(self.start.astype(np.int32)), pa.array(self.linked))
         try:
-            with place.open("xb") as file:
-                place.chmod(0o600)
-                pq.write_table(pa.table({_LINKED: lists, _CARRIED: pa.array(self.carried)}), file)
+            table = pa.table({_LINKED: lists, _CARRIED: pa.array(self.carried)})
+            write_private(place, lambda file: pq.write_table(table, file))
         except FileExistsError:
             raise OutputError(f"{place} exists already", hint="choose a new file") from None
         except OSError as error:

@@ -164,6 +164,12 @@ class Manifest:
         )
 
 
+def own_bounds(requirement: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the sensitive values that a requirement, or the one given for present people, bounds by name."""
+    inside = requirement.get("beta")
+    return (*requirement.get("bounds", ()), *(own_bounds(inside) if isinstance(inside, Mapping) else ()))
+
+
 def spelled(document: Mapping[str, Any]) -> str:
     """Return a manifest's text: keys sorted by code point, two blanks a level, everything but quotes and controls as it is."""
     return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,9 +56,9 @@ class RandomizedPart:
         return len(self.values)
 
     @property
-    def described(self) -> tuple[tuple[int, ...], tuple[Fraction, ...], tuple[Fraction, ...]]:
-        """What the manifest says of the part, in the order that parts are numbered by: values, retentions, shares."""
-        return tuple(self.values.tolist()), self.retention, self.shares or ()
+    def described(self) -> tuple[tuple[int, ...], tuple[Fraction, ...], tuple[Fraction, ...], Fraction]:
+        """What the manifest says of the part, in the order that parts are numbered by: values, retentions, shares, weight."""
+        return tuple(self.values.tolist()), self.retention, self.shares or (), self.weight or Fraction(0)
 
     @cached_property
     def kept(self) -> Floats:
@@ -104,6 +105,7 @@ class RandomizedRelease(Release):
     """
 
     form = "randomized"
+    shows_counts = False
 
     quasi: tuple[Column, ...]
     domain: Domain
@@ -278,9 +280,9 @@ def _entries(manifest: Manifest) -> list[Mapping[str, Any]]:
         if not isinstance(entry.get("values"), list) or not entry["values"]:
             raise FormatError("manifest.json: a part lists no values")
     numbers = [entry.get("part") for entry in entries]
-    if any(isinstance(n, bool) or not isinstance(n, int) for n in numbers) or sorted(numbers) != [*range(1, len(entries) + 1)]:
+    if any(isinstance(n, bool) or not isinstance(n, int) for n in numbers) or numbers != [*range(1, len(entries) + 1)]:
         raise FormatError("manifest.json: the parts should be numbered 1, 2, … without gaps")
-    return sorted(entries, key=lambda entry: int(entry["part"]))
+    return entries
 
 
 def _read_part(entry: Mapping[str, Any], code: Mapping[Any, int]) -> RandomizedPart:
@@ -291,10 +293,17 @@ def _read_part(entry: Mapping[str, Any], code: Mapping[Any, int]) -> RandomizedP
         raise FormatError(f"manifest.json: part {entry['part']} lists a value that is not in the release's domain") from None
     if len(set(named)) < len(named):
         raise FormatError(f"manifest.json: part {entry['part']} lists a value twice")
+    known = list(code)
+    if json.dumps(named) != json.dumps([known[k] for k in sorted(values)]):
+        raise FormatError(
+            f"manifest.json: part {entry['part']} lists its values in another order or spelling than a release does"
+        )
     kept = entry.get("retention")
     retention = tuple(_number(p) for p in kept) if isinstance(kept, list) else (_number(kept),) * len(named)
     if len(retention) != len(named) or not all(0 < p <= 1 for p in retention):
         raise FormatError(f"manifest.json: part {entry['part']} needs one retention above 0 and up to 1, or one for each value")
+    if isinstance(kept, list) != (entry.get("gamma") is None):
+        raise FormatError(f"manifest.json: part {entry['part']} needs one retention if it tells γ, and else one for each value")
     shares = entry.get("shares")
     declared = None if shares is None else tuple(_number(share) for share in (shares if isinstance(shares, list) else ()))
     if declared is not None and (len(declared) != len(named) or min(declared) <= 0 or sum(declared) != 1):

@@ -86,6 +86,7 @@ class RangesRelease(Release):
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all; CSV has no lists, so sets become JSON text there."""
+        self.require_canonical()
         tables = self.tables()
         if format == "csv":
             tables = {name: lists_as_text(table) for name, table in tables.items()}

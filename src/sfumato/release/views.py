@@ -248,7 +248,7 @@ class ViewsRelease(Fragments, Release):
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
     moved = manifest.parameters.get(MOVED)
     names = [name for name in moved if isinstance(name, str)] if isinstance(moved, list) else []
-    if names != moved or not names or not set(names) < set(quasi) or len(set(names)) != len(names):
+    if names != moved or not names or not set(names) < set(quasi) or names != [one for one in quasi if one in names]:
         raise FormatError("manifest.json: a views release names, as 'moved', some of the quasi columns but not all of them")
     return names
 

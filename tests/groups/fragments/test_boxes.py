@@ -14,12 +14,11 @@ from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments._box_kernels import covers, reaches
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import NEVER, cells_table, combinations, combined
-from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds, places
 from tests.makers import people
 
 
-def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None, seed=1):
+def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None):
     bounds = (requirement or LDiversity(1)).bounds(table.sensitive.histogram())
     return presence_boxes(
         table.quasi,
@@ -29,7 +28,6 @@ def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None,
         tight=tight,
         floor=floor,
         weights=weights,
-        random=SeededRandomness(seed),
     )
 
 
@@ -65,7 +63,7 @@ def test_an_alpha_of_one_leaves_the_engines_own_boxes(tight):
     table = crowd(400, 3, seed=4)
     bounds = LDiversity(2).bounds(table.sensitive.histogram())
     space, weights = Space.of(table.quasi), column_weights(table.quasi, None)
-    own = cut_boxes(space, table.sensitive.codes, bounds, tight=tight, floor=10, weights=weights, random=SeededRandomness(1))
+    own = cut_boxes(space, table.sensitive.codes, bounds, tight=tight, floor=10, weights=weights)
     assert (boxes(table, 1, LDiversity(2), tight=tight, floor=10).group == own.group).all()
     assert own.groups > 1
 
@@ -104,7 +102,7 @@ def test_an_alpha_below_people_by_combinations_is_refused_with_the_smallest_that
     assert boxes(wide, caught.value.nearest["alpha"]).groups == 1
 
 
-def test_the_same_seed_gives_the_same_boxes_and_the_order_of_people_changes_nothing():
+def test_the_order_of_people_changes_nothing():
     table = crowd(300, 3, seed=8, widths=(40, 7, 9))
     turn = np.random.default_rng(1).permutation(table.rows)
     one, two = boxes(table, Fraction(2, 3), floor=5), boxes(table.take(turn), Fraction(2, 3), floor=5)

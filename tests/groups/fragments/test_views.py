@@ -16,7 +16,6 @@ from sfumato.groups.fragments._view_kernels import GOOD, GREY, judge, meets
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import Views, published_groups, smallest_first, view_boxes
 from sfumato.privacy import FPrivacy, PresenceAssociation
-from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._crowds import crowd, groups_of, keeps_bounds, places
 from tests.makers import people
 
@@ -39,12 +38,10 @@ def built(cells, joined, rows, *, values=7, seed=0):
     return people(value, x=x, z=z)
 
 
-def cut(table, moved, alpha, beta, *, others=True, seed=1):
+def cut(table, moved, alpha, beta, *, others=True):
     requirement = PresenceAssociation(alpha, beta, against="reader")
     bounds = requirement.bounds(table.sensitive.histogram())
-    found = view_boxes(
-        table.quasi, moved, table.sensitive.codes, bounds, Fraction(alpha), others=others, random=SeededRandomness(seed)
-    )
+    found = view_boxes(table.quasi, moved, table.sensitive.codes, bounds, Fraction(alpha), others=others)
     return bounds, found
 
 
@@ -151,7 +148,7 @@ def test_where_nothing_below_one_is_kept_no_parameters_are_advised_but_another_m
     assert 'name = "ambiguity"' in caught.value.hint
     own = FPrivacy(theta=1, offset="1/4").bounds(alone.sensitive.histogram())
     with pytest.raises(Infeasible, match="no alpha and no bound below 1") as caught:
-        view_boxes(alone.quasi, ["z"], alone.sensitive.codes, own, Fraction(1, 3), others=False, random=SeededRandomness(1))
+        view_boxes(alone.quasi, ["z"], alone.sensitive.codes, own, Fraction(1, 3), others=False)
     assert caught.value.nearest == {}
 
 
@@ -160,7 +157,7 @@ def test_bounds_that_differ_are_advised_only_where_one_group_keeps_them():
     for offset, nearest in (("3/4", {"alpha": Fraction(3, 5)}), ("0.001", {})):
         bounds = FPrivacy(theta=1, offset=offset).bounds(table.sensitive.histogram())
         with pytest.raises(Infeasible, match="all people as one group would keep alpha") as caught:
-            view_boxes(table.quasi, ["z"], table.sensitive.codes, bounds, Fraction(1, 2), others=True, random=SeededRandomness(1))
+            view_boxes(table.quasi, ["z"], table.sensitive.codes, bounds, Fraction(1, 2), others=True)
         assert caught.value.nearest == nearest
     assert "with bounds of up to" in caught.value.hint
 
@@ -184,18 +181,14 @@ def test_groups_as_published_have_one_over_alpha_people_and_keep_the_bounds_by_t
     table = crowd(900, 3, values=9, seed=7, widths=(30, 12, 8))
     bounds = LDiversity(4).bounds(table.sensitive.histogram())
     for alpha, least in ((Fraction(1, 3), 4), (Fraction(1, 12), 12)):
-        found = published_groups(
-            table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False, random=SeededRandomness(1)
-        )
+        found = published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False)
         everywhere = groups_of(found.grouping)
         assert sorted(np.concatenate(everywhere).tolist()) == list(range(900))
         assert all(len(rows) >= least for rows in everywhere)
         assert all(keeps_bounds(table, bounds, rows) for rows in everywhere)
         assert found.grouping.sizes.mean() < 1.2 * least
     with pytest.raises(Infeasible) as caught:
-        published_groups(
-            table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False, random=SeededRandomness(1)
-        )
+        published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False)
     assert caught.value.nearest == {"alpha": Fraction(12, 10_000)}
 
 

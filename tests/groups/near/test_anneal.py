@@ -213,17 +213,6 @@ def test_the_number_of_processors_changes_nothing(monkeypatch):
     assert (one == run(table, REQUIREMENTS[3], effort=0.01)[1].grouping.group).all()
 
 
-def test_the_order_of_the_input_changes_nothing_but_the_order():
-    table = table_of(8, rows=300)
-    turned = np.random.default_rng(1).permutation(table.rows)
-    one, two = (run(t, REQUIREMENTS[3])[1].grouping for t in (table, table.take(turned)))
-    keys = [
-        sorted(zip(t.quasi_ids().tolist(), t.sensitive.codes.tolist(), g.group.tolist(), strict=True))
-        for t, g in ((table, one), (table.take(turned), two))
-    ]
-    assert keys[0] == keys[1]
-
-
 def test_neighbours_are_the_nearest_of_a_small_table():
     table = table_of(9, rows=100)
     scale = Scale.of(table.quasi, domain_widths(table.quasi, table.schema))

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numba.extending import overload
 
+from sfumato._jit import njit
 from sfumato.groups._cut_kernels import (
     LEAST_SHARE,
     divide,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from sfumato._jit import njit
 from sfumato.groups._cut_kernels import by_falling_score, even_cut, split_rows, spread
 
 GOOD, GREY, CERTAIN_PRESENCE, CERTAIN_VALUE = 1, 0, -1, -2

@@ -2,7 +2,8 @@
 
 In a group of n people whose values make up V combinations, a stranger believes with probability n/V at most that a person with
 one of them is in the table. Boxes are disjoint in quasi space, so at most one group covers a person, and that belief is all there
-is. Whether a cut keeps it is decided by quasi values alone, so safe cuts stay safe.
+is for somebody who does not know the program (`halves` is for one who does). Whether a cut keeps it is decided by quasi values
+alone, so safe cuts stay safe.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from sfumato.groups.fragments.cover import cells_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 
@@ -33,10 +33,9 @@ def presence_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | None,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return boxes of at least `floor` people that keep the bounds and α, numbered at random.
+    """Return boxes of at least `floor` people that keep the bounds and α.
 
     Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
     """
@@ -46,4 +45,4 @@ def presence_boxes(
     acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
     rows = np.arange(len(sensitive), dtype=np.int32)
     chosen = column_weights(columns, weights)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, random=random, progress=progress)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, progress=progress)

@@ -21,12 +21,11 @@ from sfumato.errors import Infeasible
 from sfumato.exact import decimal_text
 from sfumato.groups.cuts import need_table
 from sfumato.groups.fragments._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
-from sfumato.groups.fragments.cover import cells_table, combinations, combined, from_alpha
+from sfumato.groups.fragments.cover import cells_table, combinations, from_alpha
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column, code_type
 
 Integers = npt.NDArray[np.int64]
@@ -48,7 +47,7 @@ class Scattered:
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """People in random order as the kernels see them, and what a group of so many must cover or hold."""
+    """People as the kernels see them, rows in an order of coins, and what a group of so many must cover or hold."""
 
     codes: npt.NDArray[Any]  # [people × columns]
     sizes: tuple[int, ...]
@@ -69,36 +68,32 @@ def scattered_groups(
     alpha: Fraction,
     *,
     suppress: bool,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Scattered:
-    """Return groups that keep the bounds and people / combinations ≤ α each, numbered at random.
+    """Return groups that keep the bounds and people / combinations ≤ α each.
 
     With `suppress`, people whom no group can take are left out; otherwise that is an error. It never happens where the table as
     a whole keeps α.
     """
-    order = random_order([column.codes for column in columns], [column.size for column in columns], sensitive, random)
     kind = code_type(max(column.size for column in columns))
-    codes = np.stack([column.codes[order].astype(kind) for column in columns], axis=1)
-    cells = cells_table(len(order), alpha)
-    crowd = Crowd(codes, tuple(column.size for column in columns), sensitive[order], cells, 1)
+    codes = np.stack([column.codes.astype(kind) for column in columns], axis=1)
+    cells = cells_table(len(sensitive), alpha)
+    crowd = Crowd(codes, tuple(column.size for column in columns), sensitive, cells, 1)
     covered = combinations(columns)
-    nearest = min(round_up(Fraction(len(order), covered)), Fraction(1))
-    return scattered(crowd, order, bounds, alpha, nearest, suppress=suppress, random=random, progress=progress)
+    nearest = min(round_up(Fraction(len(sensitive), covered)), Fraction(1))
+    return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
 
 
 def scattered(
     crowd: Crowd,
-    order: Rows,
     bounds: Bounds,
     alpha: Fraction,
     nearest: Fraction,
     *,
     suppress: bool,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Scattered:
-    """Return the three steps' groups of a crowd that stands in this order; `nearest` is an α that could be kept."""
+    """Return the three steps' groups of a crowd; `nearest` is an α that could be kept."""
     need, start = need_table(_with_one_more(bounds))
     rank = np.empty(len(bounds.values), np.int64)
     rank[canonical_order(bounds)] = np.arange(len(rank))
@@ -121,26 +116,7 @@ def scattered(
         suppressed = int((group == RESIDUE).sum())
     if suppressed and (not suppress or suppressed == len(group)):
         raise _impossible(suppressed, alpha, nearest)
-    return Scattered(_numbered(group, order, random), len(residues), merged, suppressed)
-
-
-def random_order(
-    codes: Sequence[npt.NDArray[Any]], sizes: Sequence[int], sensitive: npt.NDArray[Any], random: Randomness
-) -> Rows:
-    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
-    canonical = _sorted_rows(combined([*codes, sensitive], [*sizes, int(sensitive.max()) + 1]))
-    return canonical[random.permutation(len(canonical))]
-
-
-def _sorted_rows(key: Integers) -> Rows:
-    """Return the rows by rising key; key and row in one word where they fit, which sorts several times faster."""
-    rows = len(key)
-    if int(key.max()) < (1 << 62) // rows:
-        key *= rows
-        key += np.arange(rows)
-        key.sort()
-        return (key % rows).astype(np.int32)
-    return np.argsort(key, kind="stable").astype(np.int32)
+    return Scattered(_numbered(group), len(residues), merged, suppressed)
 
 
 def _with_one_more(bounds: Bounds) -> Bounds:
@@ -188,15 +164,11 @@ def _merge(
     return max(int(done), 0)
 
 
-def _numbered(group: Rows, order: Rows, random: Randomness) -> Grouping:
-    """Return the groups that people stand in as a grouping of the table's rows, numbered at random."""
+def _numbered(group: Rows) -> Grouping:
+    """Return the groups that people stand in as a grouping, numbered without gaps."""
     used = np.bincount(group[group >= 0]) > 0
-    groups = int(used.sum())
-    label = np.full(len(used) + 1, RESIDUE, np.int32)
-    label[:-1][used] = random.permutation(groups)
-    result = np.empty(len(group), np.int32)
-    result[order] = label[group]
-    return Grouping(result, groups)
+    label = np.append(np.cumsum(used) - 1, RESIDUE).astype(np.int32)
+    return Grouping(label[group], int(used.sum()))
 
 
 def _impossible(left: int, alpha: Fraction, nearest: Fraction) -> Infeasible:

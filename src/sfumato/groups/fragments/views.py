@@ -16,12 +16,11 @@ from sfumato.groups.cuts import Space, need_table
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, view_level
 from sfumato.groups.fragments.cover import cells_table, combined
 from sfumato.groups.fragments.matchings import Worst, worst
-from sfumato.groups.fragments.scattered import Crowd, Scattered, random_order, scattered
+from sfumato.groups.fragments.scattered import Crowd, Scattered, scattered
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness
 from sfumato.table.column import Column, code_type
 
 Integers = npt.NDArray[np.int64]
@@ -85,7 +84,6 @@ def published_groups(
     alpha: Fraction,
     *,
     suppress: bool,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Scattered:
     """Return groups as published: of at least ⌈1/α⌉ people, no value more often than its bound, joined values rather different.
@@ -94,13 +92,12 @@ def published_groups(
     """
     views = Views.of(columns, moved)
     sizes = int(views.right.max()) + 1, int(views.left.max()) + 1
-    order = random_order([views.right, views.left], sizes, sensitive, random)
     kind = code_type(max(sizes))
-    codes = np.stack([views.right[order].astype(kind), views.left[order].astype(kind)], axis=1)
+    codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)
     least = ceil_inverse(alpha)
-    crowd = Crowd(codes, sizes, sensitive[order], cells_table(len(order), Fraction(1)), least)
-    nearest = round_up(Fraction(1, len(order)))
-    return scattered(crowd, order, bounds, alpha, nearest, suppress=suppress, random=random, progress=progress)
+    crowd = Crowd(codes, sizes, sensitive, cells_table(len(sensitive), Fraction(1)), least)
+    nearest = round_up(Fraction(1, len(sensitive)))
+    return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
 
 
 def view_boxes(
@@ -111,7 +108,6 @@ def view_boxes(
     alpha: Fraction,
     *,
     others: bool,
-    random: Randomness,
     progress: Progress = silent,
 ) -> Grouping:
     """Return disjoint boxes in which every row of one view beside every row of the other keeps α and the bounds.
@@ -126,8 +122,8 @@ def view_boxes(
     if len(lost):
         raise _unsolved(tree, lost, views, sensitive, bounds, alpha, moved, others=others)
     group = np.empty(len(sensitive), np.int32)
-    for label, box in zip(random.permutation(len(final)).tolist(), final.tolist(), strict=True):
-        group[tree.rows[tree.low[box] : tree.high[box]]] = label
+    for number, box in enumerate(final.tolist()):
+        group[tree.rows[tree.low[box] : tree.high[box]]] = number
     return Grouping(group, len(final))
 
 

@@ -26,7 +26,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
+
+from sfumato._jit import njit
 
 HOME, SLOT, VALUE, NEED, CODES = 0, 1, 2, 3, 4
 SIZE, START, ROOM, NCP, MARKS = 0, 1, 2, 3, 4

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 from numba.extending import overload
 
+from sfumato._jit import njit
 from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, smallest_group, split_rows
 
 FAR = np.int64(1) << 60

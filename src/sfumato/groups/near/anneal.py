@@ -17,6 +17,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.near._window_kernels import anneal_window, first_groups
 from sfumato.groups.near.order import Scale, neighbours
 from sfumato.groups.near.result import Near
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
@@ -78,30 +79,31 @@ def annealed_groups(
     """Return groups that keep the bounds and whose boxes are small: Σ size·ΣNCP is lowered by simulated annealing.
 
     `widths` are those of the columns' domains, as NCP divides by them. `effort` multiplies the number of steps. Windows of whole
-    groups are annealed at once, each with a random stream of its own, so the number of processors changes nothing.
+    groups are annealed at once, each with a random stream of its own, so the number of processors changes nothing. Rows must be
+    in an order of coins.
     """
     if not effort > 0:
         raise PolicyError(f"effort: expected a number above 0, got {effort!r}", hint="1 is the usual effort")
     plan = schedule(len(sensitive), bounds, effort)
     progress("ordering people", 0.0)
-    rows = _canonical(columns, sensitive, random)
-    scale = Scale.of(columns, widths).take(rows)
-    first = scale.order(random, wobble=0.0)
-    rows, scale = rows[first], scale.take(first)
+    coins = random.spawn(Step.ANNEALING)
+    scale = Scale.of(columns, widths)
+    rows = scale.order(coins, wobble=0.0)
+    scale = scale.take(rows)
     value = sensitive[rows].astype(np.int32)
     need, start = _small_needs(bounds)
-    ranks = [_ranks(scale.order(random, wobble=0.7)) for _ in range(_TREES)]
-    near = neighbours(scale, [np.arange(len(rows)), *(np.argsort(rank) for rank in ranks[:1])], random)
+    ranks = [_ranks(scale.order(coins, wobble=0.7)) for _ in range(_TREES)]
+    near = neighbours(scale, [np.arange(len(rows)), *(np.argsort(rank) for rank in ranks[:1])], coins)
     search = _Search(scale, value, need, start, near)
     home = np.asarray(first_groups(value, need, start, len(rows)))
     cost = 0.0
     with ThreadPoolExecutor(get_num_threads()) as pool:
         for turn in range(plan.rounds):
             progress("annealing groups", 0.1 + 0.9 * turn / plan.rounds)
-            home = _short(home)
-            cost = search.anneal(home, plan, turn, _windows(home, ranks[turn % _TREES], random), random, pool)
+            home, here = _short(home), coins.spawn(turn)
+            cost = search.anneal(home, plan, turn, _windows(home, ranks[turn % _TREES], here), here, pool)
     figures = {"gcp": cost / (len(rows) * len(columns)), "steps_per_person": plan.steps, "rounds": plan.rounds}
-    return Near(_named(home, rows, random), figures)
+    return Near(_named(home, rows), figures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +150,6 @@ class _Search:
         return sum(pool.map(one, range(len(begins) - 1)))
 
 
-def _canonical(columns: Sequence[Column], sensitive: npt.NDArray[Any], random: Randomness) -> Integers:
-    """Return the rows in random order; sorted first, so that the order of the input does not even change what a seed gives."""
-    order = np.lexsort((sensitive, *(column.codes for column in columns)))
-    return order[random.permutation(len(order))].astype(np.int64)
-
-
 def _small_needs(bounds: Bounds) -> tuple[npt.NDArray[np.int32], Integers]:
     """Return the smallest group for every count of every value, larger than the table where none is, and starts by value."""
     need, start = need_table(bounds)
@@ -195,11 +191,8 @@ def _windows(home: Integers, rank: Integers, random: Randomness) -> _Windows:
     return _Windows(inside, ends, window, where)
 
 
-def _named(home: Integers, rows: Integers, random: Randomness) -> Grouping:
-    """Return the groups of the table's rows, numbered at random."""
-    short = _short(home)
-    groups = int(short.max()) + 1
-    label = random.permutation(groups).astype(np.int32)
+def _named(home: Integers, rows: Integers) -> Grouping:
+    """Return the groups of the table's rows."""
     group = np.empty(len(rows), np.int32)
-    group[rows] = label[short]
-    return Grouping(group, groups)
+    group[rows] = _short(home)
+    return Grouping(group, int(group.max()) + 1)

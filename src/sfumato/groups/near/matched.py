@@ -28,10 +28,11 @@ import numpy.typing as npt
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
-from sfumato.groups.near.order import Scale, seen_width
+from sfumato.groups.near.order import FINE, Scale, seen_width
 from sfumato.groups.near.packing import Packing, pack, pack_classes
 from sfumato.groups.near.result import Near
 from sfumato.groups.settings.setting import Plan
+from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
@@ -84,18 +85,19 @@ def matched_groups(
     progress("cutting quasi space", 0.0)
     scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths)
     least = max(floor * min(bounds.needs), 1)
-    boxes = _cut(columns, sensitive, bounds, least, variety(scale) * column_weights(columns, weights), random)
+    boxes = _cut(columns, sensitive, bounds, least, variety(scale) * column_weights(columns, weights), random.spawn(Step.TURNS))
     progress("packing values into buckets", 0.1)
     drawn = []
     order = np.argsort(boxes.group, kind="stable")
-    for rows in np.split(order, np.cumsum(boxes.sizes)[:-1]):
-        drawn.append(_draw(rows, sensitive, bounds, planner, random))
-    key = _keys(drawn, len(sensitive), random)
+    coins = random.spawn(Step.BOXES)
+    for box, rows in enumerate(np.split(order, np.cumsum(boxes.sizes)[:-1])):
+        drawn.append(_draw(rows, sensitive, bounds, planner, coins.spawn(box)))
+    key = _keys(drawn, len(sensitive), random.spawn(Step.KEYS))
     most = block or min(max(BLOCK, _WORK // len(sensitive)), LARGEST_BLOCK)
     blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
     _match(blocks, scale, sweeps, progress)
     left = [box.left for box in drawn if len(box.left)]
-    grouping = _number(blocks, left, len(sensitive), random)
+    grouping = _number(blocks, left, len(sensitive))
     figures = {
         "boxes": boxes.groups,
         "people_left_over": sum(len(rows) for rows in left),
@@ -105,17 +107,22 @@ def matched_groups(
     return Near(grouping, figures)
 
 
-def variety(scale: Scale) -> Floats:
-    """Return for each column how far apart two people are on average, roughly, as a share of its domain."""
-    found = np.zeros(len(scale.unit))
+def variety(scale: Scale) -> Integers:
+    """Return for each column how far apart two people are on average, roughly: a share of its domain, in units of 2^-30.
+
+    Everything that is added up is whole, so that columns that tie are cut in the order of the columns, whoever stands first.
+    """
+    found = np.ones(len(scale.unit), np.int64)
     for j in range(len(found)):
         codes = scale.codes[:, j]
         if scale.unit[j] > 0:
-            found[j] = scale.unit[j] * (1.0 - ((np.bincount(codes) / len(codes)) ** 2).sum())
+            alike = int((np.bincount(codes) ** 2).sum())
+            found[j] = round(scale.unit[j] * FINE) * (len(codes) ** 2 - alike) // len(codes) ** 2
         else:
-            place = scale.place[scale.first[j] + codes[codes != scale.absent[j]]]
-            found[j] = 1.3 * np.abs(place - place.mean()).mean() if len(place) else 0.0
-    return np.maximum(found, 1e-9)
+            place = scale.steps[scale.first[j] + codes[codes != scale.absent[j]]]
+            if len(place):
+                found[j] = int(np.abs(place - int(place.sum()) // len(place)).sum()) * 13 // (10 * len(place))
+    return np.maximum(found, 1)
 
 
 def _cut(
@@ -125,7 +132,7 @@ def _cut(
     need, start = need_table(bounds)
     rows = random.permutation(len(sensitive)).astype(np.int32)
     acceptance = Padded(need, start, least)
-    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, weights=weights, random=random)
+    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, weights=weights)
 
 
 def _draw(
@@ -176,10 +183,11 @@ def _packing(bounds: Bounds, planner: Callable[[Bounds], Plan] | None) -> Packin
 
 
 def _keys(drawn: Sequence[_Drawn], rows: int, random: Randomness) -> Integers:
-    """Return a place in a random order for everybody who is matched, from coins that the draw did not use."""
-    matched = np.sort(np.concatenate([np.empty(0, np.int64), *(people.ravel() for box in drawn for people in box.classes)]))
+    """Return for everybody who is matched a place in a random order of her box, from coins that the draw did not use."""
     key = np.zeros(rows, np.int64)
-    key[matched] = random.permutation(len(matched))
+    for number, box in enumerate(drawn):
+        matched = np.sort(np.concatenate([np.empty(0, np.int64), *(people.ravel() for people in box.classes)]))
+        key[matched] = random.spawn(number).permutation(len(matched))
     return key
 
 
@@ -196,8 +204,7 @@ def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[I
             part = np.take_along_axis(part, np.argsort(key[part], axis=1), axis=1)
             done.append(part[np.argsort(key[part[:, 0]])])
             continue
-        # In the order of the rows: sums of floats must not rest on the order of buckets, which is that of values.
-        column = int(variety(scale.take(np.sort(part.ravel()))).argmax())
+        column = int(variety(scale.take(part.ravel())).argmax())
         ranked = np.argsort(scale.codes[part, column].astype(np.int64) * len(key) + key[part], axis=1)
         part = np.take_along_axis(part, ranked, axis=1)
         waiting += [part[:, size // 2 :], part[:, : size // 2]]
@@ -228,16 +235,14 @@ def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Prog
             part[:] = people[at : at + part.size].reshape(part.shape)
 
 
-def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int, random: Randomness) -> Grouping:
-    """Return the groups, numbered at random."""
+def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int) -> Grouping:
+    """Return the groups, one after the other."""
     group = np.empty(rows, np.int32)
-    groups = sum(part.shape[1] for part in blocks) + len(left)
-    label = random.permutation(groups).astype(np.int32)
     made = 0
     for part in blocks:
-        group[part] = label[made : made + part.shape[1]]
+        group[part] = np.arange(made, made + part.shape[1])
         made += part.shape[1]
     for rest in left:
-        group[rest] = label[made]
+        group[rest] = made
         made += 1
-    return Grouping(group, groups)
+    return Grouping(group, made)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
+from sfumato._jit import njit
 from sfumato.groups.cuts import Space
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -17,6 +19,9 @@ from sfumato.table.column import Column
 BLOCK = 800  # neighbours are looked for among so many people who follow each other
 NEIGHBOURS = 32
 _LEAF = 6
+
+FINE = 1 << 30
+"""Places in whole numbers: so many steps make up a column's domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,11 @@ class Scale:
                 place[space.first[j] : space.first[j + 1]] = space.position[space.first[j] : space.first[j + 1]] * seen / width
         return cls(np.ascontiguousarray(space.codes.T), space.first, place, unit, absent)
 
+    @cached_property
+    def steps(self) -> npt.NDArray[np.int64]:
+        """The places in whole numbers: their sums are the same in any order of the rows."""
+        return np.rint(self.place * FINE).astype(np.int64)
+
     def take(self, rows: npt.NDArray[Any]) -> Scale:
         """Return the scale with these rows."""
         return Scale(np.ascontiguousarray(self.codes[rows]), self.first, self.place, self.unit, self.absent)
@@ -54,7 +64,7 @@ class Scale:
     def order(self, random: Randomness, *, wobble: float) -> npt.NDArray[np.int64]:
         """Return an order in which near people follow each other; `wobble` > 0 lets chance choose among good ones."""
         seed = random.words(1)
-        return np.asarray(kd_order(self.codes, self.first, self.place, self.unit, self.absent, wobble, seed.copy()))
+        return np.asarray(kd_order(self.codes, self.first, self.steps, self.unit, wobble, seed.copy()))
 
 
 def seen_width(column: Column) -> float:
@@ -88,26 +98,26 @@ def _fraction(word: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _variety(mine: Any, codes: Any, j: int, first: Any, place: Any, unit: Any, times: Any) -> Any:  # pragma: no cover - compiled
-    """Return how far apart two people of a cell are in column j, roughly."""
+def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, times: Any) -> Any:  # pragma: no cover - compiled
+    """Return how far apart two people of a cell are in column j, roughly; sums are whole, the same in any order of the rows."""
     people = len(mine)
     if unit[j] > 0:
-        alike = 0.0
+        alike = np.int64(0)
         for row in mine:
             times[codes[row, j]] += 1
         for row in mine:
             code = codes[row, j]
-            alike += (times[code] / people) ** 2
+            alike += times[code] ** 2
             times[code] = 0
-        return max(unit[j] * (1 - alike), 1e-12 if alike < 1 - 1e-9 else 0.0)
-    mean = 0.0
+        return unit[j] * (1 - alike / (people * people))
+    total = np.int64(0)
     for row in mine:
-        mean += place[first[j] + codes[row, j]]
-    mean /= people
-    away = 0.0
+        total += steps[first[j] + codes[row, j]]
+    mean = total // people
+    away = np.int64(0)
     for row in mine:
-        away += abs(place[first[j] + codes[row, j]] - mean)
-    return 1.3 * away / people
+        away += abs(steps[first[j] + codes[row, j]] - mean)
+    return 1.3 * away / (people * FINE)
 
 
 @njit(cache=True)
@@ -137,9 +147,7 @@ def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:  # pragma: no cover
 
 
 @njit(cache=True)
-def kd_order(
-    codes: Any, first: Any, place: Any, unit: Any, absent: Any, wobble: float, word: Any
-) -> Any:  # pragma: no cover - compiled
+def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word: Any) -> Any:  # pragma: no cover - compiled
     """Return the rows in an order that cuts cells in two across the column in which their people differ most."""
     rows = np.arange(len(codes))
     widest = 0
@@ -154,7 +162,7 @@ def kd_order(
             continue
         best, column = 0.0, -1
         for j in range(len(unit)):
-            found = _variety(mine, codes, j, first, place, unit, times) * np.exp(wobble * (2 * _fraction(word) - 1))
+            found = _variety(mine, codes, j, first, steps, unit, times) * np.exp(wobble * (2 * _fraction(word) - 1))
             if found > best:
                 best, column = found, j
         if column < 0:

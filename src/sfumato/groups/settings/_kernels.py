@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato._jit import njit
 
 Integers = npt.NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -18,7 +19,7 @@ NO_LOSS = np.iinfo(np.int64).max
 
 def _compiled(function: _Function) -> _Function:
     """Return the function compiled by numba at its first call, kept on disk afterwards."""
-    return cast(_Function, njit(cache=True)(function))
+    return njit(cache=True)(function)
 
 
 @_compiled

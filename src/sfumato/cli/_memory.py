@@ -1,0 +1,72 @@
+"""Too little memory: one sentence and exit code 2, also where a library would end the process, or hang, instead.
+
+Under a limit on address space (`ulimit -v`) C++ libraries abort in the middle of a kernel, and a linear-algebra library was seen
+to wait forever. So under such a limit, and only then, the command asks beforehand for the room that its libraries need, and works
+in a child process whose death can be told.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from sfumato.cli._state import SIGNALS
+
+NOT_ENOUGH = "error: not enough memory\nhint: use a larger machine, a higher limit (`ulimit -v`), or fewer --workers"
+EXIT = 2
+
+_LIBRARIES, _THREAD = 768 << 20, 16 << 20  # bytes of address space: what they need at least, and the stack of every thread
+
+_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Settings of libraries that reserve far more address space than they use; nobody's own settings are changed."""
+
+
+def is_limited() -> bool:
+    """Return whether the address space of this process has a limit."""
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def require_room() -> None:
+    """Raise `MemoryError`, under a limit, unless the libraries have room to load."""
+    if not is_limited():
+        return
+    try:
+        mmap.mmap(-1, _LIBRARIES + _THREAD * (os.cpu_count() or 1)).close()
+    except OSError:
+        raise MemoryError from None
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Return the exit code of a command; under a limit on memory also that of one which did not live to give it."""
+    if not is_limited():
+        return command()
+    for name, value in _FRUGAL.items():
+        os.environ.setdefault(name, value)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        code = command()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.write(writer, bytes([code]))
+        os._exit(code)
+    os.close(writer)
+    for number in SIGNALS:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, lambda number, frame: os.kill(child, number))
+    status = os.waitpid(child, 0)[1]
+    told = os.read(reader, 1)
+    if told:
+        return told[0]
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in SIGNALS:
+        return 128 + os.WTERMSIG(status)
+    sys.stderr.write(NOT_ENOUGH + "\n")
+    return EXIT

@@ -1,0 +1,53 @@
+"""What the verbs of one run of the command share, and how signals end it."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class State:
+    """Options given before the verb, the signal that came, whether that was told, and the release that is whole and in place."""
+
+    debug: bool = False
+    signal: int = 0
+    told: bool = False
+    written: str = ""
+
+
+STATE = State()
+
+
+def catch_signals() -> None:
+    """Let SIGTERM and SIGHUP end the run like ctrl-C, and note it: an import or a library may swallow the exception.
+
+    What the caller has chosen to ignore, as nohup does, stays ignored.
+    """
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        STATE.signal = number
+        raise KeyboardInterrupt
+
+    for number in SIGNALS:
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, handler)
+
+
+def ignore_signals() -> None:
+    """Let nothing disturb the last words."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def check_interrupt() -> None:
+    """Raise `KeyboardInterrupt` if a signal came and the exception got lost."""
+    if STATE.signal:
+        raise KeyboardInterrupt
+
+
+def interruption() -> tuple[str, int]:
+    """Return what to say about a signal, and the exit code: that of shells, or 0 where everything was written before."""
+    message = f"interrupted; {STATE.written or 'nothing'} was written"
+    return message, 0 if STATE.written else 128 + (STATE.signal or signal.SIGINT)

@@ -1,0 +1,230 @@
+"""Writing a directory or a private file whole or not at all, whoever is killed and whoever else writes there.
+
+What is being written lies in a *workshop*, a hidden directory beside its target. The workshop holds a locked file; the lock ends
+with the process, however that ends, so the next one that writes there can tell a dead workshop from a living one and removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from sfumato.errors import OutputError
+from sfumato.release.undisturbed import let_in, undisturbed
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: nothing is swept there
+    fcntl = None
+
+T = TypeVar("T")
+
+LOCK = "sfumato.lock"
+_WORKSHOP = re.compile(r"\..+\.[0-9a-f]{12}\.partial", re.DOTALL)
+_AT_CWD, _NO_REPLACE, _EXCLUSIVE = -100, 1, 4  # of Linux' renameat2 and of macOS' renamex_np
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+_NO_LOCKS = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOLCK)
+
+
+def write_directory(directory: Path, fill: Callable[[Path], T]) -> T:
+    """Make a new directory, whole or not at all, and return what `fill` returned, which is given an empty one to write to.
+
+    Signals wait while files are written, so that no writer is cut off, and strike before the directory appears. Of several who
+    write the same directory one wins, and what exists is never replaced.
+    """
+    refuse_existing(directory)
+    try:
+        with workshop(directory) as hidden:
+            partial = hidden / directory.name
+            partial.mkdir()
+            result = fill(partial)
+            _to_disk(partial)
+            let_in()
+            move_new(partial, directory)
+            flush(directory.parent)
+    except OSError as error:
+        if isinstance(error, FileExistsError):
+            refuse_existing(directory)  # another publisher was faster
+        raise OutputError(
+            f"cannot write the release to {directory}: {error.strerror or error}", hint="check the path and its permissions"
+        ) from None
+    return result
+
+
+def write_private(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a new file that only its owner can read, whole or not at all; one that exists is never replaced."""
+    with workshop(path) as hidden:
+        draft = write_draft(hidden / path.name, write)
+        let_in()
+        move_new(draft, path)
+        flush(path.parent)
+
+
+def write_draft(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Write a file in a workshop, readable for its owner only and surely on disk, and return its path."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        write(stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return path
+
+
+@contextlib.contextmanager
+def workshop(target: Path) -> Iterator[Path]:
+    """Give a hidden directory beside the target, in which to prepare it; signals wait, and it is gone at the end.
+
+    Missing parents are made, and removed again where they stay empty. Workshops that killed processes left there are removed.
+    """
+    with undisturbed():
+        home = target.parent
+        missing = [folder for folder in (home, *home.parents) if not folder.exists()]
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            sweep(home)
+            place, lock = _open_workshop(target)
+            try:
+                yield place
+            finally:
+                _remove(place)
+                os.close(lock)
+        finally:
+            for folder in missing:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def sweep(home: Path) -> None:
+    """Remove the workshops in a directory whose processes are gone. Nothing else is touched, nor what cannot be removed."""
+    if fcntl is None:
+        return
+    for place in [entry for entry in home.iterdir() if _WORKSHOP.fullmatch(entry.name)]:
+        with contextlib.suppress(OSError):
+            if place.is_symlink() or not place.is_dir() or not (_is_lock(place / LOCK) or not any(place.iterdir())):
+                continue
+            lock = _lock(place, needed=True)
+            if lock is not None:
+                _remove(place)
+                os.close(lock)
+
+
+def move_new(source: Path, target: Path) -> None:
+    """Rename in one step; raise `FileExistsError` if there is a target, also an empty directory, which `os.rename` replaces."""
+    rename = _exclusive_rename()
+    if rename is not None:
+        code = rename(os.fsencode(source), os.fsencode(target))
+        if code == 0:
+            return
+        if code not in _CANNOT:
+            raise OSError(code, os.strerror(code), str(target))
+    if os.name == "nt":
+        os.rename(source, target)
+        return
+    if not source.is_dir():
+        os.link(source, target)
+        source.unlink()
+        return
+    os.mkdir(target)  # fails when it exists; whoever makes it may replace it
+    try:
+        os.rename(source, target)
+    except BaseException:
+        target.rmdir()
+        raise
+
+
+def refuse_existing(directory: Path) -> None:
+    """Refuse an output directory that exists already."""
+    if directory.exists() or directory.is_symlink():
+        raise OutputError(
+            f"{directory} exists already; a release is only written to a new directory",
+            hint="choose another --out, or remove the old release if nobody has received it",
+        )
+
+
+def flush(directory: Path) -> None:
+    """Let the names in a directory survive a loss of power, where the file system can promise that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _to_disk(directory: Path) -> None:
+    for folder, _, files in os.walk(directory, topdown=False):
+        for name in files:
+            flush(Path(folder, name))
+        flush(Path(folder))
+
+
+def _open_workshop(target: Path) -> tuple[Path, int]:
+    """Return a new workshop and its lock. Somebody may sweep it before it is locked: then there is another one."""
+    while True:
+        place = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
+        place.mkdir(mode=0o700)
+        with contextlib.suppress(FileNotFoundError):
+            lock = _lock(place, needed=False)
+            if lock is not None:
+                return place, lock
+
+
+def _lock(place: Path, *, needed: bool) -> int | None:
+    """Return the locked file of a workshop; None if another process has it, or has just removed it.
+
+    Where a file system has no locks one can still write, unless the lock is needed: nothing is ever swept there.
+    """
+    path = place / LOCK
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), os.stat(path)):
+            return lock
+    except BlockingIOError:
+        pass
+    except OSError as error:
+        if error.errno in _NO_LOCKS and not needed:
+            return lock
+    os.close(lock)
+    return None
+
+
+def _is_lock(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _remove(place: Path) -> None:
+    """Remove a workshop, its lock last, so that somebody can go on with it where this process is killed."""
+    with contextlib.suppress(OSError):
+        for entry in [entry for entry in place.iterdir() if entry.name != LOCK]:
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink()
+        (place / LOCK).unlink()
+        place.rmdir()
+
+
+def _exclusive_rename() -> Callable[[bytes, bytes], int] | None:
+    """Return a function that renames without replacing, and returns 0 or the error's number; None where there is none."""
+    if os.name == "nt":
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def called(name: str, *arguments: object) -> int:
+        return 0 if getattr(library, name)(*arguments) == 0 else ctypes.get_errno()
+
+    if hasattr(library, "renameat2"):
+        return lambda source, target: called("renameat2", _AT_CWD, source, _AT_CWD, target, _NO_REPLACE)
+    if hasattr(library, "renamex_np"):
+        return lambda source, target: called("renamex_np", source, target, _EXCLUSIVE)
+    return None

@@ -1,0 +1,65 @@
+"""Linear algebra on small matrices is done by one thread, and by as many as before afterwards."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from sfumato.query import _one_thread, likelihood, trend
+from sfumato.query._one_thread import one_thread
+
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    np.linalg.inv(np.eye(2))
+    with one_thread():  # finds the libraries
+        pass
+    with threadpool_limits(2, user_api="blas"):
+        assert threads() == {2}
+        yield
+
+
+def test_a_block_has_one_thread_and_leaves_the_setting_as_it_was():
+    with one_thread():
+        assert threads() == {1}
+        with one_thread():
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == {2}
+
+
+def test_blocks_in_many_threads_leave_the_setting_as_it_was():
+    def work(_):
+        with one_thread():
+            return np.linalg.inv(np.eye(3))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(work, range(200)))) == 200
+    assert threads() == {2}
+
+
+def test_an_error_inside_leaves_the_setting_as_it_was():
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
+    assert threads() == {2}
+
+
+@pytest.mark.parametrize(
+    ("module", "learn", "ask"), [(trend, "_learn", trend.trend_of), (likelihood, "_build", likelihood.association_of)]
+)
+def test_what_is_learned_of_a_release_is_learned_by_one_thread(monkeypatch, module, learn, ask):
+    class Asked:
+        pass
+
+    monkeypatch.setattr(module, learn, lambda asked: threads())
+    assert ask(Asked()) == {1}
+    assert threads() == {2}
+
+
+def test_the_libraries_are_looked_for_once():
+    assert _one_thread._libraries() is _one_thread._libraries()

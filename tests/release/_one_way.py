@@ -1,0 +1,42 @@
+"""A small honest release of every form with its table, and everybody's sensitive value as one text to smuggle."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sfumato as sf
+from sfumato.methods import Mondrian, Ring
+from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
+from tests.makers import people
+from tests.release._fragments import columns_of, views_of
+from tests.release._randomized import release_of
+
+VALUES = ["flu", "cold", "äche", "flu", "cold", "äche", "flu", "cold", "äche", "flu", "cold", "äche"]
+TABLE = people(VALUES, age=[20, 21, 22, 23, 24, 25, 60, 61, 62, 63, 64, 65], sex=list("fmfmfmmfmfmf"), town=list("aabbccaabbcc"))
+GROUPS = [0] * 6 + [1] * 6
+SECRET = "; ".join(f"{age}: {value}" for age, value in zip(TABLE.column("age").arrow().to_pylist(), VALUES, strict=True))
+
+FORMS = ("buckets", "ranges", "columns", "views", "randomized")
+FORMATS = ("parquet", "csv")
+COUNTED = ("buckets", "ranges", "columns", "views")
+"""The forms whose manifests list the sensitive values with their counts."""
+
+
+@cache
+def honest(form):
+    """Return a release of this form, or of a method that says more in its parameters: "weaker" or "note"."""
+    asked = PresenceAssociation(1, "1/2", against="reader")
+    if form == "buckets":
+        return sf.publish(TABLE, LDiversity(3), random=1)
+    if form == "ranges":
+        return Mondrian().publish(TABLE, LDiversity(2, against="reader"), random=1)
+    if form == "columns":
+        return columns_of(TABLE, GROUPS, asked)
+    if form == "views":
+        return views_of(TABLE, GROUPS, ["sex"], asked)
+    if form == "randomized":
+        return release_of(TABLE, [{0: 4, 1: 2}, {1: 2, 2: 4}], requirement=FPrivacy(offset="9/10"), retention="1/5")
+    if form == "weaker":
+        return Ring(accept_weaker_claim=True).publish(TABLE, LDiversity(3, against="reader"), random=1)
+    assert form == "note"
+    return Mondrian(k=2, constraint="distinct", l=2).publish(TABLE, LDiversity(1, against="reader"), random=1)
