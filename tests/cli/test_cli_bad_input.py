@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -138,21 +139,33 @@ def test_no_write_permission_is_told_before_the_work(place: Path, run: Run, monk
     assert listing(place) == before
 
 
-@pytest.mark.parametrize("step", ["mkdir", "rename", "replace", "open"])
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        ("os.mkdir", "release"),
+        ("sfumato.receipt.move_new", "new/release"),
+        ("sfumato.receipt.move_new", "release.receipt.json"),
+        ("os.open", ".receipt.json"),
+        ("os.fsync", ""),
+    ],
+)
 def test_a_failure_to_write_leaves_neither_release_nor_receipt(
-    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, step: str
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch, step: str, name: str
 ) -> None:
-    real = getattr(os, step)
-    name = "release.receipt.json" if step in ("replace", "open") else "release"
+    module, _, function = step.rpartition(".")
+    real = getattr(importlib.import_module(module), function)
+    struck = []
 
     def refused(*given: Any, **options: Any) -> Any:
-        if any(name in str(one) for one in given):
+        if any(str(one).endswith(name) for one in given):
+            struck.append(given)
             raise PermissionError(13, "Permission denied")
         return real(*given, **options)
 
-    monkeypatch.setattr(os, step, refused)
+    monkeypatch.setattr(step, refused)
     before = listing(place)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "new/release", "--receipts", "receipts")
+    assert struck
     assert done.code == 2
     assert "Permission denied" in done.err
     assert listing(place) == before

@@ -178,7 +178,7 @@ def test_a_column_with_a_name_of_the_form_is_refused():
         ({"l": 1}, "expected a whole number from 2 on"),
         ({"partition": "paper"}, "expected one of 'diverse', 'merged'"),
         ({"assignment": "buckets"}, "expected one of 'walks', 'shift'"),
-        ({"tries": -1}, "expected a whole number from 0 on"),
+        ({"tries": -1}, "expected a whole number from 0 to 10,000"),
     ],
 )
 def test_parameters_are_checked_when_the_method_is_made(parameters, told):

@@ -42,8 +42,7 @@ def test_quasi_values_and_rows_stay_and_some_values_change():
     release = UniformPerturbation().publish(table, RhoPrivacy("0.4", "0.6"), random=3)
     records = release.tables()["records"].to_pylist()
     truth = dict(enumerate(VALUES))
-    assert sorted(record["number"] for record in records) == [*range(100)]
-    assert [record["number"] for record in records] != [*range(100)]
+    assert [record["number"] for record in records] == [*range(100)]
     same = sum(truth[record["number"]] == record["value"] for record in records)
     assert 20 < same < 70
 

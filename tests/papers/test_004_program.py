@@ -9,7 +9,6 @@ import pytest
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.halves import Rule, half_boxes
 from sfumato.privacy.bounds import Bounds
-from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._worlds import belief, columns_of, makers
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -28,7 +27,7 @@ def boxes(widths, alpha):
     """Return how `Ambiguity` makes its usual boxes."""
 
     def make(cells, values):
-        options = {"tight": True, "floor": 2, "weights": None, "random": SeededRandomness(1)}
+        options = {"tight": True, "floor": 2, "weights": None}
         return presence_boxes(columns_of(cells, widths), np.array(values), bounds_of(values, ONE), alpha, **options)
 
     return make

@@ -21,8 +21,8 @@ _NAMES: dict[type, str] = {
     dict: "a table",
 }
 
-_FARTHEST = 300
-"""A decimal lies between 1e-300 and 1e300, where every number is a float."""
+_FARTHEST = 307
+"""A decimal lies between 1e-307 and 1e307, where every number is a float."""
 
 
 def section(document: Section, name: str) -> Section:

@@ -22,7 +22,6 @@ from sfumato.query import _class_kernels as kernels
 from sfumato.query.disjoint import Conjunction
 from sfumato.query.fragments import Mask
 from sfumato.query.range_cells import Bag, Floats, Integers, Small
-from sfumato.randomness import SeededRandomness
 
 FEWEST_GROUPS = 500
 """With fewer groups there is too little to tell classes apart, and every column is learned alone.
@@ -88,7 +87,7 @@ def learn_classes(columns: Sequence[Bag], shown: Histograms) -> ClassModel:
     """Return the class model of groups with these sets and these histograms of sensitive values."""
     classes, rounds = CLASSES, min(ROUNDS, 1 + WORK // len(shown.sizes))
     entries = _Entries.of(columns)
-    coins = SeededRandomness(_SEED)
+    coins = np.random.Philox(np.random.SeedSequence(_SEED))
     everybody = np.concatenate([_evenly(column, shown.sizes) for column in columns])[:, None]
     overall = np.bincount(shown.value, weights=shown.count, minlength=shown.values)[:, None].astype(np.float64)
     overall /= overall.sum()
@@ -159,9 +158,10 @@ def _evenly(column: Bag, sizes: Integers) -> Floats:
     return found
 
 
-def _jitter(coins: SeededRandomness, rows: int, classes: int) -> Floats:
+def _jitter(coins: np.random.Philox, rows: int, classes: int) -> Floats:
     """Return factors from ½ to 1½ that make classes start out different; a single class starts as everybody."""
     if classes == 1:
         return np.ones((rows, 1))
-    found: Floats = 0.5 + coins.below(1 << 20, rows * classes).reshape(rows, classes) / (1 << 20)
+    words = np.asarray(coins.random_raw(rows * classes), dtype=np.uint64) % np.uint64(1 << 20)
+    found: Floats = 0.5 + words.astype(np.float64).reshape(rows, classes) / (1 << 20)
     return found
