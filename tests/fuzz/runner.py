@@ -44,6 +44,7 @@ class Report:
         self.outcomes[kind_of(self.seed, number), "WRONG"] += 1
         again = f"FUZZ_SEED={self.seed} python -m tests.fuzz {number}"
         self.failures.append(f"{kind_of(self.seed, number)}: {what}\n    again: {again}")
+        print(self.failures[-1], file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
         kinds = sorted({kind for kind, _ in self.outcomes})
