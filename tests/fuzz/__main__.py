@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz`: mutants for FUZZ_SECONDS (300), or FUZZ_MUTANTS of them; with a number, that one again, with its traceback."""
+"""`python -m tests.fuzz`: mutants for FUZZ_SECONDS (300), or FUZZ_MUTANTS of them.
+
+With a number: that one again, with its traceback; FUZZ_KEEP names a new directory in which its files stay.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,7 +31,7 @@ from sfumato import (
     SmallDomain,
     Table,
     UniformPerturbation,
-    publish,
+    publication,
 )
 from sfumato.methods import Method
 from sfumato.privacy import Requirement
@@ -51,7 +52,13 @@ class Base:
     method: Method
 
 
+def declared(shares: dict[str, str], otherwise: str) -> dict[str, Any]:
+    """Return what a method with declared parameters asks for."""
+    return {"parameters": "declared", "shares": shares, "otherwise": otherwise}
+
+
 READER = LDiversity(2, against="reader")
+HALVES = PresenceAssociation("1/2", "1/2", against="reader")
 BASES = (
     Base("boxes", "plain", LDiversity(2), Buckets(floor=2)),
     Base("blind", "plain", FPrivacy(theta=2, offset="1/10"), Buckets(locality="none")),
@@ -70,18 +77,22 @@ BASES = (
     Base("ring", "gaps", READER, Ring(accept_weaker_claim=True)),
     Base("ambiguity", "plain", PresenceAssociation("2/3", "1/2", against="reader"), Ambiguity()),
     Base("ambiguity-safe", "recoded", PresenceAssociation("4/5", LDiversity(2)), Ambiguity()),
-    Base("ambiguity-paper", "plain", PresenceAssociation("1/2", "1/2", against="reader"), Ambiguity(grouping="paper", suppress=True, accept_weaker_claim=True)),
+    Base("ambiguity-paper", "plain", HALVES, Ambiguity(grouping="paper", suppress=True, accept_weaker_claim=True)),
     Base("priview", "plain", PresenceAssociation("9/10", "3/4", against="reader"), PriView(column="sex")),
-    Base("priview-paper", "plain", PresenceAssociation("1/2", "1/2", against="reader"), PriView(grouping="paper", suppress=True, accept_weaker_claim=True)),
+    Base("priview-paper", "plain", HALVES, PriView(grouping="paper", suppress=True, accept_weaker_claim=True)),
     Base("small-domain", "plain", RhoPrivacy("1/4", "4/5"), SmallDomain()),
     Base("per-value", "ties", FPrivacy(theta=2, offset="1/10"), SmallDomain(retention="per-value")),
     Base("uniform", "gaps", RhoPrivacy("1/3", "2/3"), UniformPerturbation()),
     Base("perturbed", "numbers", BetaLikeness(2), BuReLPerturbation()),
-    Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(parameters="declared", shares=SHARES, otherwise="none")),
+    Base("declared", "plain", LDiversity(2, against="insider"), UniformPerturbation(**declared(SHARES, "none"))),
     Base("parts", "many", RhoPrivacy("1/3", "1/2"), SmallDomain()),
-    Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(parameters="declared", shares=MANY, otherwise="v0")),
+    Base("declared-parts", "many", RhoPrivacy("1/6", "1/3", against="insider"), SmallDomain(**declared(MANY, "v0"))),
 )  # fmt: skip
-"""Declared shares must cover every value of the table; whatever else a method asks for belongs here and nowhere else."""
+"""Whatever a method comes to ask for belongs into this list and nowhere else."""
+
+
+LINKED = tuple(base.name for base in BASES if isinstance(base.method, (Heterogeneous, Ring)))
+"""The bases whose records are linked with people."""
 
 
 @cache
@@ -139,11 +150,18 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
 
 
 def prepare(directory: Path) -> None:
-    """Write every base in every format to `directory/name/format`."""
+    """Write every base in every format to `directory/name/format`, and the links of those that have any beside them."""
     for base in BASES:
-        release = publish(tables()[base.name], base.requirement, method=base.method, random=1)
+        made = publication(tables()[base.name], base.requirement, method=base.method, random=1)
         for kind in FORMATS:
-            release.save(directory / base.name / kind, format=kind)
+            made.release.save(directory / base.name / kind, format=kind)
+        if made.links is not None:
+            made.links.save(links_of(directory, base.name))
+
+
+def links_of(directory: Path, name: str) -> Path:
+    """Return where the private links of a base are."""
+    return directory / name / "links.parquet"
 
 
 def _people(coins: random.Random, many: int, *, ages: int) -> dict[str, list[object]]:

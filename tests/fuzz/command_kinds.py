@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 
 from sfumato.errors import SfumatoError
+from tests.fuzz.claim_lies import claim_more
 from tests.fuzz.drafts import NoDraftError
-from tests.fuzz.input_kinds import POLICY, odd_file, odd_policy, question, stored
-from tests.fuzz.lies import claim_more, tell_lies
+from tests.fuzz.input_kinds import POLICY, odd_file, stored
+from tests.fuzz.lies import tell_lies
 from tests.fuzz.noise import mutate_bytes, mutate_json
 from tests.fuzz.oracle import Wrong
+from tests.fuzz.question_kinds import odd_policy
 from tests.fuzz.release_kinds import Work, spelled
+from tests.fuzz.sql import question
 
 SECONDS = 120
 

@@ -18,7 +18,8 @@ from sfumato.release.manifest import Claim, Manifest, spelled
 from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from sfumato.release.ranges import RangesRelease
 from sfumato.release.views import ViewsRelease
-from tests.fuzz.truth import Files, Row, bound, shares_of, shares_shown
+from tests.fuzz.files import Files, Row
+from tests.fuzz.truth import bound, shares_of, shares_shown
 
 FORMS: dict[str, type[Release]] = {
     "buckets": BucketsRelease,

@@ -29,7 +29,7 @@ NUMBERS = (
 FLOATS = (0.0, -0.0, 0.5, 1.0, 1e-320, 1e308, -1e308, 3.0000000000000004)
 TEXTS = (
     "", " ", "0", "1", "-1", "1/2", "2/4", "1/0", "0/1", "1e999999999", "1e999", "0.5", "nan", "inf", "null", "true", "\x00",
-    "\n", '"', "\\", "../x", "/etc/passwd", "é", "e\u0301", "\u202e", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+    "\n", '"', "\\", "../x", "/etc/passwd", "é", "e\u0301", "\u202e", "\N{GRINNING FACE}",
     "HIV", "hiv", "flu ", "(missing)", "a" * 2000, "9" * 500, "1/" + "3" * 399,
 )  # fmt: skip
 TOKENS = (
@@ -59,9 +59,8 @@ def mutate_bytes(coins: random.Random, data: bytes) -> bytes:
 def _one(coins: random.Random, data: bytes) -> bytes:
     if not data:
         return coins.choice(TOKENS)
-    at = coins.choice(
-        [coins.randrange(len(data)), coins.randrange(len(data)), max(0, len(data) - 1 - coins.randrange(64)) % len(data)]
-    )
+    anywhere, late = coins.randrange(len(data)), max(0, len(data) - 1 - coins.randrange(64))
+    at = coins.choice([anywhere, anywhere, late])
     end = min(len(data), at + coins.choice([1, 1, 2, 4, 8, 50]))
     way = coins.randrange(9)
     if way <= 1:

@@ -16,10 +16,11 @@ from sfumato.api import audit
 from sfumato.auditor import Audit
 from sfumato.errors import SfumatoError
 from sfumato.query.answer import Estimate
+from tests.fuzz.files import Files
 from tests.fuzz.sql import question
-from tests.fuzz.truth import Files, shares_of, shares_shown, wrong_claims
+from tests.fuzz.truth import shares_of, shares_shown, wrong_claims
 from tests.fuzz.truth_randomized import wrong_randomized
-from tests.fuzz.truth_table import people_of, untrue
+from tests.fuzz.truth_table import no_placement, people_of, untrue
 
 
 class Wrong(Exception):  # noqa: N818
@@ -27,7 +28,7 @@ class Wrong(Exception):  # noqa: N818
 
 
 def check_release(directory: Path, table: Table, honest: dict[str, Any], coins: random.Random) -> str:
-    """Load, audit, save again and question what a directory holds, and return what became of it; `honest` is the true manifest."""
+    """Load, audit, save again and question what a directory holds; return what became of it. `honest` is the true manifest."""
     release = _loaded(directory)
     alone, beside = _audited(directory, None), _audited(directory, table)
     verdicts = [None if one is None else one.holds for one in (alone, beside)]
@@ -46,6 +47,8 @@ def check_release(directory: Path, table: Table, honest: dict[str, Any], coins: 
     _same_again(release, directory)
     ask(release, coins)
     check_beliefs(release, table.to_arrow().select([column.name for column in table.quasi]))
+    if verdicts[1] is True and no_placement(Files.read(directory), table.to_arrow().to_pylist()):
+        return "holds of nobody"
     return {True: "holds", False: "does not hold", None: "cannot tell"}[verdicts[1]]
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from sfumato import Release, Table
 from sfumato.errors import SfumatoError
 from tests.fuzz.bases import BASES, FORMATS, tables
+from tests.fuzz.claim_lies import claim_more
 from tests.fuzz.drafts import Draft, NoDraftError
-from tests.fuzz.lies import claim_more, tell_lies
+from tests.fuzz.lies import tell_lies
 from tests.fuzz.noise import mutate_bytes, mutate_json, mutate_text
 from tests.fuzz.oracle import check_release
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -43,6 +44,7 @@ class Report:
         self.outcomes[kind_of(self.seed, number), "WRONG"] += 1
         again = f"FUZZ_SEED={self.seed} python -m tests.fuzz {number}"
         self.failures.append(f"{kind_of(self.seed, number)}: {what}\n    again: {again}")
+        print(self.failures[-1], file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
         kinds = sorted({kind for kind, _ in self.outcomes})
@@ -126,6 +128,7 @@ def _work(place: Path, seed: int, first: int, every: int, mutants: int | None, p
     scratch = place / f"scratch-{first % every}"
     scratch.mkdir(exist_ok=True)
     work = Work(place / "bases", scratch)
+    warnings.simplefilter("error", RuntimeWarning)  # a number that overflowed, or that is none
     number = first
     limited = False
     while mutants is None or number < mutants:

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 
 _LITERALS = (
-    "0", "1", "2", "3", "4.5", "25", "30.5", "-1", "1e3", "1e", "1e999", "-0", "9" * 30, "0x10", "NULL", "TRUE", "''", "'f'", "'m'",
-    "'flu'", "'HIV'", "'it''s'", "'10'", "'1010'", "'1960-01-01'", "DATE '1960-01-01'", "'1960'", "'(missing)'", "'%'", "1/0", "age",
-    "'\u00e9'", "CAST('1' AS INT)", "(SELECT 1)", "1 + 1", "?", ":x", "'nan'", "'inf'",
+    "0", "1", "2", "3", "4.5", "25", "30.5", "-1", "1e3", "1e", "1e999", "-0", "9" * 30, "0x10", "NULL", "TRUE", "''", "'f'",
+    "'m'", "'flu'", "'HIV'", "'it''s'", "'10'", "'1010'", "'1960-01-01'", "DATE '1960-01-01'", "'1960'", "'(missing)'", "'%'",
+    "1/0", "age", "'\u00e9'", "CAST('1' AS INT)", "(SELECT 1)", "1 + 1", "?", ":x", "'nan'", "'inf'",
 )  # fmt: skip
 _USUAL = {
     "sex": ("'f'", "'m'", "'x'"),
@@ -18,9 +18,10 @@ _USUAL = {
     "smokes": ("'yes'", "'no'"),
 }
 _ODD = (
-    "SELECT *", "SELECT COUNT(*) FROM a JOIN b", "DROP TABLE x", "WITH x AS (SELECT 1) SELECT COUNT(*)", "SELECT SUM(age)", ";", "--",
-    "SELECT COUNT(*) GROUP BY 1", "SELECT COUNT(DISTINCT age)", "SELECT COUNT(*) LIMIT 1", "SELECT COUNT(*) WHERE", "()", "'", "/*",
-    "SELECT COUNT(*) UNION SELECT COUNT(*)", "GROUP BY", "age", "NOT", "1", "SELECT age, age, COUNT(*) GROUP BY age, age",
+    "SELECT *", "SELECT COUNT(*) FROM a JOIN b", "DROP TABLE x", "WITH x AS (SELECT 1) SELECT COUNT(*)", "SELECT SUM(age)", ";",
+    "SELECT COUNT(*) GROUP BY 1", "SELECT COUNT(DISTINCT age)", "SELECT COUNT(*) LIMIT 1", "SELECT COUNT(*) WHERE", "()", "'",
+    "/*", "--", "SELECT COUNT(*) UNION SELECT COUNT(*)", "GROUP BY", "age", "NOT", "1",
+    "SELECT age, age, COUNT(*) GROUP BY age, age",
 )  # fmt: skip
 
 

@@ -6,106 +6,16 @@ audit may be stricter than this, but never more lenient.
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
+from tests.fuzz.files import Files, Group
+from tests.fuzz.truth_presence import matched, overlapping, present
 
-Row = dict[str, Any]
 Shares = Mapping[str, Fraction]
-
-
-@dataclass
-class Group:
-    """Who shares a group: how many people, and how often each sensitive value is shown."""
-
-    people: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def shown(self) -> int:
-        return sum(self.counts.values())
-
-
-@dataclass(frozen=True)
-class Files:
-    """A release directory as any program could read it."""
-
-    manifest: dict[str, Any]
-    tables: dict[str, list[Row]]
-
-    @classmethod
-    def read(cls, directory: Path) -> Files:
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-        return cls(manifest, {name: _rows(directory, facts) for name, facts in manifest["tables"].items()})
-
-    @property
-    def form(self) -> str:
-        return self.manifest["form"]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return self.manifest["parameters"]
-
-    @property
-    def quasi(self) -> list[str]:
-        return [column["name"] for column in self.manifest["schema"]["quasi"]]
-
-    @property
-    def sensitive(self) -> list[str]:
-        return [column["name"] for column in self.manifest["schema"]["sensitive"]]
-
-    def label(self, row: Row) -> str:
-        return " / ".join(text(row[name]) for name in self.sensitive)
-
-    def groups(self) -> dict[Any, Group]:
-        """Return the histograms of all groups; forms in which people show their own values by coin have none."""
-        found: dict[Any, Group] = defaultdict(Group)
-        if self.form == "ranges":
-            for row in self.tables["records"]:
-                found[row["group"]].people += 1
-                found[row["group"]].counts[self.label(row)] += 1
-            return found
-        number = "bucket" if self.form == "buckets" else "group"
-        for row in self.tables["st"]:
-            found[row[number]].counts[self.label(row)] += row["count"]
-        for row in self.tables.get("qit", []) + self.tables.get("at", []):
-            found[row[number]].people += 1
-        if self.form == "columns":
-            for group in found.values():
-                group.people = group.shown
-        return found
-
-
-def _rows(directory: Path, facts: Mapping[str, Any]) -> list[Row]:
-    path = directory / facts["files"][0]["file"]
-    if path.suffix == ".parquet":
-        return pq.read_table(path).to_pylist()
-    types = {column["name"]: pa.type_for_alias(column["type"]) for column in facts["columns"]}
-    options = pyarrow.csv.ConvertOptions(
-        column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
-    )
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    return pyarrow.csv.read_csv(path, convert_options=options, parse_options=parse).to_pylist()
-
-
-def text(value: Any) -> str:
-    """Return a sensitive value as policies write it."""
-    if value is None:
-        return "(missing)"
-    if isinstance(value, float) and value == int(value):
-        return str(int(value))
-    return str(value)
 
 
 def bound(requirement: Mapping[str, Any], label: str, share: Fraction | None) -> Fraction | None:
@@ -166,11 +76,11 @@ def wrong_claims(files: Files, shares: Shares | None) -> list[str]:
             elif files.form not in ("columns", "views") or "suppression" in files.parameters:
                 found.append("presence is claimed where it cannot be")
             else:
-                found += _overlapping(files) + _present(files, groups)
+                found += overlapping(files) + present(files, groups)
         else:
             found += _proved(files, claim["adversary"]) + _sure(files, groups, shares)
     if weaker and files.form == "columns":
-        found += _present(files, groups) + ([] if shares is None else _sure(files, groups, shares))
+        found += present(files, groups) + ([] if shares is None else _sure(files, groups, shares))
     return found
 
 
@@ -216,7 +126,7 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
     requirement = files.manifest["requirement"]
     found = []
     if files.form == "views":
-        beliefs: Iterable[tuple[str, Fraction]] = _matched(files)
+        beliefs: Iterable[tuple[str, Fraction]] = matched(files)
     else:
         beliefs = ((label, Fraction(n, one.shown)) for one in groups.values() for label, n in one.counts.items())
     for label, belief in beliefs:
@@ -226,81 +136,3 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
         elif belief > most:
             found.append(f"a value is believed with {belief}, above {most}")
     return sorted(set(found))
-
-
-def _split(files: Files) -> tuple[dict[Any, Counter[Any]], dict[Any, Counter[Any]], dict[Any, Counter[Any]]]:
-    """Return of views, per group, how often each row of `at`, each moved value, and each moved value with a sensitive one occur."""
-    moved = files.parameters["moved"]
-    kept = [name for name in files.quasi if name not in moved]
-    left, right, both = (defaultdict(Counter) for _ in range(3))
-    for row in files.tables["at"]:
-        left[row["group"]][tuple(row[name] for name in kept)] += 1
-    for row in files.tables["st"]:
-        joined = tuple(row[name] for name in moved)
-        right[row["group"]][joined] += row["count"]
-        both[row["group"]][joined, files.label(row)] += row["count"]
-    return left, right, both
-
-
-def _meet(people: int, one: int, other: int) -> Fraction:
-    """Return how many of all matchings bring one of some rows together with one of some others."""
-    return 1 - Fraction(math.comb(people - other, one), math.comb(people, one))
-
-
-def _matched(files: Files) -> Iterable[tuple[str, Fraction]]:
-    """Yield the belief in a value of somebody who is there, all matchings of a group being equally likely."""
-    left, right, both = _split(files)
-    for group, rows in left.items():
-        people = sum(rows.values())
-        for often in set(rows.values()):
-            for (joined, label), x in both[group].items():
-                z = right[group][joined]
-                yield label, max(Fraction(x, z), _meet(people, often, x) / _meet(people, often, z))
-
-
-def _present(files: Files, groups: Mapping[Any, Group]) -> list[str]:
-    """Return whether a stranger is surer of somebody's presence than alpha."""
-    alpha = Fraction(files.manifest["requirement"]["alpha"])
-    if files.form == "views":
-        left, right, _ = _split(files)
-        beliefs = [
-            _meet(sum(rows.values()), m, z)
-            for group, rows in left.items()
-            for m in set(rows.values())
-            for z in set(right[group].values())
-        ]
-    else:
-        room = dict.fromkeys(groups, 1)
-        for shown in _auxiliary(files):
-            for group in groups:
-                room[group] *= len(shown[group])
-        beliefs = [min(Fraction(1), Fraction(one.people, room[group])) for group, one in groups.items()]
-    return ["a group tells more of presence than alpha allows"] if max(beliefs) > alpha else []
-
-
-def _auxiliary(files: Files) -> list[dict[Any, set[Any]]]:
-    """Return per quasi column of the form columns the values of every group."""
-    found = []
-    for rows, name in zip((rows for key, rows in files.tables.items() if key != "st"), _in_order(files), strict=True):
-        shown: dict[Any, set[Any]] = defaultdict(set)
-        for row in rows:
-            shown[row["group"]].add(row[name])
-        found.append(shown)
-    return found
-
-
-def _in_order(files: Files) -> Sequence[str]:
-    """Return the quasi column of every table but `st`, in the order of the tables."""
-    return [next(column for column in rows[0] if column != "group") for key, rows in files.tables.items() if key != "st"]
-
-
-def _overlapping(files: Files) -> list[str]:
-    """Return whether two groups cover one combination of values."""
-    if files.form == "views":
-        left, right, _ = _split(files)
-        parts: list[dict[Any, set[Any]]] = [{g: set(rows) for g, rows in side.items()} for side in (left, right)]
-    else:
-        parts = _auxiliary(files)
-    pairs = combinations(parts[0], 2)
-    shared = any(all(part[one] & part[two] for part in parts) for one, two in pairs)
-    return ["two groups cover the same people"] if shared else []

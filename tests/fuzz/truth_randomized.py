@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from typing import Any
 
-from tests.fuzz.truth import Files, Row, bound, shares_of
+from tests.fuzz.files import Files, Row
+from tests.fuzz.truth import bound, shares_of
 from tests.fuzz.truth_table import labels, people_of
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.fuzz.truth import Files, Row, text
+from tests.fuzz.files import Files, Row, text
 
 Person = tuple[tuple[Any, ...], str]
 
@@ -48,37 +48,56 @@ def _totals(files: Files, people: list[Person]) -> list[str]:
     return [] if shown == true else ["values are shown another number of times than the table has them"]
 
 
-def _buckets(files: Files, people: list[Person]) -> list[str]:
-    here: Counter[tuple[tuple[Any, ...], Any]] = Counter()
+def no_placement(files: Files, rows: list[Row]) -> bool:
+    """Return whether people cannot all be in groups that show their values, although everybody by herself could.
+
+    The audit with the table asks this of people whom one group fits, and of every other person by herself; a release of which
+    it holds may still be one of no table, with claims that are true.
+    """
+    people = people_of(files, rows)
+    if files.form not in ("buckets", "ranges") or "weaker_claim" in files.parameters:
+        return False
+    classes = Counter(people)
+    placed = _flow(classes, _slots(files), _fits(files, classes))
+    return placed < (files.manifest["rows"] if _left_out(files) else len(people))
+
+
+def _slots(files: Files) -> dict[Any, int]:
+    return {(group, value): n for group, one in files.groups().items() for value, n in one.counts.items()}
+
+
+def _fits(files: Files, classes: Counter[Person]) -> dict[Person, list[Any]]:
+    """Return the groups that everybody could be in, each with her own value."""
+    if files.form == "ranges":
+        boxes = {row["group"]: row for row in files.tables["records"]}
+        return {one: [(g, one[1]) for g, row in boxes.items() if _inside(files, row, one[0])] for one in classes}
+    places: dict[Any, dict[Any, None]] = defaultdict(dict)
     for row in files.tables["qit"]:
-        here[tuple(row[name] for name in files.quasi), row["bucket"]] += 1
-    published: Counter[tuple[Any, ...]] = Counter()
-    for (quasi, _), many in here.items():
-        published[quasi] += many
+        places[tuple(row[name] for name in files.quasi)][row["bucket"]] = None
+    return {one: [(g, one[1]) for g in places[one[0]]] for one in classes}
+
+
+def _misplaced(files: Files, classes: Counter[Person]) -> bool:
+    """Return whether a group has no room for the values of people whom no other group fits."""
+    fits = _fits(files, classes)
+    sure = {one: many for one, many in classes.items() if len(fits[one]) <= 1}
+    return _flow(sure, _slots(files), fits) < sum(sure.values())
+
+
+def _buckets(files: Files, people: list[Person]) -> list[str]:
+    published = Counter(tuple(row[name] for name in files.quasi) for row in files.tables["qit"])
     true = Counter(quasi for quasi, _ in people)
     wrong = not published <= true if _left_out(files) else published != true
     found = ["qit shows other people"] if wrong else []
-    places: dict[Any, list[Any]] = defaultdict(list)
-    for quasi, bucket in here:
-        places[quasi].append(bucket)
-    slots = {(bucket, value): n for bucket, group in files.groups().items() for value, n in group.counts.items()}
-    classes = Counter(people)
-    fits = {one: [(g, one[1]) for g in places[one[0]]] for one in classes}
-    placed = _flow(classes, slots, fits, lambda one, slot: here[one[0], slot[0]])
-    if placed < (files.manifest["rows"] if _left_out(files) else len(people)):
-        found.append("people cannot be in buckets that show their values")
+    if _misplaced(files, Counter(one for one in people if published[one[0]] >= true[one[0]])):
+        found.append("people are in buckets that do not show their values")
     return found + _totals(files, people)
 
 
 def _ranges(files: Files, people: list[Person]) -> list[str]:
-    if "weaker_claim" in files.parameters:
-        return _totals(files, people)
-    boxes = {row["group"]: row for row in files.tables["records"]}
-    slots = {(group, value): n for group, one in files.groups().items() for value, n in one.counts.items()}
-    classes = Counter(people)
-    fits = {one: [(g, one[1]) for g, row in boxes.items() if _inside(files, row, one[0])] for one in classes}
-    placed = _flow(classes, slots, fits, lambda one, slot: len(people))
-    return (["people do not fit the groups that show their values"] if placed < len(people) else []) + _totals(files, people)
+    if "weaker_claim" not in files.parameters and _misplaced(files, Counter(people)):
+        return ["people fit no group that shows their values", *_totals(files, people)]
+    return _totals(files, people)
 
 
 def _inside(files: Files, row: Row, quasi: tuple[Any, ...]) -> bool:
@@ -141,7 +160,7 @@ def _randomized(files: Files, people: list[Person]) -> list[str]:
         return found  # whoever has another value falls into a declared one
     classes = Counter(people)
     fits = {one: [slot for slot in here if slot[0] == one[0] and one[1] in values[slot[1]]] for one in classes}
-    if _flow(classes, here, fits, lambda one, slot: len(people)) < len(people):
+    if _flow(classes, here, fits) < len(people):
         found.append("people cannot be in parts that have their values")
     return found
 
@@ -151,15 +170,15 @@ def labels(entry: Mapping[str, Any]) -> list[str]:
     return [" / ".join(map(text, value)) if isinstance(value, list) else text(value) for value in entry["values"]]
 
 
-def _flow(people: Mapping[Any, int], slots: Mapping[Any, int], fits: Mapping[Any, Iterable[Any]], room: Any) -> int:
-    """Return how many people can be placed: augmenting paths between people and slots, `room` on every edge."""
+def _flow(people: Mapping[Any, int], slots: Mapping[Any, int], fits: Mapping[Any, Iterable[Any]]) -> int:
+    """Return how many people can be placed: augmenting paths between people and slots."""
     sent: Counter[tuple[Any, Any]] = Counter()
     free = Counter(people)
     left = Counter(slots)
     who: dict[Any, set[Any]] = defaultdict(set)
     total = 0
     for start in people:
-        while free[start] and (path := _path(start, fits, left, sent, room, who)):
+        while free[start] and (path := _path(start, fits, left, sent, who)):
             for one, slot, step in path:
                 sent[one, slot] += step
                 who[slot].add(one)
@@ -169,13 +188,13 @@ def _flow(people: Mapping[Any, int], slots: Mapping[Any, int], fits: Mapping[Any
     return total
 
 
-def _path(start: Any, fits: Any, left: Any, sent: Any, room: Any, who: Any) -> list[tuple[Any, Any, int]]:
+def _path(start: Any, fits: Any, left: Any, sent: Any, who: Any) -> list[tuple[Any, Any, int]]:
     """Return the steps of one more person to a free slot: +1 into a slot, −1 out of one; empty if there is no way."""
     ways: dict[Any, list[tuple[Any, Any, int]]] = {start: []}
     queue, seen = [start], set()
     for one in queue:
         for slot in fits[one]:
-            if slot in seen or slot not in left or sent[one, slot] >= room(one, slot):
+            if slot in seen or slot not in left:
                 continue
             seen.add(slot)
             way = [*ways[one], (one, slot, 1)]

@@ -155,6 +155,6 @@ def _on_a_line(column: Column) -> Floats:
         import pyarrow as pa
 
         values = values.cast(pa.timestamp("us")).cast(pa.int64())
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64) / 2  # the widest column has a finite width too
     width = numbers[-1] - numbers[0] if len(numbers) else 0.0
     return (numbers - numbers[0]) / width if width > 0 else np.zeros(len(numbers))

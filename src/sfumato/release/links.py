@@ -57,8 +57,10 @@ class Links:
         try:
             table = pq.read_table(Path(path))
             linked, carried = table[_LINKED].combine_chunks(), table[_CARRIED].combine_chunks()
-            start = np.asarray(linked.offsets, dtype=np.int64)
-            found = cls(start - start[0], np.asarray(linked.flatten(), dtype=np.int32), np.asarray(carried, dtype=np.int64))
+            start, people = np.asarray(linked.offsets, dtype=np.int64), linked.flatten()
+            if linked.null_count or people.null_count or carried.null_count:
+                raise ValueError("a link without a row")
+            found = cls(start - start[0], np.asarray(people, dtype=np.int32), np.asarray(carried, dtype=np.int64))
         except (OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
             raise FormatError(
                 f"{path} is no file of links", hint="it is the one written beside the release it belongs to"

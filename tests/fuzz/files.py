@@ -1,0 +1,99 @@
+"""A release directory as any program could read it, without sfumato."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Group:
+    """Who shares a group: how many people, and how often each sensitive value is shown."""
+
+    people: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def shown(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True)
+class Files:
+    """A release directory as any program could read it."""
+
+    manifest: dict[str, Any]
+    tables: dict[str, list[Row]]
+
+    @classmethod
+    def read(cls, directory: Path) -> Files:
+        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+        return cls(manifest, {name: _rows(directory, facts) for name, facts in manifest["tables"].items()})
+
+    @property
+    def form(self) -> str:
+        return self.manifest["form"]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.manifest["parameters"]
+
+    @property
+    def quasi(self) -> list[str]:
+        return [column["name"] for column in self.manifest["schema"]["quasi"]]
+
+    @property
+    def sensitive(self) -> list[str]:
+        return [column["name"] for column in self.manifest["schema"]["sensitive"]]
+
+    def label(self, row: Row) -> str:
+        return " / ".join(text(row[name]) for name in self.sensitive)
+
+    def groups(self) -> dict[Any, Group]:
+        """Return the histograms of all groups; forms in which people show their own values by coin have none."""
+        found: dict[Any, Group] = defaultdict(Group)
+        if self.form == "ranges":
+            for row in self.tables["records"]:
+                found[row["group"]].people += 1
+                found[row["group"]].counts[self.label(row)] += 1
+            return found
+        number = "bucket" if self.form == "buckets" else "group"
+        for row in self.tables["st"]:
+            found[row[number]].counts[self.label(row)] += row["count"]
+        for row in self.tables.get("qit", []) + self.tables.get("at", []):
+            found[row[number]].people += 1
+        if self.form == "columns":
+            for group in found.values():
+                group.people = group.shown
+        return found
+
+
+def _rows(directory: Path, facts: Mapping[str, Any]) -> list[Row]:
+    path = directory / facts["files"][0]["file"]
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    types = {column["name"]: pa.type_for_alias(column["type"]) for column in facts["columns"]}
+    options = pyarrow.csv.ConvertOptions(
+        column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+    )
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    return pyarrow.csv.read_csv(path, convert_options=options, parse_options=parse).to_pylist()
+
+
+def text(value: Any) -> str:
+    """Return a sensitive value as policies write it."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, float) and value == int(value):
+        return str(int(value))
+    return str(value)
