@@ -20,7 +20,7 @@ test: $(STAMP)
 # The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
 FAST   := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 test-minimum: $(OLD)/.installed
-	SFUMATO_CACHE=$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(FAST)
+	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(FAST)
 
 # Publications of every method, killed at random moments: nothing but whole releases and receipts may be left.
 kills: $(STAMP)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 if place := os.environ.get("SFUMATO_CACHE"):
+    place = os.path.abspath(place)
     os.environ["NUMBA_CACHE_DIR"] = place
 
 import numba

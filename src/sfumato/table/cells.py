@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from sfumato.table.coding import build, split
+from sfumato.table.coding import build, doubles, split
 from sfumato.table.column import MISSING, Column, as_text
 from sfumato.table.sound import require_publishable
 
@@ -102,7 +102,7 @@ def _plain(values: pa.Array) -> list[Any]:
         moments = values if kind.tz is None else pc.local_timestamp(values)
         values = pc.cast(moments, pa.timestamp("us"), safe=False)
     elif pt.is_floating(kind) and not pt.is_float64(kind):
-        values = pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
+        values = doubles(values)
     try:
         return list(values.to_pylist())
     except (ValueError, OverflowError):  # a date that Python does not have

@@ -131,6 +131,13 @@ def texts(values: pa.Array) -> pa.Array:
     return pc.cast(values, pa.string())
 
 
+def doubles(values: pa.Array) -> pa.Array:
+    """Return floats of fewer bits as doubles, through text: the float32 0.1 means 0.1, not 0.10000000149011612."""
+    if pt.is_float16(values.type):  # which not every Arrow can cast
+        values = pa.array(values.to_numpy(zero_copy_only=False).astype(np.float32), from_pandas=True)
+    return pc.cast(pc.cast(values, pa.string()), pa.float64())
+
+
 def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
     """Return the number of rows whose value is among the chosen distinct ones."""
     return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
@@ -157,8 +164,7 @@ def _whole(values: pa.Array, name: str) -> pa.Array:
 
 def _floats(values: pa.Array, name: str) -> pa.Array:
     if not pt.is_float64(values.type):
-        # Through text: the float32 0.1 means 0.1, not 0.10000000149011612.
-        values = pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
+        values = doubles(values)
     numbers = pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
     if pc.any(pc.is_inf(numbers)).as_py():
         raise InputError(
