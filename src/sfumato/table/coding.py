@@ -62,6 +62,8 @@ def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, npt.NDArray[Any]]
     """Return the distinct values as they come, and for each row the position of its value; past the end where it is missing."""
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
+    if pt.is_float16(data.type):
+        data = data.cast(pa.float32())  # not every Arrow finds the distinct ones of half floats
     if not pt.is_dictionary(data.type):
         data = data.dictionary_encode()
     chunks = data.unify_dictionaries().chunks
@@ -133,9 +135,7 @@ def texts(values: pa.Array) -> pa.Array:
 
 def doubles(values: pa.Array) -> pa.Array:
     """Return floats of fewer bits as doubles, through text: the float32 0.1 means 0.1, not 0.10000000149011612."""
-    if pt.is_float16(values.type):  # which not every Arrow can cast
-        values = pa.array(values.to_numpy(zero_copy_only=False).astype(np.float32), from_pandas=True)
-    return pc.cast(pc.cast(values, pa.string()), pa.float64())
+    return pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
 
 
 def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
