@@ -41,7 +41,7 @@ POLICIES = {
     "uniform": _RHO,
     "burel-perturbation": _LIKE,
     "ambiguity": _PRESENCE,
-    "priview": _PRESENCE,
+    "priview": _PRESENCE.replace("0.6", "0.95"),
 }
 _MORE = {"heterogeneous": "accept_weaker_claim = true\n", "ring": "accept_weaker_claim = true\n"}
 _LINKED = ("heterogeneous", "ring")
@@ -50,7 +50,8 @@ SOFT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def prepare(home: Path, people: int = 2000) -> None:
     """Write the table and a policy for every method."""
-    lines = [f"{20 + 7 * i % 60},{'fm'[i % 2]},{'abcde'[i * i % 5]},{_VALUES[i % 20]}" for i in range(people)]
+    draw = random.Random(1)
+    lines = [f"{draw.randrange(20, 80)},{draw.choice('fm')},{draw.choice('abcde')},{draw.choice(_VALUES)}" for _ in range(people)]
     (home / "people.csv").write_text("age,sex,ward,illness\n" + "\n".join(lines) + "\n")
     for method, requirement in POLICIES.items():
         text = f'{_COLUMNS}{requirement}[method]\nname = "{method}"\n{_MORE.get(method, "")}'
