@@ -42,11 +42,14 @@ def show_as_buckets(
     `bounds` go into the manifest, value by value with their counts; None where the tables do not show the counts anyway (decoys,
     suppression). `complete` is False when a clock stopped the making.
     """
-    kept = np.flatnonzero(grouping.group >= 0)
+    people, group = table.quasi, grouping.group
+    if suppression:
+        kept = np.flatnonzero(group >= 0)
+        people, group = tuple(column.take(kept) for column in people), group[kept]
     manifest = Manifest(
         form=BucketsRelease.form,
         schema=public_schema(table),
-        rows=len(kept),
+        rows=len(group),
         requirement=requirement.to_dict(),
         method=method.to_dict(),
         claims=(Claim.association(requirement.against, one_row_per_person=table.schema.one_row_per_person),),
@@ -62,11 +65,9 @@ def show_as_buckets(
         reproducible=random.reproducible and complete,
         software=f"sfumato {__version__}",
     )
-    quasi = tuple(without_unused(column.take(kept)) for column in table.quasi)
+    quasi = tuple(without_unused(column) for column in people)
     domain, value = shown_domain(table.sensitive.domain, shown.value)
-    return BucketsRelease(
-        manifest, quasi, grouping.group[kept], domain, shown.group, value, shown.count, table.native
-    ).canonical()
+    return BucketsRelease(manifest, quasi, group, domain, shown.group, value, shown.count, table.native).canonical()
 
 
 def require_free_names(table: Table) -> None:

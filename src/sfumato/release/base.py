@@ -85,6 +85,12 @@ class Release(ABC):
         if self._disorder is not None:
             raise self._disorder
 
+    def must_be_arranged(self, *, in_any_order: bool) -> bool:
+        """Return whether rows or groups are not in canonical order; raise `FormatError` if they should be."""
+        if not in_any_order:
+            self.require_canonical()
+        return self._disorder is not None
+
     @cached_property
     def _disorder(self) -> FormatError | None:
         try:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
 from sfumato.release.manifest import Manifest
@@ -156,7 +156,7 @@ class BucketsRelease(Release):
         require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
         release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count)
-        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        arranged = release.must_be_arranged(in_any_order=in_any_order)
         return release.canonical() if arranged else release
 
 

@@ -63,17 +63,6 @@ def require_canonical(tables: Sequence[Shown], groups: int) -> None:
         raise _out_of_order("the numbers of groups are")
 
 
-def must_be_arranged(tables: Sequence[Shown], groups: int, *, in_any_order: bool) -> bool:
-    """Return whether rows or groups are not in canonical order; raise `FormatError` if they should be."""
-    try:
-        require_canonical(tables, groups)
-    except FormatError:
-        if not in_any_order:
-            raise
-        return True
-    return False
-
-
 def ranked_lists(start: Integers, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
     """Return a number per list of codes that ascends with the lists, equal for equal ones, and how many there are."""
     lists = start.astype(np.int64)

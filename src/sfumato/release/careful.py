@@ -98,7 +98,7 @@ def require_counts(count: Integers, rows: int) -> None:
 
 def require_distinct(key: Integers, what: str) -> None:
     """Raise `FormatError` where a key occurs twice."""
-    ranked = np.sort(key)
+    ranked = np.sort(key) if (key[1:] < key[:-1]).any() else key
     twice = int((ranked[1:] == ranked[:-1]).sum())
     if twice:
         raise FormatError(f"{twice} rows of {what} occur twice")

@@ -38,9 +38,15 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
     """Return the distinct rows of the sensitive columns, sorted, and each row's number among them."""
     columns = [code_column(name, kind, sensitive[name]) for name, kind in zip(sensitive.column_names, kinds, strict=True)]
+    if len(columns) == 1 and not _unused(columns[0]):
+        return Domain(pa.table({columns[0].name: columns[0].dictionary()}), kinds), columns[0].codes.astype(np.int64)
     _, first, codes = np.unique(combine(columns), return_index=True, return_inverse=True)
     rows = pa.array(first)
     return Domain(pa.table({column.name: column.arrow().take(rows) for column in columns}), kinds), codes.astype(np.int64)
+
+
+def _unused(column: Column) -> bool:
+    return not bool(np.bincount(column.codes, minlength=column.size).all())
 
 
 def combine(columns: list[Column]) -> Integers:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Order, Shown, canonical_order, must_be_arranged
+from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes
 from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
@@ -175,8 +175,9 @@ class ColumnsRelease(Fragments, Release):
         release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count)
         shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in zip(names, group, columns, strict=True)]
         listed = [*shown, counted_entries(st_group, release.st_value, count)]
-        if must_be_arranged(listed, groups, in_any_order=in_any_order):
+        if in_any_order:
             return release._arranged([*group, st_group], canonical_order(listed, groups))
+        require_canonical(listed, groups)
         return release
 
     def _at_names(self) -> list[str]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import decoded, take_table, value_type, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
@@ -240,7 +240,7 @@ class RandomizedRelease(Release):
             known[i, one.values] = True
         if not known[part, release.value].all():
             raise FormatError(f"{int((~known[part, release.value]).sum())} records show a value that their part does not have")
-        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        arranged = release.must_be_arranged(in_any_order=in_any_order)
         return release.canonical()[0] if arranged else release
 
 

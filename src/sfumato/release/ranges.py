@@ -17,7 +17,7 @@ from sfumato.release.base import Release
 from sfumato.release.box_tables import box_arrays, lists_as_text, published_kinds, read_box
 from sfumato.release.boxes import Box, Integers, Small, box_ranks, fitting
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, take_table
 from sfumato.release.coding import code_domain, people_table
 from sfumato.release.files import TableFormat, write_release
@@ -143,7 +143,7 @@ class RangesRelease(Release):
         boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
         release = cls(manifest, boxes, group, domain, value.astype(np.int32))
-        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        arranged = release.must_be_arranged(in_any_order=in_any_order)
         return release.canonical()[0] if arranged else release
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order, must_be_arranged
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes
 from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
@@ -241,7 +241,7 @@ class ViewsRelease(Fragments, Release):
         require_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
         at_columns = tuple(code_column(name, kinds[name], at[name]) for name in kept)
         release = cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
-        arranged = must_be_arranged(*release.listing(), in_any_order=in_any_order)
+        arranged = release.must_be_arranged(in_any_order=in_any_order)
         return release.canonical() if arranged else release
 
 

@@ -141,7 +141,7 @@ class Table:
             rows=self.rows,
             dropped=self.dropped,
             native=self.native,
-            _source=self._source.take(order),
+            _source=self._source.reordered(order),
         )
         return table, order
 
