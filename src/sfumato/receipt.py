@@ -19,11 +19,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.errors import OutputError
+from sfumato.errors import FormatError, OutputError
 from sfumato.exact import percent
 from sfumato.release import Release
 from sfumato.release.atomic import flush, move_new, refuse_existing, workshop, write_draft
-from sfumato.release.files import MANIFEST, TableFormat, sha256
+from sfumato.release.files import LARGEST_MANIFEST, MANIFEST, TableFormat, read_file, sha256
 from sfumato.release.manifest import FORMAT as RELEASE
 from sfumato.release.undisturbed import let_in
 from sfumato.table.fingerprint import Fingerprint
@@ -172,12 +172,12 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
     found = []
     for path in _receipts(directories):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = _document(path)
             if document["format"] != FORMAT:
                 continue
             other = Fingerprint.from_dict(document["table"])
             release, date = str(document["release"]["directory"]), str(document["date"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (FormatError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             found.append(Earlier(path, "unreadable"))
             continue
         if other.digest == fingerprint.digest:
@@ -206,16 +206,21 @@ def receipt_of(release: Path) -> Kept | None:
     found, named = sha256(home / MANIFEST), None
     for path in sorted(home.parent.glob(f"*{SUFFIX}")):
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = _document(path)
             place, known = str(document["release"]["directory"]), document["release"]["manifest_sha256"]
             policy = str(document["policy"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (FormatError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if known == found:
             return Kept(path, policy, same=True)
         if Path(place) == home:
             named = Kept(path, policy, same=False)
     return named
+
+
+def _document(path: Path) -> Any:
+    """Return what a receipt holds; what is no file, or larger than receipts are, is not waited for."""
+    return json.loads(read_file(path, LARGEST_MANIFEST).decode("utf-8"))
 
 
 def _receipts(directories: Iterable[Path]) -> Iterator[Path]:

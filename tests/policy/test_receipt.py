@@ -222,3 +222,17 @@ def test_a_release_that_replaced_an_older_one_in_its_place_is_known_by_its_own_r
     found = receipt_of(tmp_path / "release")
     assert found is not None
     assert (found.path, found.same) == (second, True)
+
+
+def test_a_pipe_among_receipts_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    table = people()
+    save(table, tmp_path / "release")
+    os.mkfifo(tmp_path / "a.receipt.json")
+    found = earlier_publications(table.fingerprint, [tmp_path])
+    assert {(earlier.receipt.name, earlier.kind) for earlier in found} == {
+        ("a.receipt.json", "unreadable"),
+        ("release.receipt.json", "same"),
+    }
+    kept = receipt_of(tmp_path / "release")
+    assert kept is not None
+    assert kept.same

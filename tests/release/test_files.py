@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -269,3 +270,21 @@ def test_a_csv_header_that_is_no_text_is_refused(tmp_path):
     with pytest.raises(FormatError, match="cannot be read"):
         Release.load(tmp_path / "r")
     assert audit(tmp_path / "r").holds is False
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "qit.parquet", "st.parquet"])
+def test_a_pipe_or_a_directory_in_the_place_of_a_file_is_refused_at_once(saved, name):
+    (saved / name).unlink()
+    os.mkfifo(saved / name)  # whoever opens it to read would wait for a writer
+    with pytest.raises(FormatError, match="not a file of this release"):
+        Release.load(saved)
+    (saved / name).unlink()
+    (saved / name).mkdir()
+    with pytest.raises(FormatError, match="not a file of this release"):
+        Release.load(saved)
+
+
+def test_a_manifest_beyond_any_size_is_refused_before_it_is_read(saved):
+    os.truncate(saved / "manifest.json", 1 << 40)  # a hole: it takes no room on disk
+    with pytest.raises(FormatError, match="larger than such a file can be"):
+        Release.load(saved)

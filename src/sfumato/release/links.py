@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import FormatError, OutputError
 from sfumato.release.atomic import write_private
-from sfumato.release.files import MANIFEST
+from sfumato.release.files import MANIFEST, read_file
 
 Rows = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -55,13 +55,14 @@ class Links:
     def load(cls, path: str | Path) -> Links:
         """Return the links in a file; one that holds something else is refused."""
         try:
-            table = pq.read_table(Path(path))
+            table = pq.read_table(pa.BufferReader(read_file(Path(path))))
+            table.validate(full=True)
             linked, carried = table[_LINKED].combine_chunks(), table[_CARRIED].combine_chunks()
             start, people = np.asarray(linked.offsets, dtype=np.int64), linked.flatten()
             if linked.null_count or people.null_count or carried.null_count:
                 raise ValueError("a link without a row")
             found = cls(start - start[0], np.asarray(people, dtype=np.int32), np.asarray(carried, dtype=np.int64))
-        except (OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
+        except (FormatError, OSError, KeyError, AttributeError, ValueError, TypeError, pa.ArrowException):
             raise FormatError(
                 f"{path} is no file of links", hint="it is the one written beside the release it belongs to"
             ) from None
