@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Anatomy, Buckets, FPrivacy, LDiversity, Schema, Table, audit, publish
+from sfumato import Anatomy, Buckets, FPrivacy, LDiversity, Release, Schema, Table, audit, publish
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.errors import FormatError
 from sfumato.release.files import sha256
@@ -221,10 +221,13 @@ def test_people_behind_other_values_than_st_shows_are_found_with_the_table():
 
 
 def test_suppression_is_no_excuse_for_a_method_that_has_none(saved, table):
-    forge(saved, lambda document: document["parameters"].update(suppression=True))
-    report = audit(saved)
+    release = Release.load(saved)
+    told = dataclasses.replace(release.manifest, parameters={**release.manifest.parameters, "suppression": True})
+    report = audit(dataclasses.replace(release, manifest=told))
     assert report.holds is False
     assert any("suppressed people" in problem for problem in report.problems)
+    forge(saved, lambda document: document["parameters"].update(suppression=True))
+    assert "do not go together" in refusal(saved)
 
 
 def test_misplaced_people_are_found_although_others_were_suppressed():
@@ -265,9 +268,9 @@ def test_a_manifest_that_makes_no_sense_is_refused_with_a_sentence(saved, table,
     [
         (lambda d: d["claims"][0].update(statement="Nobody can learn anything."), "not made in the words"),
         (lambda d: d["requirement"].update(against="reader"), "another adversary"),
-        (lambda d: d.update(method={"name": "near-groups", "form": "buckets", "effort": None}), "not known to hold"),
+        (lambda d: d.update(method={"name": "near-groups", "form": "buckets", "effort": None}), "do not go together"),
         (lambda d: d["method"].update(name="tight-boxes"), "method"),
-        (lambda d: d["parameters"].update(locality="tight"), "not known to hold"),
+        (lambda d: d["parameters"].update(locality="tight"), "do not go together"),
         (lambda d: d["method"].update(guard_decoys=True), "not known to hold"),
         (lambda d: d["parameters"].update(one_row_per_person=False), "not made in the words"),
     ],
@@ -275,6 +278,20 @@ def test_a_manifest_that_makes_no_sense_is_refused_with_a_sentence(saved, table,
 def test_a_claim_is_only_confirmed_in_its_own_words_and_for_a_method_that_proves_it(saved, change, note):
     forge(saved, change)
     assert note in refusal(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": {"name": "near-groups", "form": "buckets", "effort": None}},
+        {"parameters": {"buckets": 2, "decoys": 0, "suppression": False, "locality": "tight", "one_row_per_person": True}},
+    ],
+)
+def test_in_memory_too_an_engineers_claim_needs_a_method_that_proves_it(saved, change):
+    release = Release.load(saved)
+    report = audit(dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, **change)))
+    assert report.holds is False
+    assert any("not known to hold" in result.note for result in report.claims)
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])

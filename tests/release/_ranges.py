@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.buckets import Buckets
+from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.show_ranges import show_as_ranges
 from sfumato.privacy import FPrivacy
 from sfumato.randomness import SeededRandomness
@@ -20,7 +20,7 @@ def of_groups(table, groups, requirement=READER, seed=1):
     bounds = requirement.bounds(table.sensitive.histogram())
     grouping = Grouping(numbers, int(numbers.max()) + 1)
     return show_as_ranges(
-        table, grouping, bounds=bounds, requirement=requirement, method=Buckets(), random=SeededRandomness(seed)
+        table, grouping, bounds=bounds, requirement=requirement, method=Mondrian(), random=SeededRandomness(seed)
     )
 
 
@@ -30,4 +30,4 @@ def of_boxes(table, requirement, *, floor=20, seed=1):
     coins = SeededRandomness(seed)
     weights = column_weights(table.quasi, None)
     grouping = cut_boxes(Space.of(table.quasi), table.sensitive.codes, bounds, tight=True, floor=floor, weights=weights)
-    return show_as_ranges(table, grouping, bounds=bounds, requirement=requirement, method=Buckets(), random=coins)
+    return show_as_ranges(table, grouping, bounds=bounds, requirement=requirement, method=Mondrian(), random=coins)

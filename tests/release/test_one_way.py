@@ -429,7 +429,7 @@ def test_what_is_loaded_and_saved_again_has_the_same_bytes(tmp_path, form, forma
     ("place", "told"),
     [
         ("requirement", {"bounds": {"Ana has HIV": "1/2"}}),
-        ("method", {"weights": {"Ana has HIV": 2.0}}),
+        ("method", {"weights": {"Ana has HIV": 2}}),
     ],
 )
 def test_names_of_values_and_columns_that_nobody_has_are_refused(tmp_path, place, told):
@@ -438,3 +438,58 @@ def test_names_of_values_and_columns_that_nobody_has_are_refused(tmp_path, place
     with pytest.raises(FormatError, match="values or of columns that the release does not have"):
         sf.Release.load(tmp_path / "release")
     assert_refused(tmp_path / "release")
+
+
+NOTE = "k-anonymity makes no claim about sensitive values"
+SECOND = {
+    "a method of another form": ("ranges", lambda d: d.update(method=sf.Anatomy(l=3).to_dict())),
+    "a locality that the method has not": ("ranges", lambda d: d["parameters"].update(locality="near")),
+    "matches of a method that has none": ("ranges", lambda d: d["parameters"].update(matches=3)),
+    "dummies of a method that has none": ("ranges", lambda d: d["parameters"].update(dummies=3)),
+    "a note beside a claim": (
+        "buckets",
+        lambda d: d["parameters"].update(note="k-anonymity makes no claim about sensitive values"),
+    ),
+    "no list of values": ("buckets", lambda d: d.update(values=None)),
+    "decoys that are not there": ("buckets", lambda d: d["method"].update(decoys=5)),
+    "a whole number with a fraction": ("buckets", lambda d: d["method"].update(time_limit=30.0)),
+    "negative zero": ("buckets", lambda d: d["method"].update(gap=-0.0)),
+    "weights of nothing": ("buckets", lambda d: d["method"].update(weights={})),
+    "a version with zeros before it": ("buckets", lambda d: d.update(software="sfumato 000.1.00")),
+    "reproducible without a seed": ("buckets", lambda d: d.update(seeded=False, reproducible=True)),
+}
+
+
+@pytest.mark.parametrize("what", SECOND)
+def test_what_is_said_of_the_making_has_one_spelling_and_goes_together(tmp_path, what):
+    form, change = SECOND[what]
+    directory = saved(tmp_path, form, "parquet")
+    forge(directory, manifest=change)
+    assert_refused(directory)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1e400"])
+def test_a_number_beyond_all_numbers_is_refused(tmp_path, number):
+    directory = saved(tmp_path, "buckets", "parquet")
+    text = (directory / "manifest.json").read_text()
+    (directory / "manifest.json").write_text(re.sub(r'"time_limit": 30', f'"time_limit": {number}', text))
+    assert number in (directory / "manifest.json").read_text()
+    assert_refused(directory)
+
+
+@everywhere
+def test_a_column_of_another_type_than_the_tables_is_found(tmp_path, form, format):
+    directory = saved(tmp_path, form, format)
+    names = ("age", "age_min", "age_max")
+
+    def floats(tables):
+        for name, table in tables.items():
+            for column in names:
+                if column in table.column_names:
+                    place = table.column_names.index(column)
+                    plain = pa.array(table[column].to_pylist(), pa.float64())
+                    tables[name] = tables[name].set_column(place, column, plain)
+        return tables
+
+    forge(directory, tables=floats)
+    assert refusal(directory, TABLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +13,9 @@ import pyarrow as pa
 
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
+from sfumato.release.careful import value_type
 from sfumato.release.manifest import Manifest, own_bounds
+from sfumato.table.column import Column
 from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
@@ -44,6 +47,24 @@ def other_schema(manifest: Manifest, table: Table) -> list[str]:
     if not set(table.sensitive.labels).issuperset(own_bounds(manifest.requirement)):
         problems.append("the requirement bounds values that the table does not have")
     return problems
+
+
+def other_types(tables: Mapping[str, pa.Table], table: Table) -> list[str]:
+    """Return which columns are published with another type than the table's: 30 and 30.0 would be two spellings."""
+    own = {name: {str(column.values.type)} for column in table.quasi for name in _shown_as(column)}
+    own |= {field.name: {str(field.type)} for field in table.sensitive.domain.table.schema}
+    wrong = {
+        field.name
+        for published in tables.values()
+        for field in published.schema
+        if field.name in own and str(value_type(field.type)) not in own[field.name] | {"list<element: string>"}
+    }
+    return [f"{len(wrong)} columns are published with other types than the table has"] if wrong else []
+
+
+def _shown_as(column: Column) -> tuple[str, ...]:
+    """Return the names under which a release may show a column: itself, or the ends of its ranges."""
+    return (column.name,) if column.kind == "categorical" else (column.name, f"{column.name}_min", f"{column.name}_max")
 
 
 def compare(published: Published, table: Table, *, suppression: bool) -> Comparison:

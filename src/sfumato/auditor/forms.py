@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.auditor.against import other_schema
+from sfumato.auditor.against import other_schema, other_types
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.linked import audit_linked
@@ -58,7 +58,7 @@ def audit_release(
             raise FormatError("links belong to a release whose records have ranges of their own, and to its table")
         return audit_linked(release, table, links)
     tables = release.tables()
-    unlike = [] if table is None else other_schema(release.manifest, table)
+    unlike = [] if table is None else [*other_schema(release.manifest, table), *other_types(tables, table)]
     found = _audit_form(release, tables, table, (*problems, *release.faults(), *unlike), placed, outsiders, draw=draw)
     if table is not None:
         return found

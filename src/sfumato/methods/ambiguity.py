@@ -86,7 +86,7 @@ class Ambiguity(Fragmenting):
         """Return the method's name and parameters as plain JSON values."""
         document = super().to_dict()
         if self.weights is not None:
-            document["weights"] = dict(self.weights)
+            document["weights"] = dict(self.weights) or None
         return document
 
     def fragment(

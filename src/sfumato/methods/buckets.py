@@ -150,7 +150,7 @@ class Buckets(Method):
         """Return the method's name and parameters as plain JSON values."""
         document = super().to_dict()
         if isinstance(self.weights, Mapping):
-            document["weights"] = dict(self.weights)
+            document["weights"] = dict(self.weights) or None
         return document
 
     def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:

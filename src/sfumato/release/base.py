@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
+from sfumato.release.consistent import require_consistent
 from sfumato.release.files import Stored, TableFormat, read_release, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.weaker import WEAKER_CLAIMS
@@ -155,7 +156,8 @@ class Release(ABC):
     def faults(self) -> tuple[str, ...]:
         """Return what keeps a release in memory from being one that could be written down."""
         found = []
-        for check in (self.require_canonical, self.require_fixed_words, self.require_listed_values, self.require_known_names):
+        checks = (self.require_canonical, self.require_fixed_words, self.require_listed_values, self.require_known_names)
+        for check in checks:
             try:
                 check()
             except FormatError as error:
@@ -207,4 +209,5 @@ def release_from(stored: Stored) -> Release:
     release.require_fixed_words()
     release.require_listed_values()
     release.require_known_names()
+    require_consistent(release.manifest)
     return release

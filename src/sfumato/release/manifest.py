@@ -125,7 +125,7 @@ class Manifest:
             "rows": self.rows,
             "schema": self.schema,
             "requirement": self.requirement,
-            "method": self.method,
+            "method": plain_number(self.method),
             "parameters": self.parameters,
             "seeded": self.seeded,
             "reproducible": self.reproducible,
@@ -139,10 +139,10 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Return the manifest in `text`, or say why it is not one that this version can read."""
         try:
-            document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
+            document = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError):
             raise FormatError(
-                "manifest.json is not complete JSON in which every key stands once",
+                "manifest.json is not complete JSON in which every key stands once and whole numbers are written as such",
                 hint="the release was cut short or edited; get it again",
             ) from None
         _require_version(document)
@@ -173,6 +173,21 @@ def own_bounds(requirement: Mapping[str, Any]) -> tuple[str, ...]:
 def spelled(document: Mapping[str, Any]) -> str:
     """Return a manifest's text: keys sorted by code point, two blanks a level, everything but quotes and controls as it is."""
     return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _number(text: str) -> float:
+    """Return a number with a fraction; a whole one is written without, and read as such."""
+    found = float(text)
+    if found.is_integer():
+        raise ValueError("a whole number is written as one")
+    return found
+
+
+def plain_number(value: Any) -> Any:
+    """Return a value as JSON has it, whole numbers without a fraction."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return {key: plain_number(one) for key, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def _no_number(text: str) -> None:

@@ -21,7 +21,7 @@ from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import decoded, take_table, value_type, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
-from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
+from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest, plain_number
 from sfumato.table.column import Column, as_text
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -265,7 +265,7 @@ def plain_values(domain: Domain) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, (str, int, float)) else as_text(value)
+    return plain_number(value) if value is None or isinstance(value, (str, int, float)) else as_text(value)
 
 
 def _entries(manifest: Manifest) -> list[Mapping[str, Any]]:

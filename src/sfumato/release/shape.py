@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any
 
 from sfumato.errors import FormatError
@@ -23,7 +24,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda found: isinstance(found, bool),
     "null": lambda found: found is None,
     "integer": lambda found: isinstance(found, int) and not isinstance(found, bool),
-    "number": lambda found: isinstance(found, (int, float)) and not isinstance(found, bool),
+    "number": lambda found: _TYPES["integer"](found) or (isinstance(found, float) and isfinite(found)),
 }
 _EXACT = re.compile(r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
 
