@@ -9,6 +9,7 @@ from sfumato.privacy import LDiversity
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.release.views import ViewsRelease
+from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table import Schema
 
 
@@ -67,9 +68,12 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
     }
     names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
     schema["declared"] = declared or Schema(**names).to_dict()
-    told = {"locality": "none", "one_row_per_person": True, "groups": groups, **(parameters or {})}
     own = {"floor": 2, "weights": None} if form == "columns" else {"column": None}
     maker = {"name": "ambiguity" if form == "columns" else "priview", "grouping": "paper", **(method or {})}
+    told = {"locality": "tight", "one_row_per_person": True, "groups": groups, **(parameters or {})}
+    if maker["grouping"] == "paper":
+        told |= {"locality": "none", "weaker_claim": WEAKER_CLAIMS[maker["name"]]}
+    counts = table.sensitive.histogram()
     return Manifest(
         form=form,
         schema=schema,
@@ -77,6 +81,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
         requirement=LDiversity(1, against="reader").to_dict(),
         method={"accept_weaker_claim": True, "suppress": False, **own, **maker},
         claims=(),
+        values=tuple({"value": value, "count": count, "bound": "1"} for value, count in counts.items()),
         parameters=told,
         software=f"sfumato {__version__}",
     )
