@@ -13,8 +13,8 @@ import pyarrow as pa
 
 import sfumato
 from benchmarks._svg import card, upright, write
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.scheme import Choices, Records, heterogeneous_records
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.scheme import Choices, Records, heterogeneous_records
 from sfumato.privacy import LDiversity
 from sfumato.randomness import SeededRandomness
 from sfumato.table.column import Kind

@@ -24,13 +24,13 @@ from benchmarks._matching_picture import draw_pictures
 from benchmarks._show import Cell, Show
 from benchmarks.heterogeneous import census_table
 from sfumato.errors import Infeasible
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.deal import deal
-from sfumato.heterogeneous.matchers import Matcher, match
-from sfumato.heterogeneous.packing import pack
-from sfumato.heterogeneous.partition import cut_at_ranks
-from sfumato.heterogeneous.scheme import Partitioned
 from sfumato.methods.base import Method
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.deal import deal
+from sfumato.papers.heterogeneous.matchers import Matcher, match
+from sfumato.papers.heterogeneous.packing import pack
+from sfumato.papers.heterogeneous.partition import cut_at_ranks
+from sfumato.papers.heterogeneous.scheme import Partitioned
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, prefix_workload, range_workload
 from sfumato.randomness import SeededRandomness

@@ -19,11 +19,11 @@ from scipy.optimize import linear_sum_assignment
 from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
 from sfumato.auditor.linked import audit_linked
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.deal import deal
-from sfumato.heterogeneous.matchers import match
-from sfumato.heterogeneous.packing import fewest_buckets, pack
 from sfumato.methods.heterogeneous import Heterogeneous
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.deal import deal
+from sfumato.papers.heterogeneous.matchers import match
+from sfumato.papers.heterogeneous.packing import fewest_buckets, pack
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomness import SeededRandomness

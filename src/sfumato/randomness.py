@@ -14,12 +14,9 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Flags, Integers, Unsigned
 from sfumato.errors import PolicyError
-
-Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 _WORD = 1 << 64
 _PACKED = 20  # up to 2^20 positions leave keys of 44 bits or more, which are rarely equal
@@ -31,7 +28,7 @@ class Randomness(ABC):
     reproducible: bool
 
     @abstractmethod
-    def words(self, count: int) -> Words:
+    def words(self, count: int) -> Unsigned:
         """Return `count` independent uniform 64-bit words."""
 
     @abstractmethod
@@ -43,7 +40,7 @@ class Randomness(ABC):
         if not 0 < limit < 1 << 62:
             raise ValueError(f"limit must be between 1 and 2^62, got {limit}")
         usable = _WORD - _WORD % limit
-        drawn: list[Words] = []
+        drawn: list[Unsigned] = []
         missing = count
         while missing > 0:
             words = self.words(missing)
@@ -81,7 +78,7 @@ class Randomness(ABC):
             if not (ranked[1:] == ranked[:-1]).any():
                 return order.astype(np.int64, copy=False)
 
-    def chance(self, probability: Fraction, count: int) -> npt.NDArray[np.bool_]:
+    def chance(self, probability: Fraction, count: int) -> Flags:
         """Return `count` independent coins, each true with exactly this rational probability."""
         if not 0 <= probability <= 1:
             raise ValueError(f"a probability lies between 0 and 1, got {probability}")
@@ -100,7 +97,7 @@ class KeyedRandomness(Randomness):
         self._state = hashlib.shake_256(key + b"".join(step.to_bytes(8, "little") for step in (len(path), *path)))
         self._calls = 0
 
-    def words(self, count: int) -> Words:
+    def words(self, count: int) -> Unsigned:
         """Return the first `count` words of the task's next draw: word i is the same whatever the count."""
         state = self._state.copy()
         state.update(self._calls.to_bytes(8, "little"))

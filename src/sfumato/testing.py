@@ -19,9 +19,9 @@ from typing import Any, get_args
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats
 from sfumato.auditor import audit_release
 from sfumato.errors import Infeasible, NotProvable, SfumatoError
 from sfumato.methods.base import Method
@@ -150,7 +150,7 @@ def _asking(requirement: Requirement, l: int, against: Against) -> Requirement: 
     return asked if requirement.presence is None else PresenceAssociation(requirement.presence, asked, against=against)
 
 
-def _true_shares(release: RandomizedRelease, table: Table) -> list[npt.NDArray[np.float64]]:
+def _true_shares(release: RandomizedRelease, table: Table) -> list[Floats]:
     """Return the share of each value in each part, for a table of numbered people."""
     main = release.tables()[RECORDS]
     part = np.empty(table.rows, np.int64)

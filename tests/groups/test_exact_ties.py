@@ -14,8 +14,8 @@ from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.fragments.views import view_boxes
 from sfumato.groups.near.matched import variety
 from sfumato.groups.near.order import Scale, seen_width
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.partition import _spread
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.partition import _spread
 from sfumato.privacy import LDiversity
 from sfumato.testing import balanced_designs
 from tests.makers import people

@@ -14,12 +14,12 @@ import pytest
 
 from sfumato.groups.anatomy import assign_by_anatomy
 from sfumato.groups.blind import assign_blindly, round_robin
-from sfumato.groups.decoys import _holders, _plan_slots, make_room
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.streams import Step
 from sfumato.methods import Buckets
 from sfumato.methods.base import PEOPLE
+from sfumato.papers.decoys.decoys import _holders, _plan_slots, make_room
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.randomness import Randomness, SeededRandomness
 from tests.makers import people

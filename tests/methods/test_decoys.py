@@ -5,8 +5,8 @@ import pytest
 
 from sfumato import Buckets, publication, publish
 from sfumato.errors import Infeasible, NotProvable
-from sfumato.groups._decoy_kernel import mix
-from sfumato.groups.decoys import inflate
+from sfumato.papers.decoys._kernel import mix
+from sfumato.papers.decoys.decoys import inflate
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.randomness import SeededRandomness
 from tests.makers import people

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.deal import deal
-from sfumato.heterogeneous.matchers import match
-from sfumato.heterogeneous.packing import Packing, _pack_at, fill_in_order, in_paper_order, pack
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.show_own_ranges import show_own_ranges
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.deal import deal
+from sfumato.papers.heterogeneous.matchers import match
+from sfumato.papers.heterogeneous.packing import Packing, _pack_at, fill_in_order, in_paper_order, pack
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.randomness import SeededRandomness
 from sfumato.release.links import Links

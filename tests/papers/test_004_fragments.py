@@ -8,8 +8,9 @@ import pytest
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
-from sfumato.groups.fragments.scattered import scattered_groups
-from sfumato.groups.fragments.views import Views, published_groups
+from sfumato.groups.fragments.views import Views
+from sfumato.papers.overlapping.scattered import scattered_groups
+from sfumato.papers.overlapping.views import published_groups
 from sfumato.privacy import PresenceAssociation
 from sfumato.table import Schema, Table
 from sfumato.table.generators import census

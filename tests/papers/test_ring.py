@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sfumato import LDiversity, Ring, audit, publication
 from sfumato.errors import PolicyError
 from sfumato.groups.grouping import Grouping
-from sfumato.heterogeneous.ring import Rings, diverse_places, draw_carried
+from sfumato.papers.heterogeneous.ring import Rings, diverse_places, draw_carried
 from sfumato.randomness import SeededRandomness
 from tests.makers import people
 

@@ -10,9 +10,7 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def _gather(
-    union: Any, first: int, row: Any, low: int, high: int, bits: Any, base: int, start: Any, groups: Any
-) -> None:  # pragma: no cover - compiled
+def _gather(union: Any, first: int, row: Any, low: int, high: int, bits: Any, base: int, start: Any, groups: Any) -> None:
     """Set in `union`, from word `first` on, the groups that share one of the values `row[low:high]`."""
     for w in range(first, len(union)):
         union[w] = np.uint64(0)
@@ -26,7 +24,7 @@ def _gather(
 
 
 @njit(cache=True)
-def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> bool:  # pragma: no cover - compiled
+def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> bool:
     """Return whether the values of group g in the first part are all kept as lists, of at most so many groups together."""
     many = 0
     for e in range(begin[0, g], begin[0, g + 1]):
@@ -39,9 +37,7 @@ def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> boo
 
 
 @njit(cache=True)
-def _from_rare(
-    g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, found: Any, pairs: int
-) -> int:  # pragma: no cover - compiled
+def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, found: Any, pairs: int) -> int:
     """Write the groups behind g that share one of its values in every part, looked up by those of the first; return how many.
 
     `mark[r]` is g + 1 where r is a value of group g, and `seen[c]` is where group c was looked at.
@@ -70,9 +66,7 @@ def _from_rare(
 
 
 @njit(cache=True)
-def shared_cover(
-    begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, found: Any
-) -> int:  # pragma: no cover - compiled
+def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, found: Any) -> int:
     """Write pairs of groups that cover a common combination to `found`, as many as it has room for; return how many.
 
     Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r is told by the row
@@ -117,7 +111,7 @@ def shared_cover(
 
 
 @njit(cache=True)
-def _entry(codes: Any, low: int, high: int, code: int) -> int:  # pragma: no cover - compiled
+def _entry(codes: Any, low: int, high: int, code: int) -> int:
     """Return the place of a code among the ascending `codes[low:high]` that hold it."""
     while low < high:
         middle = (low + high) // 2
@@ -129,9 +123,7 @@ def _entry(codes: Any, low: int, high: int, code: int) -> int:  # pragma: no cov
 
 
 @njit(cache=True)
-def stand_behind(
-    owner: Any, group: Any, people: Any, weight: Any, begin: Any, codes: Any, lacking: Any, still: Any
-) -> None:  # pragma: no cover - compiled
+def stand_behind(owner: Any, group: Any, people: Any, weight: Any, begin: Any, codes: Any, lacking: Any, still: Any) -> None:
     """Take the people off what groups show, over pairs of a person and a group that shows all of her.
 
     `people[p, j]` is person p's code in part j (she is `weight[p]` people); those of group g stand side by side, part j's from

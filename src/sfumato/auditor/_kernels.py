@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Array
 
 _FEW = 3  # up to so many published rows with the same quasi values, looking a value up beats adding all values up
 
 
 @njit(cache=True)
-def _believed(rows: Any, row_bucket: Any, code: int, start: Any, value: Any, share: Any) -> float:  # pragma: no cover - compiled
+def _believed(rows: Any, row_bucket: Any, code: int, start: Any, value: Any, share: Any) -> float:
     """Return the sum over rows of the share of one value in the row's bucket."""
     total = 0.0
     for row in rows:
@@ -26,16 +26,16 @@ def _believed(rows: Any, row_bucket: Any, code: int, start: Any, value: Any, sha
 
 @njit(cache=True)
 def walk_people(
-    key: npt.NDArray[Any],
-    order: npt.NDArray[Any],
+    key: Array,
+    order: Array,
     published: int,
-    row_bucket: npt.NDArray[Any],
-    truth: npt.NDArray[Any],
-    start: npt.NDArray[Any],
-    value: npt.NDArray[Any],
-    share: npt.NDArray[Any],
+    row_bucket: Array,
+    truth: Array,
+    start: Array,
+    value: Array,
+    share: Array,
     values: int,
-) -> tuple[int, int, int, npt.NDArray[Any]]:  # pragma: no cover - compiled
+) -> tuple[int, int, int, Array]:
     """Return what a walk over equal quasi rows finds.
 
     In turn: rows invented; rows lost; people whose value no fitting bucket shows, beyond those of the same quasi values who are

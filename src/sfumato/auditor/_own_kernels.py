@@ -10,9 +10,7 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def walk_values(
-    words: Any, bits: Any, carried: Any, truth: Any, weight: Any, faced: Any, behind: Any
-) -> None:  # pragma: no cover - compiled
+def walk_values(words: Any, bits: Any, carried: Any, truth: Any, weight: Any, faced: Any, behind: Any) -> None:
     """Count the values of fitting records (`faced`, per person), and those of fitting people (`behind`, per record).
 
     `words[p, j]` is the row of `bits` that tells which records hold person p's value in column j; bit k of its word w is record

@@ -10,7 +10,7 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def _ones(x: Any) -> Any:  # pragma: no cover - compiled
+def _ones(x: Any) -> Any:
     """Return how many bits of a 64-bit word are set."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -19,7 +19,7 @@ def _ones(x: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def entry_of(start: Any, value: Any, group: int, code: int) -> int:  # pragma: no cover - compiled
+def entry_of(start: Any, value: Any, group: int, code: int) -> int:
     """Return the entry of a group's histogram with this value, −1 if it shows none."""
     low, high = start[group], start[group + 1]
     while low < high:
@@ -32,7 +32,7 @@ def entry_of(start: Any, value: Any, group: int, code: int) -> int:  # pragma: n
 
 
 @njit(cache=True)
-def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:  # pragma: no cover - compiled
+def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:
     """Keep of the groups that fit columns 0 … j−1 those that `row` allows too; return in how many words there are any."""
     found = 0
     for k in range(len(row) if j == 0 else many[j - 1]):
@@ -62,7 +62,7 @@ def walk_fits(
     own: Any,
     only: Any,
     inside: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Add up, for every person, what the groups that fit her show.
 
     `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group

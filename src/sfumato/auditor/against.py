@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers, Small
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.published import Published
 from sfumato.release.careful import value_type
@@ -18,9 +18,6 @@ from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
 from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def compare(published: Published, table: Table, *, suppression: bool) -> Compari
     return Comparison(tuple(problems), warnings, shares, published.exposure)
 
 
-def _entries(published: Published) -> tuple[Small, Small, Integers, npt.NDArray[np.float64]]:
+def _entries(published: Published) -> tuple[Small, Small, Integers, Floats]:
     """Return where each bucket's entries start, and their values, counts and shares."""
     order = np.argsort(published.bucket, kind="stable")
     start = np.concatenate(([0], np.cumsum(np.bincount(published.bucket, minlength=len(published.sizes)))))

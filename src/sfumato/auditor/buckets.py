@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.auditor.against import Comparison, compare
@@ -16,8 +15,6 @@ from sfumato.auditor.published import Published, read_published
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.manifest import Manifest
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
 
 
 def audit_buckets(

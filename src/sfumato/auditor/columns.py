@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Integers
 from sfumato.auditor.claims import judge
-from sfumato.auditor.fragments import Fragments, Integers, Limits, audit_fragments
+from sfumato.auditor.fragments import Fragments, Limits, audit_fragments
 from sfumato.auditor.placed import ShownTable, true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.coding import people_codes

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Integers
 from sfumato.auditor._range_kernels import walk_fits
 from sfumato.auditor.published import Published
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
 
 MOST_FITS = 50_000_000
 """Pairs of person and fitting group that are looked at; where there would be more, beliefs are measured on part of the people."""

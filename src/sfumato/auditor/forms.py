@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Integers
 from sfumato.auditor.against import other_schema, other_types
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.columns import audit_columns
@@ -36,7 +35,7 @@ def audit_release(
     table: Table | None = None,
     *,
     problems: tuple[str, ...] = (),
-    placed: npt.NDArray[np.int64] | None = None,
+    placed: Integers | None = None,
     links: Links | None = None,
     outsiders: Any = None,
     draw: bool = True,
@@ -70,7 +69,7 @@ def _audit_form(
     tables: Mapping[str, pa.Table],
     table: Table | None,
     problems: tuple[str, ...],
-    placed: npt.NDArray[np.int64] | None,
+    placed: Integers | None,
     outsiders: Any,
     *,
     draw: bool,

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers
 from sfumato.auditor.bounds import bounds_of, presence_bound
 from sfumato.auditor.claims import declared_values, open_values, several_rows, warnings_of
 from sfumato.auditor.halved import not_halved
@@ -29,7 +29,6 @@ from sfumato.release.views import ViewsRelease
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.table import Table
 
-Integers = npt.NDArray[np.int64]
 Limits = Mapping[str, Fraction]
 
 MEASURED, MEASURED_VALUES = 50_000, 5_000
@@ -151,7 +150,7 @@ def audit_fragments(
     )
 
 
-def _presence_of_members(release: ColumnsRelease | ViewsRelease, table: Table, *, apart: bool) -> npt.NDArray[np.float64]:
+def _presence_of_members(release: ColumnsRelease | ViewsRelease, table: Table, *, apart: bool) -> Floats:
     """Return the belief in the presence of the table's people; of some, evenly chosen, where each is covered by many groups."""
     return release.presence(table.to_arrow().take(pa.array(_some(table.rows, table.rows if apart else MEASURED))))
 
@@ -178,7 +177,7 @@ def _some(rows: int, most: int) -> Integers:
     return np.linspace(0, rows - 1, min(rows, most)).astype(np.int64)
 
 
-def _presence_of(release: ColumnsRelease | ViewsRelease, outsiders: Any) -> npt.NDArray[np.float64]:
+def _presence_of(release: ColumnsRelease | ViewsRelease, outsiders: Any) -> Floats:
     """Return the belief in the presence of the given outsiders; what is wrong with them is no fault of the release."""
     try:
         return release.presence(outsiders)

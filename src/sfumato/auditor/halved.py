@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Flags
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Manifest
 
-Entries = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+Entries = list[tuple[Array, Array]]
 """Per column the codes that some groups show, and the group of each."""
 
 UNREADABLE = "the manifest gives weights of columns that cannot be read"
@@ -57,7 +56,7 @@ def _halves(box: Entries, weights: list[Fraction]) -> list[Entries] | None:
     return [[(codes[side], groups[side]) for (codes, groups), side in zip(box, sides, strict=True)] for sides in _both(inside)]
 
 
-def _both(inside: list[npt.NDArray[np.bool_]]) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.bool_]]]:
+def _both(inside: list[Flags]) -> tuple[list[Flags], list[Flags]]:
     return inside, [~side for side in inside]
 
 

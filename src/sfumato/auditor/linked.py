@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.own_ranges import Facing, Integers, Limits, linked_findings, record_values
+from sfumato.auditor.own_ranges import Facing, Limits, linked_findings, record_values
 from sfumato.auditor.placed import true_values
 from sfumato.auditor.published import Published
 from sfumato.auditor.ranges import audit_ranges, read_ranges

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Flags, Integers
 from sfumato.auditor._own_kernels import walk_values
 from sfumato.auditor.placed import true_values
 from sfumato.auditor.published import Published
@@ -24,7 +23,6 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
 
-Integers = npt.NDArray[np.int64]
 Limits = Mapping[str, Fraction]
 
 MOST_PAIRS = 4_000_000_000
@@ -46,7 +44,7 @@ class Facing:
         many: Integers = self.times.sum(axis=1)
         return many
 
-    def exceeding(self, labels: tuple[str, ...], limits: Limits) -> npt.NDArray[np.bool_]:
+    def exceeding(self, labels: tuple[str, ...], limits: Limits) -> Flags:
         """Return who faces some value with a share above its bound, in integers."""
         over = np.zeros(len(self.times), bool)
         records = self.records
@@ -175,11 +173,11 @@ def _contained(published: Published, boxes: tuple[Box, ...], table: Table) -> tu
     return Facing(faced, weight), behind, whole
 
 
-def _bit_rows(boxes: tuple[Box, ...], table: Table, people: Integers, records: int) -> tuple[Integers, npt.NDArray[Any]]:
+def _bit_rows(boxes: tuple[Box, ...], table: Table, people: Integers, records: int) -> tuple[Integers, Array]:
     """Return per person and column a row of bits that tells which records hold her value there."""
     columns = {column.name: column for column in table.quasi}
     words: list[Integers] = []
-    rows: list[npt.NDArray[Any]] = []
+    rows: list[Array] = []
     for box in boxes:
         column = columns[box.name]
         words.append(len(rows) + column.codes[people].astype(np.int64))

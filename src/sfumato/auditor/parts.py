@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers
 from sfumato.auditor.arranged import arranged
-from sfumato.auditor.placement import Floats, Integers, Slots
+from sfumato.auditor.placement import Slots
 from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import RECORDS, RandomizedRelease
 

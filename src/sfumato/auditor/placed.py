@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.auditor._fragment_kernels import stand_behind
 from sfumato.auditor.against import wrong_totals
 from sfumato.auditor.published import Published
 from sfumato.release.covering import Cover, Part, distinct_rows
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

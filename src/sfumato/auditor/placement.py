@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from sfumato.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,19 +12,19 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-FALSE_ALARM = 1e-6
+from sfumato.arrays import Flags, Floats
 
-Floats = npt.NDArray[np.float64]
+FALSE_ALARM = 1e-6
 
 
 def surprising(
     count: npt.NDArray[np.generic], people: npt.NDArray[np.generic], low: Floats, high: Floats, *, tests: int
-) -> npt.NDArray[np.bool_]:
+) -> Flags:
     """Return which counts out of `people` fit no chance between `low` and `high`, when this many tests share the false alarms."""
     n = np.maximum(np.asarray(people, np.float64), 1.0)
     k = np.asarray(count, np.float64) / n
     nearest = np.clip(k, low, high)
-    found: npt.NDArray[np.bool_] = n * _divergence(k, nearest) > math.log(2 * max(1, tests) / FALSE_ALARM)
+    found: Flags = n * _divergence(k, nearest) > math.log(2 * max(1, tests) / FALSE_ALARM)
     return found
 
 

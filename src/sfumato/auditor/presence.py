@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats, Integers
 from sfumato.auditor._fragment_kernels import shared_cover
 from sfumato.auditor.bounds import presence_bound
 from sfumato.auditor.result import ClaimResult, Finding
 from sfumato.exact import percent
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Claim, Manifest
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_WORDS = 1 << 24
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.buckets import published_names
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.sensitive import SEPARATOR
-
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +118,7 @@ def distinct(codes: list[Integers]) -> tuple[Integers, Integers]:
     return number, first
 
 
-def _renumbered(rows: npt.NDArray[Any], entries: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
+def _renumbered(rows: Array, entries: Array) -> tuple[Array, Array, int]:
     """Return the bucket numbers of qit and st as 0 … without gaps, and how many buckets there are."""
     low = int(min(rows.min(initial=1), entries.min(initial=1)))
     high = int(max(rows.max(initial=0), entries.max(initial=0)))

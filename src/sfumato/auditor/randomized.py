@@ -15,13 +15,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers
 from sfumato.auditor.against import quasi_keys
 from sfumato.auditor.bounds import bounds_of
 from sfumato.auditor.claims import several_rows, warnings_of
 from sfumato.auditor.computed import judge_alone, judge_placement, protected_bound, wrong_largest_shares
 from sfumato.auditor.declaration import told_shares, undeclared
 from sfumato.auditor.parts import ReadParts
-from sfumato.auditor.placement import Floats, Integers, Placement, place
+from sfumato.auditor.placement import Placement, place
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.auditor.published import Published
 from sfumato.auditor.result import Audit, ClaimResult, Finding

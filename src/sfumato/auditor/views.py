@@ -10,12 +10,12 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Integers
 from sfumato.auditor.claims import unfounded
 from sfumato.auditor.columns import exceeding
-from sfumato.auditor.fragments import Fragments, Integers, Limits, audit_fragments
+from sfumato.auditor.fragments import Fragments, Limits, audit_fragments
 from sfumato.auditor.placed import ShownTable, true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.covering import Part
@@ -163,7 +163,7 @@ class Views(Fragments):
         """The worst belief in each sensitive value, given presence."""
         release = self.release
         group = release.st_group
-        parts: list[npt.NDArray[Any]] = [
+        parts: list[Array] = [
             release.st_value,
             release.sizes[group],
             self._most_kept[group],

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.api import publication
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import InputError, QueryError, SfumatoError
 from sfumato.explain.room import variant
 from sfumato.methods import Buckets, Method
@@ -39,8 +39,6 @@ NOBODY = "nobody"
 """Against whom a method with a weaker claim holds."""
 
 _SEED = 0
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -134,12 +132,12 @@ def study(
     )
 
 
-def sizes_of(release: Release) -> npt.NDArray[np.int64]:
+def sizes_of(release: Release) -> Integers:
     """Return how many people each group of a release has."""
     if hasattr(release, "sizes"):
         return np.asarray(release.sizes)
     groups = next(getattr(release, name) for name in ("bucket", "group", "part") if hasattr(release, name))
-    sizes = np.bincount(cast("npt.NDArray[Any]", groups))
+    sizes = np.bincount(cast("Array", groups))
     return sizes[sizes > 0]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Array
 
 
 @njit(cache=True)
-def draw_groups(counts: npt.NDArray[Any], l: int, groups: int) -> Any:  # noqa: E741  pragma: no cover - compiled
+def draw_groups(counts: Array, l: int, groups: int) -> Any:  # noqa: E741
     """Return (group of each slot, value of each slot, how many of each value are left over).
 
     Values are kept sorted by remaining count. Taking one from each of the ℓ largest keeps the order except among equals at

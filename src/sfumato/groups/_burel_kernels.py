@@ -10,7 +10,7 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def curve_words(cells: Any, bits: int) -> Any:  # pragma: no cover - compiled
+def curve_words(cells: Any, bits: int) -> Any:
     """Return [words × rows]: where each row lies on the curve, as a number of bits · columns bits, most significant word first.
 
     `cells` are [columns × rows] coordinates below 2^bits. Skilling's transposition: undo the turns of the sub-cubes from the
@@ -51,7 +51,7 @@ def curve_words(cells: Any, bits: int) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _root(link: Any, i: int) -> int:  # pragma: no cover - compiled
+def _root(link: Any, i: int) -> int:
     """Return where the chain from i ends, and let everything on it point there."""
     end = i
     while link[end] != end:
@@ -64,9 +64,7 @@ def _root(link: Any, i: int) -> int:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _gather(
-    ranks: Any, first: int, last: int, after: Any, before: Any, seed: int, many: int, found: Any
-) -> int:  # pragma: no cover - compiled
+def _gather(ranks: Any, first: int, last: int, after: Any, before: Any, seed: int, many: int, found: Any) -> int:
     """Write the places of up to `many` people of a bucket who are left, nearest to the seed first; return how many.
 
     The bucket has the ranks `ranks[first:last]`, and place p stands for ranks[p − 1]. `after` and `before` lead from a place that
@@ -87,7 +85,7 @@ def _gather(
 
 
 @njit(cache=True)
-def fill_by_curve(ranks: Any, start: Any, templates: Any, seeds: Any, group: Any) -> None:  # pragma: no cover - compiled
+def fill_by_curve(ranks: Any, start: Any, templates: Any, seeds: Any, group: Any) -> None:
     """Give every template the people of each bucket who are nearest to its seed on the curve.
 
     Bucket b has the ranks `ranks[start[b]:start[b + 1]]`, ascending. A seed is the next of `seeds` who is left. `group` is filled
@@ -108,7 +106,7 @@ def fill_by_curve(ranks: Any, start: Any, templates: Any, seeds: Any, group: Any
 
 
 @njit(cache=True)
-def _wider(row: int, places: Any, codes: Any, weights: Any, low: Any, high: Any, held: Any, g: int) -> float:  # pragma: no cover
+def _wider(row: int, places: Any, codes: Any, weights: Any, low: Any, high: Any, held: Any, g: int) -> float:
     """Return by how much ΣNCP of group g grows if the row joins."""
     more = 0.0
     for j in range(len(places)):
@@ -124,7 +122,7 @@ def _wider(row: int, places: Any, codes: Any, weights: Any, low: Any, high: Any,
 
 
 @njit(cache=True)
-def _join(row: int, places: Any, codes: Any, low: Any, high: Any, held: Any, g: int) -> None:  # pragma: no cover - compiled
+def _join(row: int, places: Any, codes: Any, low: Any, high: Any, held: Any, g: int) -> None:
     """Let ranges and sets of group g hold the row."""
     for j in range(len(places)):
         value = places[j, row]
@@ -146,7 +144,7 @@ def fill_near(
     categories: int,
     candidates: int,
     group: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Give every template, one after the other, the people whose joining widens its ranges and sets least.
 
     For each bucket the candidates are those nearest to the seed on the curve, at least twice as many as are needed; buckets go in

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import prange
 from numba.extending import overload
 
 from sfumato._jit import njit
+from sfumato.arrays import Array, Integers
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
@@ -23,16 +23,16 @@ LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 class Safe(NamedTuple):
     """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
 
-    need: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
+    need: Integers
+    start: Integers
     floor: int
 
 
 class Tight(NamedTuple):
     """The most even cut whose two sides, as they are, keep the bounds."""
 
-    need: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
+    need: Integers
+    start: Integers
     floor: int
 
 
@@ -55,7 +55,7 @@ def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Calla
 
 
 @njit(cache=True)
-def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:  # pragma: no cover - compiled
+def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:
     """Return for each code below `size` the sum of `amount` at its people's codes in another column: in whole numbers."""
     total = np.zeros(size, np.int64)
     for row in range(len(codes)):
@@ -64,7 +64,7 @@ def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:  # prag
 
 
 @njit(cache=True)
-def smallest_group(counts: Any, need: Any, start: Any) -> int:  # pragma: no cover - compiled
+def smallest_group(counts: Any, need: Any, start: Any) -> int:
     """Return the smallest group in which these counts keep their bounds: the largest ⌈count / bound⌉."""
     largest = 0
     for value in range(len(counts)):
@@ -74,7 +74,7 @@ def smallest_group(counts: Any, need: Any, start: Any) -> int:  # pragma: no cov
 
 
 @njit(cache=True)
-def by_falling_score(score: Any) -> Any:  # pragma: no cover - compiled
+def by_falling_score(score: Any) -> Any:
     """Return the columns by falling score, equal scores by number."""
     order = np.arange(len(score))
     for k in range(1, len(order)):
@@ -88,7 +88,7 @@ def by_falling_score(score: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]:  # pragma: no cover - compiled
+def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]:
     """Return (last code on the left, whether missing goes left, smaller side) of the most even cut of a column; side 0: none.
 
     The last entry of `histogram` counts missing values when `missing`; they may go to either side.
@@ -109,7 +109,7 @@ def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]: 
 
 
 @njit(cache=True)
-def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start: Any) -> bool:  # pragma: no cover - compiled
+def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start: Any) -> bool:
     """Return whether `people` with the counts `left` keep the bounds, and the rest of the box too."""
     for value in range(len(whole)):
         if whole[value] == 0:
@@ -120,9 +120,7 @@ def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start
 
 
 @njit(cache=True)
-def tight_cut(
-    pairs: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
-) -> tuple[int, bool, int]:  # pragma: no cover - compiled
+def tight_cut(pairs: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any) -> tuple[int, bool, int]:
     """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
 
     `pairs[code, v]` counts the people of the box with a code and a value, `whole[v]` those with a value.
@@ -146,7 +144,7 @@ def tight_cut(
 
 
 @njit(cache=True)
-def spread(mine: Any, column: Any, absent: int, position: Any) -> float:  # pragma: no cover - compiled
+def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
     """Return how far apart the values of a column lie in a box; a little where only missing and present ones differ."""
     low, high, lost = len(position), -1, False
     for row in mine:
@@ -162,7 +160,7 @@ def spread(mine: Any, column: Any, absent: int, position: Any) -> float:  # prag
 
 
 @njit(cache=True)
-def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -> int:  # pragma: no cover - compiled
+def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -> int:
     """Put the rows of the left side first, each side in its former order, and return how many are on the left."""
     right = np.empty(len(rows), rows.dtype)
     lefts, rights = 0, 0
@@ -178,17 +176,17 @@ def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -
     return lefts
 
 
-def _least_safely(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+def _least_safely(acceptance: Any, counts: Any, size: int) -> Any:
     return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
 
 
-def _least_tightly(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+def _least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
     return max(acceptance.floor, -(-size // LEAST_SHARE))
 
 
 def _divide_safely(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     histogram = np.zeros(width, np.int64)
     for row in mine:
         histogram[column[row]] += 1
@@ -198,7 +196,7 @@ def _divide_safely(
 
 def _divide_tightly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     pairs = np.zeros((width, len(counts)), np.int64)
     for row in mine:
         pairs[column[row], sensitive[row]] += 1
@@ -242,7 +240,7 @@ def cut_box(
     position: Any,
     weight: Any,
     acceptance: Any,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Cut one box across the first column that can be cut and return the size of the left side, 0 for a final box."""
     counts = np.zeros(values, np.int64)
     for row in mine:
@@ -267,18 +265,18 @@ def cut_box(
 
 @njit(cache=True, parallel=True)
 def cut_level(
-    codes: npt.NDArray[Any],
-    sensitive: npt.NDArray[Any],
+    codes: Array,
+    sensitive: Array,
     values: int,
-    rows: npt.NDArray[Any],
-    low: npt.NDArray[Any],
-    high: npt.NDArray[Any],
-    first: npt.NDArray[Any],
-    missing: npt.NDArray[Any],
-    position: npt.NDArray[Any],
-    weight: npt.NDArray[Any],
+    rows: Array,
+    low: Array,
+    high: Array,
+    first: Array,
+    missing: Array,
+    position: Array,
+    weight: Array,
     acceptance: Any,
-) -> npt.NDArray[Any]:  # pragma: no cover - compiled
+) -> Array:
     """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box."""
     where = np.full(len(low), -1, np.int64)
     for box in prange(len(low)):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba.extending import overload
 
 from sfumato._jit import njit
+from sfumato.arrays import Integers
 from sfumato.groups._cut_kernels import divide, least_side, only_for, split_rows
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
@@ -24,16 +24,16 @@ class Classical(NamedTuple):
     k: int
     relaxed: bool
     look: bool
-    need: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
+    need: Integers
+    start: Integers
     rule: int
     l: int  # noqa: E741
-    most: npt.NDArray[np.int64]
-    whole: npt.NDArray[np.int64]
+    most: Integers
+    whole: Integers
 
 
 @njit(cache=True)
-def powers_balance(counts: Any, size: int, l: int) -> bool:  # pragma: no cover - compiled  # noqa: E741
+def powers_balance(counts: Any, size: int, l: int) -> bool:  # noqa: E741
     """Return whether size^size = l^size · Π count^count, by comparing the power of every prime: entropy is exactly ln l."""
     rest = np.empty(len(counts) + 2, np.int64)
     rest[: len(counts)] = np.maximum(counts, 1)
@@ -56,7 +56,7 @@ def powers_balance(counts: Any, size: int, l: int) -> bool:  # pragma: no cover 
 
 
 @njit(cache=True)
-def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # pragma: no cover - compiled  # noqa: E741
+def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # noqa: E741
     """Return whether −Σ q ln q ≥ ln l. Within 1e-9 of ln l only exact equality counts, which integers decide."""
     total = 0.0
     for count in counts:
@@ -67,7 +67,7 @@ def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # pragma: no cove
 
 
 @njit(cache=True)
-def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:  # pragma: no cover - compiled  # noqa: E741
+def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:  # noqa: E741
     """Return whether the largest count is below c times what is left without the l−1 largest (recursive (c, l)-diversity)."""
     falling = np.sort(counts)
     tail = size
@@ -77,7 +77,7 @@ def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:  # pragma:
 
 
 @njit(cache=True)
-def distance_within(counts: Any, size: int, whole: Any, people: int, ordered: bool, most: Any) -> bool:  # pragma: no cover
+def distance_within(counts: Any, size: int, whole: Any, people: int, ordered: bool, most: Any) -> bool:
     """Return whether the distance of the shares from the table's is at most t, both sides times size · people and a constant."""
     total, run = 0, 0
     for value in range(len(whole)):
@@ -97,7 +97,7 @@ def satisfies(
     l: int,  # noqa: E741
     most: Any,
     whole: Any,
-) -> bool:  # pragma: no cover - compiled
+) -> bool:
     """Return whether people with these counts keep the bounds and the rule."""
     distinct = 0
     for value in range(len(counts)):
@@ -117,7 +117,7 @@ def satisfies(
 
 
 @njit(cache=True)
-def boundaries(at: Any, lost: int, size: int, least: int) -> Any:  # pragma: no cover - compiled
+def boundaries(at: Any, lost: int, size: int, least: int) -> Any:
     """Return every cut that leaves `least` people on both sides, the most even first, equal ones from the lowest value on.
 
     `at[b]` people lie at or below the b-th value, `lost` have none; 2·b + 1 puts those on the left, 2·b on the right.
@@ -149,7 +149,7 @@ def strict_cut(
     l: int,  # noqa: E741
     most: Any,
     whole: Any,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Cut {value ≤ x} from {value > x} at the allowable x nearest the median and return the size of the left side, 0 for none.
 
     `look` is False where nothing depends on sensitive values, so that the most even cut is the answer.
@@ -206,7 +206,7 @@ def median_cut(
     l: int,  # noqa: E741
     most: Any,
     whole: Any,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Cut into halves whose sizes differ by at most one and return the size of the left one, 0 where that is not allowed.
 
     People at the median are divided in the order in which they stand, which is a shuffled one. Missing is the highest value.
@@ -237,13 +237,13 @@ def median_cut(
     return half
 
 
-def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.k
 
 
 def _divide_classically(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     need, start, most, whole = acceptance.need, acceptance.start, acceptance.most, acceptance.whole
     rule, l = acceptance.rule, acceptance.l  # noqa: E741
     if acceptance.relaxed:

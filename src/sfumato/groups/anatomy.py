@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.groups._anatomy_kernel import draw_groups
 from sfumato.groups.blind import deal
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
-
-Integers = npt.NDArray[np.int64]
 
 
 def excess(counts: Sequence[int], l: int) -> list[int]:  # noqa: E741
@@ -33,7 +30,7 @@ def excess(counts: Sequence[int], l: int) -> list[int]:  # noqa: E741
     return [max(0, count - low) for count in counts]
 
 
-def assign_by_anatomy(codes: npt.NDArray[Any], counts: Integers, l: int, order: Integers, random: Randomness) -> Grouping:  # noqa: E741
+def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, random: Randomness) -> Grouping:  # noqa: E741
     """Return Anatomy's grouping: ℓ largest values at a time, then each left-over person to a group without her value.
 
     The composition of the groups follows from counts and coins alone, and people of a value are dealt to its slots at random:

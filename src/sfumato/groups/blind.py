@@ -8,19 +8,15 @@ reader who knows the program, the plan and the order of the input.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
-Integers = npt.NDArray[np.int64]
 
-
-def deal(codes: npt.NDArray[Any], slots: Integers, random: Randomness) -> npt.NDArray[np.int32]:
+def deal(codes: Array, slots: Integers, random: Randomness) -> Small:
     """Return a bucket per row: the rows of each value, in random order, take that value's slots.
 
     `slots` lists the bucket of every slot, all slots of value 0 first, then value 1, …, as many as the value has rows.
@@ -47,8 +43,6 @@ def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Int
     return first[which] + (np.repeat(turn.ravel(), size) + within) % numbers[which]
 
 
-def assign_blindly(
-    codes: npt.NDArray[Any], allocation: Integers, numbers: Integers, order: Integers, random: Randomness
-) -> Grouping:
+def assign_blindly(codes: Array, allocation: Integers, numbers: Integers, order: Integers, random: Randomness) -> Grouping:
     """Return a grouping that follows the plan, people at random."""
     return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats
 from sfumato.errors import Infeasible
 from sfumato.groups.blind import assign_blindly
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
@@ -33,7 +33,7 @@ class Boxes:
 
 def near_people(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     *,
     tight: bool,
@@ -52,7 +52,7 @@ def near_people(
     return Boxes(grouping, {"boxes": grouping.groups, "share_in_boxes_at_the_floor": float(stopped)})
 
 
-def association(columns: Sequence[Column], sensitive: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def association(columns: Sequence[Column], sensitive: Array) -> Floats:
     """Return the square root of each column's mutual information with the sensitive values, the largest set to 1."""
     values = int(sensitive.max()) + 1
     shared = np.bincount(sensitive, minlength=values) / len(sensitive)
@@ -70,7 +70,7 @@ def association(columns: Sequence[Column], sensitive: npt.NDArray[Any]) -> npt.N
 
 def settings_inside(
     boxes: Grouping,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     planner: Planner,
     max_size: int,

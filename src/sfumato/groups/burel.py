@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.groups._burel_kernels import fill_by_curve, fill_near
 from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping
@@ -152,7 +152,7 @@ def _sizes(bounds: Bounds, buckets: Sequence[Sequence[int]]) -> Template:
 
 def burel_groups(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     plan: BurelPlan,
     *,
     fill: Fill,
@@ -187,7 +187,7 @@ def burel_groups(
     return Grouping(group, len(templates))
 
 
-def _by_rank(columns: Sequence[Column], space: Space, order: npt.NDArray[np.int64]) -> tuple[Any, Any, Any, int]:
+def _by_rank(columns: Sequence[Column], space: Space, order: Integers) -> tuple[Any, Any, Any, int]:
     """Return places, codes and weights as `fill_near` takes them, and the number of categories."""
     sets = np.array([column.kind == "categorical" for column in columns])
     lies = places(space)[:, order]

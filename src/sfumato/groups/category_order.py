@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers, Small
 from sfumato.groups._cut_kernels import add_by_code
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
 
 _COARSE = 1 << 15  # sums over fewer than 2^31 people of the product of two such numbers stay below 2^62
 _FINE = 1 << 30
@@ -22,7 +20,7 @@ _AXIS = 1 << 20  # a place is a sum of fine numbers times such ones, over at mos
 _SQUARINGS = 12  # an axis whose spread is a thousandth below the first one's then weighs 2 % of it
 
 
-def category_places(j: int, columns: Sequence[Column]) -> npt.NDArray[np.int32]:
+def category_places(j: int, columns: Sequence[Column]) -> Small:
     """Return the place of each category of column j along the axis on which the other columns' means differ most."""
     others = [column for k, column in enumerate(columns) if k != j]
     column = columns[j]
@@ -43,7 +41,7 @@ def category_places(j: int, columns: Sequence[Column]) -> npt.NDArray[np.int32]:
     return place
 
 
-def _sums(codes: npt.NDArray[np.int32], other: Column, size: int) -> Integers:
+def _sums(codes: Small, other: Column, size: int) -> Integers:
     """Return the sum of each category's ranks in another column: mid-ranks, doubled to be whole, n on average for n people."""
     times = np.bincount(other.codes, minlength=other.size)
     found: Integers = add_by_code(codes, other.codes.astype(np.int32), 2 * np.cumsum(times) - times, size)

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Tight, cut_level
 from sfumato.groups.category_order import category_places
@@ -23,9 +23,6 @@ from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,7 @@ class Space:
     order of categories from counts, in integers. So are the widths that cuts compare: floats, but the same for any order of rows.
     """
 
-    codes: npt.NDArray[np.int32]  # [columns × rows]
+    codes: Small  # [columns × rows]
     first: Integers  # first code of each column in `position`, one entry more than columns
     missing: Integers  # 1 where the last code of a column means missing
     position: Floats
@@ -95,7 +92,7 @@ def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | Non
 
 def cut_boxes(
     space: Space,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     *,
     tight: bool,
@@ -111,9 +108,9 @@ def cut_boxes(
 
 def cut_space(
     space: Space,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     values: int,
-    rows: npt.NDArray[np.int32],
+    rows: Small,
     acceptance: tuple[Any, ...],
     *,
     weights: Floats,

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
 from sfumato.privacy.bounds import Bounds
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,7 @@ class Grouping:
     The numbers may tell how groups were made: a release numbers its groups anew, by what they show.
     """
 
-    group: npt.NDArray[np.int32]
+    group: Small
     groups: int
 
     @cached_property
@@ -37,12 +35,12 @@ class Grouping:
 class Histograms:
     """How often each sensitive value occurs in each group: entries sorted by group, then value, counts at least 1."""
 
-    group: npt.NDArray[np.int32]
-    value: npt.NDArray[np.int32]
+    group: Small
+    value: Small
     count: Integers
 
 
-def histograms(group: npt.NDArray[Any], codes: npt.NDArray[Any], values: int) -> Histograms:
+def histograms(group: Array, codes: Array, values: int) -> Histograms:
     """Return the histogram of every group, from one group number and one value code per person."""
     key = group.astype(np.int64) * values + codes
     key.sort()

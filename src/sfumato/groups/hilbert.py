@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats, Integers
 from sfumato.groups._burel_kernels import curve_words
 from sfumato.groups.cuts import Space
 
@@ -12,14 +12,14 @@ BITS = 10
 """Bits per column: the curve tells 1,024 places of a column apart, wherever these lie."""
 
 
-def hilbert_order(space: Space) -> npt.NDArray[np.int64]:
+def hilbert_order(space: Space) -> Integers:
     """Return the rows along the curve; rows in the same place stay in their order, which must be one of coins."""
     words = curve_words((places(space) * ((1 << BITS) - 1)).astype(np.int64), BITS)
-    order: npt.NDArray[np.int64] = np.lexsort(words[::-1])
+    order: Integers = np.lexsort(words[::-1])
     return order
 
 
-def places(space: Space) -> npt.NDArray[np.float64]:
+def places(space: Space) -> Floats:
     """Return [columns × rows]: where on a line from 0 to 1 each row lies; a missing number lies at 0."""
-    found: npt.NDArray[np.float64] = space.position[space.codes + space.first[:-1, None]]
+    found: Floats = space.position[space.codes + space.first[:-1, None]]
     return found

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.errors import Infeasible, InputError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups._mondrian_kernels import (
@@ -30,7 +30,6 @@ from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 
-Integers = npt.NDArray[np.int64]
 Kind = Literal["bounds", "distinct", "entropy", "recursive", "t-closeness"]
 
 
@@ -82,7 +81,7 @@ class Constraint:
 
 def mondrian(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     *,
     constraint: Constraint,

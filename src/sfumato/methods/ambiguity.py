@@ -95,7 +95,7 @@ class Ambiguity(Fragmenting):
         """Return boxes, or scattered groups with the numbers of residues and merges."""
         from sfumato.groups.fragments.boxes import presence_boxes
         from sfumato.groups.fragments.halves import half_boxes
-        from sfumato.groups.fragments.scattered import scattered_groups
+        from sfumato.papers.overlapping.scattered import scattered_groups
 
         codes, tight = table.sensitive.codes, requirement.against == "reader"
         options: dict[str, Any] = {"tight": tight, "floor": self.floor, "weights": self.weights, "progress": progress}

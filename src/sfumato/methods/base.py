@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.errors import NotProvable, PolicyError, did_you_mean
 from sfumato.exact import require_short
 from sfumato.privacy.bounds import Bounds
@@ -31,10 +31,10 @@ class Outcome:
 
     release: Release
     private: Mapping[str, Any]
-    placed: npt.NDArray[np.int64] | None = None
+    placed: Integers | None = None
     links: Links | None = None
 
-    def at_rows(self, order: npt.NDArray[np.int64]) -> Outcome:
+    def at_rows(self, order: Integers) -> Outcome:
         """Return the outcome for the table whose row `order[i]` is row i of the one that was published."""
         placed = None if self.placed is None else self.placed[np.argsort(order)]
         links = None if self.links is None else self.links.at_rows(order)

@@ -11,7 +11,6 @@ import numpy as np
 from sfumato.errors import PolicyError
 from sfumato.groups.blind import assign_blindly
 from sfumato.groups.boxes import near_people, plan_box, settings_inside
-from sfumato.groups.decoys import assign_with_decoys
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, histograms, require_bounds
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.near.widths import domain_widths
@@ -19,6 +18,7 @@ from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.methods.base import Method, Outcome, require_choice, require_whole
 from sfumato.methods.forms import require_free_names, show_as_buckets
+from sfumato.papers.decoys.decoys import assign_with_decoys
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress

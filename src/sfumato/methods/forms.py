@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato import __version__
+from sfumato.arrays import Small
 from sfumato.errors import InputError
 from sfumato.groups.grouping import Grouping, Histograms
 from sfumato.methods.base import Method
@@ -100,7 +100,7 @@ def described_values(bounds: Bounds) -> list[Mapping[str, Any]]:
     ]
 
 
-def shown_domain(domain: Domain, value: npt.NDArray[np.int32]) -> tuple[Domain, npt.NDArray[np.int32]]:
+def shown_domain(domain: Domain, value: Small) -> tuple[Domain, Small]:
     """Return the sensitive values that occur, and the codes among them: others would tell about absent people."""
     occurs = np.bincount(value, minlength=len(domain)) > 0
     if occurs.all():

@@ -77,8 +77,8 @@ class Heterogeneous(Linking):
 
     def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
         """Return the matches and the drawn assignment; the private figures are numbers of matches, dummies and blocks."""
-        from sfumato.heterogeneous.costs import Costs
-        from sfumato.heterogeneous.scheme import Choices, heterogeneous_records
+        from sfumato.papers.heterogeneous.costs import Costs
+        from sfumato.papers.heterogeneous.scheme import Choices, heterogeneous_records
 
         choices = Choices(self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks")
         scheme = heterogeneous_records(

@@ -74,7 +74,7 @@ class PriView(Fragmenting):
         self, table: Table, requirement: Requirement, bounds: Bounds, alpha: Fraction, random: Randomness, progress: Progress
     ) -> Fragmented:
         """Return the groups and the moved columns."""
-        from sfumato.groups.fragments.views import published_groups
+        from sfumato.papers.overlapping.views import published_groups
 
         choices = self._choices(table)
         if self.grouping == "boxes":

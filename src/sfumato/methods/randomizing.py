@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array
 from sfumato.errors import PolicyError
 from sfumato.exact import Number, exact
 from sfumato.methods.base import Method, Outcome, require_choice
@@ -141,7 +141,7 @@ class Randomizing(Method):
         return attribute.domain, bounds, plan
 
 
-def _codes(table: Table, domain: Domain) -> npt.NDArray[Any]:
+def _codes(table: Table, domain: Domain) -> Array:
     """Return the table's sensitive codes as codes of the release's domain."""
     if domain is table.sensitive.domain:
         return table.sensitive.codes

@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
-from sfumato.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
 from sfumato.methods.base import require_choice, require_whole
 from sfumato.methods.grouped import require_something_to_keep
 from sfumato.methods.linking import Linked, Linking
+from sfumato.papers.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness

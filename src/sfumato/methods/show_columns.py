@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers, Small
 from sfumato.groups.grouping import Grouping, histograms
 from sfumato.methods.forms import shown_domain, without_unused
 from sfumato.methods.show_fragments import Terms, require_free_fragment_names
@@ -12,8 +12,6 @@ from sfumato.release.columns import ColumnsRelease
 from sfumato.release.fragments import starts
 from sfumato.table.column import Column
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
 
 
 def show_as_columns(table: Table, grouping: Grouping, terms: Terms) -> ColumnsRelease:
@@ -29,7 +27,7 @@ def show_as_columns(table: Table, grouping: Grouping, terms: Terms) -> ColumnsRe
     return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, table.native).canonical()
 
 
-def _entries(column: Column, group: npt.NDArray[np.int32], groups: int) -> tuple[Column, Integers]:
+def _entries(column: Column, group: Small, groups: int) -> tuple[Column, Integers]:
     """Return the distinct values of every group, sorted by group and value, and where each group begins."""
     every = group.astype(np.int64) * column.size + column.codes
     every.sort()  # several times faster than numpy's hashing `unique`

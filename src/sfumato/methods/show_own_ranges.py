@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato import __version__
+from sfumato.arrays import Integers
 from sfumato.methods.base import Method
 from sfumato.methods.forms import described_values, public_schema
 from sfumato.methods.show_ranges import require_free_range_names
@@ -22,8 +22,6 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import RangesRelease
 from sfumato.table.column import Column
 from sfumato.table.table import Table
-
-Rows = npt.NDArray[np.int64]
 
 _AT_ONCE = 1 << 22
 
@@ -72,7 +70,7 @@ def show_own_ranges(
     return release, _taken(links, rows)
 
 
-def _taken(links: Links, order: Rows) -> Links:
+def _taken(links: Links, order: Integers) -> Links:
     """Return the links of the records in another order."""
     length = np.diff(links.start)[order]
     start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
@@ -101,8 +99,8 @@ def _box(column: Column, links: Links) -> Box:
 
 
 def _sets(column: Column, links: Links) -> Sets:
-    lengths: list[Rows] = []
-    found: list[Rows] = []
+    lengths: list[Integers] = []
+    found: list[Integers] = []
     step = max(1, _AT_ONCE // column.size)
     records = len(links.carried)
     for begin in range(0, records, step):

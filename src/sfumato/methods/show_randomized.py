@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from sfumato import __version__
+from sfumato.arrays import Small
 from sfumato.errors import InputError
 from sfumato.methods.base import Method
 from sfumato.methods.forms import public_schema
@@ -32,7 +30,7 @@ def show_as_randomized(
     requirement: Requirement,
     method: Method,
     random: Randomness,
-) -> tuple[RandomizedRelease, npt.NDArray[np.int32]]:
+) -> tuple[RandomizedRelease, Small]:
     """Return the release, which tells of its parts values, matrices and what was declared, and the number of each part there.
 
     `bounds` are those of the plan, in the order of `domain`. True counts and shares stay at home, but for the largest protected

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.forms import shown_domain, without_unused
@@ -40,7 +39,7 @@ def show_as_views(table: Table, grouping: Grouping, moved: Sequence[str], terms:
     ).canonical()
 
 
-def _distinct_rows(parts: Sequence[npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _distinct_rows(parts: Sequence[Array]) -> tuple[Integers, Integers]:
     """Return one row for each combination of these codes, sorted by it, and how many rows have it."""
     rows = np.lexsort(parts[::-1])
     fresh = np.zeros(len(rows), bool)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.exact import ceil_inverse, floor_times
 
 
@@ -50,7 +50,7 @@ class Bounds:
         """⌈1/bound⌉ for each value: the smallest group that may hold it at all."""
         return tuple(ceil_inverse(limit) for limit in self.limits)
 
-    def caps(self, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    def caps(self, sizes: Sequence[int]) -> Integers:
         """Return ⌊bound(i)·S⌋ for every value i (rows) and size S (columns), in exact integers."""
         return np.array([[floor_times(limit, size) for size in sizes] for limit in self.limits], dtype=np.int64).reshape(
             len(self.limits), len(sizes)

@@ -31,11 +31,12 @@ from statistics import NormalDist
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.compile import Partly, Piece
-from sfumato.query.index import BucketIndex, Integers, index_of
+from sfumato.query.index import BucketIndex, index_of
 from sfumato.query.likelihood import MAX_VALUES, association_of
 from sfumato.query.trend import FEWEST_BOXES, Trend, boxes_by, trend_of
 from sfumato.release.buckets import BucketsRelease

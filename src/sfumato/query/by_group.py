@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.errors import QueryError
 from sfumato.query import _range_kernels as kernels
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
@@ -25,9 +26,8 @@ from sfumato.query.cells import MAX_CELLS, Places, cut_to_cell, find_places
 from sfumato.query.classes import ClassModel, Histograms, learn_classes
 from sfumato.query.compile import Compiled, Piece, Pieces, compile_condition
 from sfumato.query.disjoint import Conjunction, disjoint
-from sfumato.query.fragments import Mask
 from sfumato.query.predicate import Query, atoms_of
-from sfumato.query.range_cells import Bag, Cut, Floats, Integers, Line, Small
+from sfumato.query.range_cells import Bag, Cut, Line
 from sfumato.query.range_spread import RangeSpread, SetSpread, Spread, even, learned
 from sfumato.query.vocabulary import Vocabulary
 from sfumato.table.frames import Native
@@ -168,7 +168,7 @@ def _shares(ready: _Asked, conjunctions: Sequence[Conjunction]) -> tuple[Floats,
     return np.minimum(total, 1.0), possible, sure
 
 
-def _narrow(ready: _Asked, number: int, accepted: Mask, share: Floats, may: Any, must: Any) -> None:
+def _narrow(ready: _Asked, number: int, accepted: Flags, share: Floats, may: Any, must: Any) -> None:
     column, spread = ready.index.columns[number], ready.spread[number]
     if isinstance(column, Bag):
         assert isinstance(spread, SetSpread)

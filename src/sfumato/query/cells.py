@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.buckets import Guess
 from sfumato.query.compile import Piece, Pieces, restrict
-from sfumato.query.fragments import Mask
 from sfumato.query.index import RowIndex
 from sfumato.query.vocabulary import Vocabulary, Words
 
@@ -60,7 +60,7 @@ def cut_to_cell(vocabulary: Vocabulary, places: Places, cell: tuple[int, ...], p
     """Return the pieces cut down to one cell."""
     result = []
     for piece in pieces:
-        values: Mask = piece.values
+        values: Flags = piece.values
         rows = piece.rows
         for (sensitive, column, words), code in zip(places, cell, strict=True):
             if sensitive:

@@ -18,10 +18,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.query import _class_kernels as kernels
 from sfumato.query.disjoint import Conjunction
-from sfumato.query.fragments import Mask
-from sfumato.query.range_cells import Bag, Floats, Integers, Small
+from sfumato.query.range_cells import Bag
 
 FEWEST_GROUPS = 500
 """With fewer groups there is too little to tell classes apart, and every column is learned alone.
@@ -67,7 +67,7 @@ class ClassModel:
     rate: Floats  # [sensitive values × classes]
     chance: Floats  # [groups × classes]
 
-    def weigh(self, conjunctions: Sequence[Conjunction], wanted: Mask) -> tuple[float, float]:
+    def weigh(self, conjunctions: Sequence[Conjunction], wanted: Flags) -> tuple[float, float]:
         """Return how many people with a wanted value meet one of these disjoint conditions: expectation and variance."""
         total = np.zeros_like(self.chance)
         for conjunction in conjunctions:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, Mask, worlds
+from sfumato.query.fragments import Fragments, worlds
 from sfumato.query.limits import few, require_few_codes, require_few_parts, require_few_steps
 from sfumato.query.literals import MOST_NOTES, fit, like, note_absent
 from sfumato.query.meaning import meaning_for
@@ -29,7 +29,7 @@ from sfumato.query.vocabulary import Vocabulary, Words
 class Rows:
     """A condition on quasi values: every column in `tables` has one of its accepted codes, and `rest` holds."""
 
-    tables: dict[int, Mask]
+    tables: dict[int, Flags]
     rest: tuple[Any, ...] = ()
 
 
@@ -37,7 +37,7 @@ class Rows:
 class Piece:
     """People whose sensitive value is in `values` and whose quasi values meet `rows`."""
 
-    values: Mask
+    values: Flags
     rows: Rows
 
 
@@ -102,7 +102,7 @@ def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> di
 
 def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments], notes: tuple[str, ...]) -> Compiled:
     """Return the condition from its fragments: as it is where no published value is cut through, else also partly."""
-    tables: dict[Place, list[Mask]] = {}
+    tables: dict[Place, list[Flags]] = {}
     for place, accepted in _tables(node):
         if place in split and len(split[place].partly(accepted)):
             tables.setdefault(place, []).append(accepted)
@@ -122,11 +122,11 @@ def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments
     return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(told))))
 
 
-def _picking(fragments: npt.NDArray[np.int64]) -> Callable[[Mask], Mask]:
+def _picking(fragments: Integers) -> Callable[[Flags], Flags]:
     return lambda accepted: accepted[fragments]
 
 
-def _tables(node: Node) -> list[tuple[Place, Mask]]:
+def _tables(node: Node) -> list[tuple[Place, Flags]]:
     if isinstance(node, bool):
         return []
     if node[0] == "lut":
@@ -134,7 +134,7 @@ def _tables(node: Node) -> list[tuple[Place, Mask]]:
     return [table for part in node[1] for table in _tables(part)]
 
 
-def _view(node: Node, views: Mapping[Place, Callable[[Mask], Mask]]) -> Node:
+def _view(node: Node, views: Mapping[Place, Callable[[Flags], Flags]]) -> Node:
     """Return the node with fragments turned into codes."""
     if isinstance(node, bool):
         return node
@@ -152,7 +152,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     truth = truth.reshape(len(sensitive), values)
     patterns, which = _patterns(truth)
     require_few_steps(len(patterns) * _size(node))
-    merged: dict[Any, tuple[Mask, Node]] = {}
+    merged: dict[Any, tuple[Flags, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
         if rows is not False:
@@ -170,7 +170,7 @@ def _size(node: Node) -> int:
     return 1 if node[0] == "lut" else sum(_size(part) for part in node[1])
 
 
-def _patterns(truth: Mask) -> tuple[Mask, npt.NDArray[np.int64]]:
+def _patterns(truth: Flags) -> tuple[Flags, Integers]:
     """Return the distinct columns of `truth`, and which of them each column is."""
     if len(truth) == 1:
         return np.array([[False], [True]])[np.unique(truth[0]).astype(int)], (truth[0] & ~truth[0].all()).astype(np.int64)
@@ -178,14 +178,14 @@ def _patterns(truth: Mask) -> tuple[Mask, npt.NDArray[np.int64]]:
     return patterns, which.reshape(-1)
 
 
-def restrict(rows: Rows, column: int, accepted: Mask) -> Rows:
+def restrict(rows: Rows, column: int, accepted: Flags) -> Rows:
     """Return the rows that also have an accepted code in this column."""
     tables = dict(rows.tables)
     tables[column] = tables[column] & accepted if column in tables else accepted
     return Rows(tables, rows.rest)
 
 
-def row_mask(rows: Rows, codes: Sequence[npt.NDArray[Any]], count: int) -> Mask:
+def row_mask(rows: Rows, codes: Sequence[Array], count: int) -> Flags:
     """Return, for rows with these codes per column, whether each meets the condition. General; the kernels are faster."""
     mask = np.ones(count, bool)
     for column, accepted in rows.tables.items():
@@ -195,17 +195,17 @@ def row_mask(rows: Rows, codes: Sequence[npt.NDArray[Any]], count: int) -> Mask:
     return mask
 
 
-def rest_mask(rows: Rows, codes: Sequence[npt.NDArray[Any]], count: int) -> Mask:
+def rest_mask(rows: Rows, codes: Sequence[Array], count: int) -> Flags:
     """Return whether each row meets the part of the condition that is no table of a single column."""
     return row_mask(Rows({}, rows.rest), codes, count)
 
 
-def _evaluate(node: Node, codes: Sequence[npt.NDArray[Any]], count: int) -> Mask:
+def _evaluate(node: Node, codes: Sequence[Array], count: int) -> Flags:
     if node[0] == "lut":
-        found: Mask = node[3][codes[node[2]]]
+        found: Flags = node[3][codes[node[2]]]
         return found
     parts = [_evaluate(part, codes, count) for part in node[1]]
-    joined: Mask = np.logical_and.reduce(parts) if node[0] == "and" else np.logical_or.reduce(parts)
+    joined: Flags = np.logical_and.reduce(parts) if node[0] == "and" else np.logical_or.reduce(parts)
     return joined
 
 
@@ -239,7 +239,7 @@ def _join(kind: str, parts: Iterable[Node]) -> Node:
     """Return the conjunction or disjunction, constants removed and conditions on one column merged into one table."""
     neutral = kind == "and"
     kept: list[Node] = []
-    tables: dict[Place, Mask] = {}
+    tables: dict[Place, Flags] = {}
     for part in parts:
         if part is (not neutral):
             return not neutral
@@ -283,7 +283,7 @@ def _rows(node: Node) -> Rows:
     return Rows({n[2]: n[3] for n in nodes if n[0] == "lut"}, tuple(n for n in nodes if n[0] != "lut"))
 
 
-def _accepted(atom: Atom, words: Words, notes: list[str]) -> Mask:
+def _accepted(atom: Atom, words: Words, notes: list[str]) -> Flags:
     accepted = np.zeros(words.size, bool)
     if isinstance(atom, Missing):
         if words.has_missing:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.compile import Rows
-from sfumato.query.fragments import Mask
 
-Conjunction = dict[int, Mask]
+Conjunction = dict[int, Flags]
 """Per column the accepted codes; a column that is not there may have any."""
 
 MAX_CONJUNCTIONS = 200

@@ -14,13 +14,9 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Flags, Floats, Integers
 from sfumato.query.predicate import Atom
-
-Mask = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MAX_WORLDS = 36
 """So many mixtures of fragments are estimated at most to find the middle of a partly known answer."""
@@ -36,28 +32,28 @@ class Fragments:
 
     first: Integers
     share: Floats
-    accepted: Mapping[Atom, Mask]
+    accepted: Mapping[Atom, Flags]
 
-    def sure(self, accepted: Mask) -> Mask:
+    def sure(self, accepted: Flags) -> Flags:
         """Return the codes all of whose fragments are accepted."""
-        found: Mask = np.logical_and.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
+        found: Flags = np.logical_and.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
         return found
 
-    def possible(self, accepted: Mask) -> Mask:
+    def possible(self, accepted: Flags) -> Flags:
         """Return the codes some of whose fragments are accepted."""
-        found: Mask = np.logical_or.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
+        found: Flags = np.logical_or.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
         return found
 
-    def partly(self, accepted: Mask) -> Integers:
+    def partly(self, accepted: Flags) -> Integers:
         """Return the codes of which some fragments are accepted and others are not."""
         return np.flatnonzero(self.possible(accepted) & ~self.sure(accepted)).astype(np.int64)
 
-    def inside(self, accepted: Mask, code: int) -> float:
+    def inside(self, accepted: Flags, code: int) -> float:
         """Return the share of a code that is accepted."""
         own = slice(self.first[code], self.first[code + 1])
         return float(self.share[own][accepted[own]].sum())
 
-    def breaks(self, tables: Sequence[Mask]) -> set[float]:
+    def breaks(self, tables: Sequence[Flags]) -> set[float]:
         """Return the relative positions inside a code at which one of these tables changes."""
         found: set[float] = set()
         for code in {int(c) for table in tables for c in self.partly(table)}:
@@ -98,12 +94,12 @@ class Meaning(Protocol):
         """Return the fragments that these conditions cut the column's values into."""
         ...
 
-    def explain(self, fragments: Fragments, accepted: Mask) -> str:
+    def explain(self, fragments: Fragments, accepted: Flags) -> str:
         """Return, for a condition that some values meet only partly, how they are counted and what would be exact."""
         ...
 
 
-def worlds(columns: Sequence[tuple[Fragments, Sequence[Mask]]]) -> list[tuple[float, tuple[Integers, ...]]]:
+def worlds(columns: Sequence[tuple[Fragments, Sequence[Flags]]]) -> list[tuple[float, tuple[Integers, ...]]]:
     """Return weights that add up to 1, each with one fragment per code for every column.
 
     In one world everybody sits at the same relative position of their value's range; averaged over the worlds, every fragment has

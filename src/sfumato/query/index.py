@@ -6,36 +6,31 @@ import threading
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query import _kernels
 from sfumato.query.compile import Rows, rest_mask
-from sfumato.query.fragments import Mask
 from sfumato.query.vocabulary import Vocabulary, declared_in
 from sfumato.release.buckets import BucketsRelease
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
     """Columns of codes, and how to find the rows that meet a condition."""
 
-    codes: tuple[npt.NDArray[Any], ...]
+    codes: tuple[Array, ...]
     counts: tuple[Integers, ...]
     rows: int
 
     @classmethod
-    def of(cls, codes: tuple[npt.NDArray[Any], ...], sizes: tuple[int, ...], rows: int) -> RowIndex:
+    def of(cls, codes: tuple[Array, ...], sizes: tuple[int, ...], rows: int) -> RowIndex:
         """Return the index of these columns; `sizes` says how many codes each has."""
         kept = tuple(np.ascontiguousarray(column) for column in codes)
         return cls(kept, tuple(np.bincount(c, minlength=s).astype(np.int64) for c, s in zip(kept, sizes, strict=True)), rows)
 
-    def find(self, wanted: Rows) -> tuple[npt.NDArray[np.int32], int]:
+    def find(self, wanted: Rows) -> tuple[Small, int]:
         """Return a buffer and how many of its first entries are row numbers that meet the condition."""
         buffer = np.empty(self.rows + 1, np.int32)
         tables = sorted(wanted.tables.items(), key=lambda item: self.people(*item))
@@ -52,7 +47,7 @@ class RowIndex:
             buffer[:found] = kept
         return buffer, found
 
-    def people(self, column: int, accepted: Mask) -> int:
+    def people(self, column: int, accepted: Flags) -> int:
         """Return how many rows have an accepted code in a column."""
         return int(self.counts[column][accepted].sum())
 
@@ -63,12 +58,12 @@ class BucketIndex:
 
     vocabulary: Vocabulary
     table: RowIndex
-    bucket: npt.NDArray[np.int32]
+    bucket: Small
     sizes: Integers
     shown: Integers
     st_start: Integers
-    st_value: npt.NDArray[np.int32]
-    st_count: npt.NDArray[np.int32]
+    st_value: Small
+    st_count: Small
     values: int
 
     @property
@@ -103,19 +98,19 @@ class BucketIndex:
         """Return how many people of each bucket meet the condition."""
         return self.count(*self.table.find(wanted))
 
-    def count(self, rows: npt.NDArray[np.int32], people: int) -> Integers:
+    def count(self, rows: Small, people: int) -> Integers:
         """Return how many of the first `people` rows are in each bucket."""
         hits = np.zeros(self.buckets, np.int64)
         _kernels.count_by_bucket(self.bucket, rows, people, hits)
         return hits
 
-    def wanted(self, values: Mask) -> Integers:
+    def wanted(self, values: Flags) -> Integers:
         """Return how many of the values shown in each bucket are among `values`."""
         out = np.empty(self.buckets, np.int64)
         _kernels.wanted_by_bucket(values.view(np.uint8), self.st_start, self.st_value, self.st_count, out)
         return out
 
-    def weigh(self, hits: Integers, values: Mask) -> tuple[float, float, int, int, Floats]:
+    def weigh(self, hits: Integers, values: Flags) -> tuple[float, float, int, int, Floats]:
         """Return the papers' estimate for a set of values, its variance, certain bounds, and the estimate of every value."""
         out = np.zeros(self.values)
         found = _kernels.one_piece(hits, values.view(np.uint8), self.shown, self.st_start, self.st_value, self.st_count, out)

@@ -28,14 +28,13 @@ import weakref
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 
+from sfumato.arrays import Flags, Floats
 from sfumato.query import _kernels
 from sfumato.query._one_thread import one_thread
 from sfumato.query.compile import Piece, Rows
-from sfumato.query.fragments import Mask
-from sfumato.query.index import BucketIndex, Floats
+from sfumato.query.index import BucketIndex
 
 MAX_VALUES = 600
 """Beyond so many sensitive values the matrices take too long; the papers' estimator is then the default."""
@@ -87,7 +86,7 @@ class Association:
     basis: Basis
     tables: tuple[Floats | None, ...]
 
-    def column(self, column: int, accepted: Mask) -> Floats:
+    def column(self, column: int, accepted: Flags) -> Floats:
         """Return the papers' estimate, value by value, of the people with an accepted code in one column."""
         table = self.tables[column]
         if table is None:
@@ -121,7 +120,7 @@ class Association:
         shift, more = self._functional(t, self.root * piece.values, spread2, weights)
         return float((self.totals * mean)[piece.values].sum() + shift), variance + more
 
-    def _columns(self, rows: Rows, people: int) -> list[tuple[int, Mask, int]]:
+    def _columns(self, rows: Rows, people: int) -> list[tuple[int, Flags, int]]:
         """Return the single columns to learn from first; none where the condition is one column's anyway."""
         parts = [(column, accepted, self.index.table.people(column, accepted)) for column, accepted in rows.tables.items()]
         parts = [part for part in parts if part[2] < self.index.rows]
@@ -130,7 +129,7 @@ class Association:
         return parts
 
     def _combine(
-        self, parts: list[tuple[int, Mask, int]], values: Mask, z: Floats, share: float
+        self, parts: list[tuple[int, Flags, int]], values: Flags, z: Floats, share: float
     ) -> tuple[Floats, Floats, Floats, float, float]:
         """Return the prior mean from single columns, the residual's data, mean and spread, and the prior mean's variance."""
         n, basis = self.index.rows, self.basis
@@ -163,7 +162,7 @@ class Association:
         mean, variance = _kernels.functional(t, x, spread2, weights, GRID, basis.mu, basis.ft, basis.pft, basis.prior)
         return float(mean), float(variance)
 
-    def chance_variance(self, values: Mask, share: float) -> float:
+    def chance_variance(self, values: Flags, share: float) -> float:
         """Return the variance of the papers' estimate if quasi and sensitive values were unrelated."""
         x = self.totals * values
         return share * (1 - share) * float(x.sum() - (values * (self.g0 @ values)).sum())
@@ -237,7 +236,7 @@ def _code_table(index: BucketIndex, column: int) -> Floats | None:
     return out
 
 
-def _evidence_sample(index: BucketIndex, tables: tuple[Floats | None, ...]) -> list[tuple[int, npt.NDArray[np.float64]]]:
+def _evidence_sample(index: BucketIndex, tables: tuple[Floats | None, ...]) -> list[tuple[int, Floats]]:
     """Return the most frequent single quasi values: how many people, and the papers' estimate per sensitive value."""
     found = []
     for counts, table in zip(index.table.counts, tables, strict=True):

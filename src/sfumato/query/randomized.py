@@ -29,16 +29,16 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.arrays import Flags, Floats, Small
 from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.buckets import Guess
 from sfumato.query.cells import cut_to_cell, find_places, occurring_cells, reconcile
 from sfumato.query.compile import Compiled, Piece, Rows, compile_condition
-from sfumato.query.fragments import Mask
 from sfumato.query.index import RowIndex
 from sfumato.query.predicate import Query
-from sfumato.query.rates import MAX_VALUES, MAX_WORK, Floats, Rates, Slots
+from sfumato.query.rates import MAX_VALUES, MAX_WORK, Rates, Slots
 from sfumato.query.vocabulary import Vocabulary, declared_in
 from sfumato.release.randomized import RandomizedRelease
 
@@ -54,7 +54,7 @@ class RandomizedIndex:
 
     vocabulary: Vocabulary
     table: RowIndex
-    slot: npt.NDArray[np.int32]
+    slot: Small
     slots: Slots
 
     @cached_property
@@ -88,7 +88,7 @@ class RandomizedIndex:
         """Return how many people who meet the condition are in every slot."""
         return self.shown(*self.table.find(wanted))
 
-    def weights(self, values: Mask) -> Floats:
+    def weights(self, values: Flags) -> Floats:
         """Return w, per slot: what a published value adds to the estimated number of people with a value in `values`."""
         inside = self.inverse * values[self.slots.value]
         spread = self.slots.by_part(inside) / self.inverse_sums
@@ -259,14 +259,14 @@ def _guess_one(index: RandomizedIndex, piece: Piece, estimator: Estimator) -> Gu
     return Guess(value, math.sqrt(_variance(index, shown, weights, piece.values)), least, most)
 
 
-def _certain(index: RandomizedIndex, shown: Floats, values: Mask) -> tuple[float, float]:
+def _certain(index: RandomizedIndex, shown: Floats, values: Flags) -> tuple[float, float]:
     """Return how many people surely and possibly have one of the values: whole parts have them all, or none."""
     slots = index.slots
     people, inside = slots.by_part(shown), slots.by_part(values[slots.value].astype(np.float64))
     return float(people[inside == slots.size].sum()), float(people[inside > 0].sum())
 
 
-def _variance(index: RandomizedIndex, shown: Floats, weights: Floats, values: Mask) -> float:
+def _variance(index: RandomizedIndex, shown: Floats, weights: Floats, values: Flags) -> float:
     """Return the variance of a reconstruction: per part the unbiased estimate, within what people of one value would give."""
     slots = index.slots
     squares = weights**2

@@ -17,20 +17,16 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Bytes, Flags, Floats, Integers, Small
 from sfumato.exact import exact
-from sfumato.query.fragments import Mask
 from sfumato.query.literals import fit
 from sfumato.query.predicate import Atom, Between, In
 from sfumato.query.vocabulary import Words
 from sfumato.release.boxes import Ranges, Sets
 from sfumato.table.recode import Bands, DateTo, Recode, Rounded
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 Cells = Literal["discrete", "continuous"]
 
 MAX_CELLS = 1 << 17
@@ -42,8 +38,8 @@ class Inside:
     """Per cell how much of it a condition takes: its share, and whether any or all of it; the missing value comes last."""
 
     share: Floats
-    some: npt.NDArray[np.uint8]
-    whole: npt.NDArray[np.uint8]
+    some: Bytes
+    whole: Bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ class Line:
     type: pa.DataType
     low: Small
     high: Small
-    missing: npt.NDArray[np.uint8]
+    missing: Bytes
     width: Floats
     has_missing: bool
     values: tuple[Any, ...]
@@ -86,7 +82,7 @@ class Line:
         words = Words(self.name, self.type, tuple(reps), self.has_missing)
         return words, Cut(np.array(cell, np.int64), np.array(width), len(self.width))
 
-    def inside(self, accepted: Mask, cut: Cut | None) -> Inside:
+    def inside(self, accepted: Flags, cut: Cut | None) -> Inside:
         """Return what a set of codes takes of the cells."""
         known = accepted[: len(accepted) - 1] if self.has_missing else accepted
         missing = np.array([bool(accepted[-1])] if self.has_missing else [False])
@@ -113,7 +109,7 @@ class Cut:
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", np.bincount(self.cell, weights=self.width, minlength=self.cells))
 
-    def of(self, accepted: Mask) -> tuple[Floats, Mask, Mask]:
+    def of(self, accepted: Flags) -> tuple[Floats, Flags, Flags]:
         """Return the share of each cell that is accepted, and whether any and all of it is."""
         taken = np.bincount(self.cell, weights=self.width * accepted, minlength=self.cells)
         number = np.bincount(self.cell, weights=accepted, minlength=self.cells)

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.arrays import Floats, Integers
 from sfumato.query import _range_kernels as kernels
-from sfumato.query.range_cells import Bag, Floats, Integers, Line
+from sfumato.query.range_cells import Bag, Line
 
 STEPS = 300
 """Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""

@@ -30,12 +30,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.query.fragments import Mask
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from sfumato.arrays import Flags, Floats, Integers
 
 MAX_VALUES = 600
 """Beyond so many values most are so rare that their noise, though drawn toward a centre, adds up to a bias."""
@@ -100,7 +96,7 @@ class Counts:
     mean: Floats
     variance: Floats
 
-    def sum_variance(self, slots: Slots, wanted: Mask) -> float:
+    def sum_variance(self, slots: Slots, wanted: Flags) -> float:
         """Return the variance of the number of people with a wanted value: in every part the total is known."""
         inside, whole = slots.by_part(self.variance * wanted), slots.by_part(self.variance)
         return float((inside - inside**2 / np.maximum(whole, 1e-300)).sum())
@@ -186,7 +182,7 @@ class Rates:
         """Whether the release tells too little of how many people have each value for an interval."""
         return bool(self.counts.variance.sum() > VAGUE**2 * (self.totals**2).sum())
 
-    def estimate(self, shown: Floats, wanted: Mask) -> tuple[float, float]:
+    def estimate(self, shown: Floats, wanted: Flags) -> tuple[float, float]:
         """Return mean and variance of the number of people with a wanted value among those whose published counts are `shown`."""
         people, everybody = float(shown.sum()), float(self.published.sum())
         if people == 0 or not wanted.any():

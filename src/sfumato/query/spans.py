@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, Mask, share_text
+from sfumato.query.fragments import Fragments, share_text
 from sfumato.query.literals import fit, like, note_absent, plain_number, written
 from sfumato.query.predicate import Atom, Between, In, Like, Missing, Value
 from sfumato.query.vocabulary import Words
@@ -86,7 +87,7 @@ class Spans:
         first = np.concatenate([[0], np.cumsum(pieces)]).astype(np.int64)
         return Fragments(first, np.array([*listed, *[1.0] * self.words.has_missing]), accepted)
 
-    def explain(self, fragments: Fragments, accepted: Mask) -> str:
+    def explain(self, fragments: Fragments, accepted: Flags) -> str:
         """Return how values that are partly inside are counted, and the nearest conditions that are exact."""
         known: list[tuple[str, str]] = []
         open_ended: list[tuple[str, str]] = []
@@ -105,12 +106,12 @@ class Spans:
         ask = f"; ask for {' or for '.join(exact)} for an exact condition" if exact else "; conditions on whole values are exact"
         return f"{self.words.name} is published {self.published}: {'; '.join(told)}{ask}"
 
-    def _accept(self, atom: Atom, stretches: Sequence[Stretch], keys: list[Key], pieces: Any) -> Mask:
+    def _accept(self, atom: Atom, stretches: Sequence[Stretch], keys: list[Key], pieces: Any) -> Flags:
         """Return which fragments, in the order of codes, lie in the wanted stretches; the missing one comes last."""
         inside = np.zeros(len(keys), bool)
         for start, end in stretches:
             inside[bisect_left(keys, start) : bisect_left(keys, end)] = True
-        parts: list[Mask] = [inside[:0]] * len(self.order)
+        parts: list[Flags] = [inside[:0]] * len(self.order)
         place = 0
         for code in self.order:
             parts[code] = inside[place : place + pieces[code]]
@@ -181,7 +182,7 @@ class Spans:
             return f"up to {last}" if self.whole else last
         return f"{as_text(start)}–{last}" if self.whole else f"{as_text(start)} to {last}"
 
-    def _condition(self, chosen: Mask) -> str:
+    def _condition(self, chosen: Flags) -> str:
         """Return a range of whole values as SQL, "" where it is none."""
         places = [i for i, code in enumerate(self.order) if chosen[code]]
         if not places or places != list(range(places[0], places[-1] + 1)):

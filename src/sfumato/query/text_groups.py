@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, Mask, fragments_of, share_text
+from sfumato.query.fragments import Fragments, fragments_of, share_text
 from sfumato.query.literals import collapsed, fit, like, note_absent
 from sfumato.query.predicate import Atom, Between, In, Like, Missing
 from sfumato.query.vocabulary import Words
@@ -40,7 +41,7 @@ class Prefixes:
         codes = [_patterns(self.words.name, atoms, [self._truth(atom, text) for atom in atoms]) for text in self.words.values]
         return fragments_of([*codes, *_missing(self.words, atoms)], atoms)
 
-    def explain(self, fragments: Fragments, accepted: Mask) -> str:
+    def explain(self, fragments: Fragments, accepted: Flags) -> str:
         """Return how texts that are partly inside are counted, and the condition that would be exact."""
         partly = [(str(self.words.values[code]), fragments.inside(accepted, code)) for code in fragments.partly(accepted)]
         exact = f"{self.words.name} LIKE '{partly[0][0]}%'"
@@ -128,7 +129,7 @@ class Categories:
         codes = [self._fragments(code, atoms) for code in range(len(self.words.values))]
         return fragments_of([*codes, *_missing(self.words, atoms)], atoms)
 
-    def explain(self, fragments: Fragments, accepted: Mask) -> str:
+    def explain(self, fragments: Fragments, accepted: Flags) -> str:
         """Return how groups that are partly inside are counted, and the condition that would be exact."""
         partly = [(str(self.words.values[code]), fragments.inside(accepted, code)) for code in fragments.partly(accepted)]
         told = f"{self.words.name} is published in groups: {_unknown(partly)}"

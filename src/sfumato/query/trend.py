@@ -30,14 +30,14 @@ from itertools import combinations
 from typing import Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
+from sfumato.arrays import Bytes, Floats, Integers, Small
 from sfumato.query import _trend_kernels
 from sfumato.query._one_thread import one_thread
 from sfumato.query.compile import Piece
-from sfumato.query.index import BucketIndex, Floats, Integers, index_of
+from sfumato.query.index import BucketIndex, index_of
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
@@ -93,7 +93,7 @@ class Trend:
     """What is learned once per release. `turn` brings features into coordinates in which the data speak of each one alone."""
 
     index: BucketIndex
-    levels: npt.NDArray[np.uint8]  # [people × columns]: one person's lie together, because questions read all of them
+    levels: Bytes  # [people × columns]: one person's lie together, because questions read all of them
     blocks: tuple[Block, ...]
     sums: Floats  # [boxes × features]
     scale: Floats  # standard deviation of each weight, relative to s
@@ -104,7 +104,7 @@ class Trend:
     evidence: Floats  # [grid]
     misses: Misses
 
-    def estimate(self, piece: Piece, rows: npt.NDArray[np.int32], people: int, hits: Integers) -> tuple[float, float]:
+    def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
         share = float(self.index.totals[piece.values].sum()) / self.index.rows
         s2 = share * (1.0 - share)
@@ -122,7 +122,7 @@ class Trend:
         known = float((gain * along**2).sum()) + unseen
         return shift, s2 * (known + self.misses.cluster * clustered) + self.misses.share2 * shift**2
 
-    def _features(self, rows: npt.NDArray[np.int32], people: int, hits: Integers) -> Floats:
+    def _features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         cells = np.array([len(block.features) for block in self.blocks])
         start = np.concatenate(([0], np.cumsum(cells)))
@@ -212,7 +212,7 @@ def _learn(release: BucketsRelease) -> Trend:
     )
 
 
-def _levels(column: Column, times: Integers) -> npt.NDArray[np.uint8]:
+def _levels(column: Column, times: Integers) -> Bytes:
     """Return the level of each code: its own, or shared with neighbouring numbers or with the other rare categories."""
     if column.size <= LEVELS:
         return np.arange(column.size, dtype=np.uint8)
@@ -235,7 +235,7 @@ class _Levels:
     missing: bool
 
     @classmethod
-    def of(cls, column: Column, level: npt.NDArray[np.uint8], rows: int) -> _Levels:
+    def of(cls, column: Column, level: Bytes, rows: int) -> _Levels:
         many = np.bincount(level)
         return cls(many / rows, column.kind != "categorical", column.has_missing)
 
@@ -273,7 +273,7 @@ class _Data:
     spread2: Floats  # s² of each value
 
     @classmethod
-    def of(cls, index: BucketIndex, levels: npt.NDArray[np.uint8], blocks: list[Block]) -> _Data:
+    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block]) -> _Data:
         widths = [block.features.shape[1] for block in blocks]
         sums = np.zeros((index.buckets, sum(widths)))
         start = np.concatenate(([0], np.cumsum(index.sizes)))

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Integers
 from sfumato.errors import FormatError, PolicyError, QueryError, did_you_mean
 from sfumato.table.column import Column
 from sfumato.table.schema import Schema
@@ -56,7 +56,7 @@ class Vocabulary:
 
     quasi: tuple[Words, ...]
     parts: tuple[Words, ...]
-    part_codes: tuple[npt.NDArray[np.int64], ...]
+    part_codes: tuple[Integers, ...]
     declared: Schema | None = None
     meanings: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
 from sfumato.query.compile import Pieces, compile_condition
@@ -20,8 +20,6 @@ from sfumato.query.vocabulary import Vocabulary
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.column import Column
 from sfumato.table.sensitive import Domain, Sensitive
-
-Integers = npt.NDArray[np.int64]
 
 
 class TableLike(Protocol):

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Floats, Integers, Unsigned
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 MARGIN = 1e-9
@@ -100,7 +98,7 @@ def merge_along(
 
 
 @_compiled
-def first_above(words: npt.NDArray[np.uint64], row: Integers, start: Integers, limits: npt.NDArray[np.uint64]) -> Integers:
+def first_above(words: Unsigned, row: Integers, start: Integers, limits: Unsigned) -> Integers:
     """Return for each word the first entry k of its row with word < limits[k], or −1−k where the word equals that limit.
 
     Row r has the ascending entries `start[r]` … `start[r+1]`−1 and, after them, one that no word reaches.

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.randomize.coins import Choices, below_each
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomness import Randomness
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Randomized:
     """For every record the part (0 … in the order of the plan) and the published code."""
 
-    part: npt.NDArray[np.int32]
-    value: npt.NDArray[np.int32]
+    part: Small
+    value: Small
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class _Entries:
         return cls(part[order], value[order], counts if plan.declared else counts[order], [kept[k] for k in order], start)
 
 
-def randomize(codes: npt.NDArray[Any], plan: RandomizationPlan, values: int, random: Randomness) -> Randomized:
+def randomize(codes: Array, plan: RandomizationPlan, values: int, random: Randomness) -> Randomized:
     """Return every record's part and published value; `codes` are true values, below `values`.
 
     With computed parameters the per-value counts of each part are exactly the plan's, and which records of a value go where is
@@ -70,7 +67,7 @@ def randomize(codes: npt.NDArray[Any], plan: RandomizationPlan, values: int, ran
     return Randomized(part.astype(np.int32), value)
 
 
-def _dealt(codes: npt.NDArray[Any], entries: _Entries, random: Randomness) -> Integers:
+def _dealt(codes: Array, entries: _Entries, random: Randomness) -> Integers:
     """Return an entry per record: the records of each value, in random order, fill the places that the plan has for it."""
     shuffled = random.permutation(len(codes))
     by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -79,7 +76,7 @@ def _dealt(codes: npt.NDArray[Any], entries: _Entries, random: Randomness) -> In
     return entry
 
 
-def _drawn(codes: npt.NDArray[Any], plan: RandomizationPlan, entries: _Entries, random: Randomness) -> Integers:
+def _drawn(codes: Array, plan: RandomizationPlan, entries: _Entries, random: Randomness) -> Integers:
     """Return an entry per record, drawn by its own coin with the chance that its value goes to each part."""
     shares = [dict(zip(part.values, part.shares, strict=True)) for part in plan.parts]
     weights = [plan.parts[p].weight * shares[p][v] for p, v in zip(entries.part.tolist(), entries.value.tolist(), strict=True)]

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.randomize._kernels import first_above
 from sfumato.randomness import Randomness
-
-Integers = npt.NDArray[np.int64]
 
 _WORD = 1 << 64
 
@@ -31,7 +28,7 @@ class Choices:
         limits = [step.numerator * _WORD // step.denominator for steps in self._steps for step in steps]
         self._limits = np.array(limits, dtype=np.uint64)
 
-    def draw(self, row: npt.NDArray[Any], random: Randomness) -> Integers:
+    def draw(self, row: Array, random: Randomness) -> Integers:
         """Return one outcome for each entry, drawn with the chances of its row, independently."""
         words = random.words(len(row))
         outcome = first_above(words, row.astype(np.int64), self._start, self._limits)
@@ -60,7 +57,7 @@ def _resolved(word: int, steps: Sequence[Fraction], random: Randomness) -> int:
         digits, scale = digits * _WORD + int(random.words(1)[0]), scale * _WORD
 
 
-def below_each(limits: npt.NDArray[Any], random: Randomness) -> Integers:
+def below_each(limits: Array, random: Randomness) -> Integers:
     """Return for every limit an integer exactly uniform on 0 … limit−1, all independent."""
     limits = limits.astype(np.uint64)
     # 2⁶⁴ mod limit words at the top would favour small results: they are drawn again.

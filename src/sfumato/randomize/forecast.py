@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats
 from sfumato.randomize.plan import Part, RandomizationPlan
-
-Floats = npt.NDArray[np.float64]
 
 
 def retention_per_part(plan: RandomizationPlan) -> list[dict[str, float]]:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.randomize._kernels import merge_along
 from sfumato.randomize.balance import Groups
 from sfumato.randomize.problem import Problem
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

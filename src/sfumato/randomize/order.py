@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.randomize.merge import Merger, Merging
-
-Integers = npt.NDArray[np.int64]
 
 _ENOUGH = 1e-12
 

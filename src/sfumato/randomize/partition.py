@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
 from sfumato.randomize.balance import Groups, balance
 from sfumato.randomize.merge import Merging, merger
 from sfumato.randomize.order import improved
@@ -18,7 +15,6 @@ from sfumato.randomize.problem import Problem
 from sfumato.randomize.rearrange import banded_orders
 from sfumato.randomize.uniform import confidence_factor, largest_gamma, retention
 
-Integers = npt.NDArray[np.int64]
 Retentions = Callable[[Sequence[int], Sequence[Fraction]], tuple[tuple[Fraction, ...], Fraction | None]]
 """From counts and bounds of a part to the retention of each value, and γ where it is uniform."""
 

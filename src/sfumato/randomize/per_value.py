@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from sfumato.arrays import Floats
 from sfumato.errors import SfumatoError
 from sfumato.randomize.uniform import retention
 
@@ -71,7 +71,7 @@ def _floor(number: Fraction) -> int:
     return number.numerator * GRID // number.denominator
 
 
-def _solve(counts: Sequence[int], limits: Sequence[Fraction], least: int, most: int) -> npt.NDArray[np.float64]:
+def _solve(counts: Sequence[int], limits: Sequence[Fraction], least: int, most: int) -> Floats:
     """Return the linear program's retentions in multiples of 1/GRID, not yet whole.
 
     The sum Σ f_z·p_z is a variable of its own, so that a row has two entries and thousands of values are no burden.

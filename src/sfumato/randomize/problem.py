@@ -7,13 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Flags, Floats, Integers
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.privacy.bounds import Bounds
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +50,12 @@ class Problem:
         return sum(self.counts)
 
     @cached_property
-    def protected(self) -> npt.NDArray[np.bool_]:
+    def protected(self) -> Flags:
         """SA': which values have a bound below 1."""
         return np.array([limit < 1 for limit in self.limits], dtype=np.bool_)
 
     @cached_property
-    def classes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def classes(self) -> tuple[Integers, Floats]:
         """For each value the number of its bound among the distinct ones (−1: unbounded), and bound/(1−bound) of those."""
         distinct = sorted({limit for limit in self.limits if limit < 1})
         number = {limit: position for position, limit in enumerate(distinct)}

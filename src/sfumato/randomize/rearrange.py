@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from itertools import permutations, product
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
+from sfumato.arrays import Integers
 from sfumato.randomize.balance import Groups
-
-Integers = npt.NDArray[np.int64]
 
 _FEW = 4
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
-
-Integers = npt.NDArray[np.int64]
+from sfumato.arrays import Integers
 
 
 @njit(cache=True)
-def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:  # pragma: no cover
+def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:
     """Return whether sequence `one` comes after sequence `two`; one that the other begins with comes first."""
     i, end = start[one], start[one + 1]
     j, stop = start[two], start[two + 1]
@@ -24,7 +22,7 @@ def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:  # prag
 
 
 @njit(cache=True)
-def first_fall(start: Integers, keys: Integers) -> int:  # pragma: no cover
+def first_fall(start: Integers, keys: Integers) -> int:
     """Return the first sequence that comes after the next one, −1 where there is none."""
     for one in range(len(start) - 2):
         if _after(start, keys, one, one + 1):
@@ -33,7 +31,7 @@ def first_fall(start: Integers, keys: Integers) -> int:  # pragma: no cover
 
 
 @njit(cache=True)
-def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
+def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the sequences in ascending order, from an `order` that is right but for those whose first numbers are equal."""
     here, there = order.copy(), np.empty_like(order)
     low = 0
@@ -48,16 +46,14 @@ def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:  # 
 
 
 @njit(cache=True)
-def _first_differs(start: Integers, keys: Integers, one: int, two: int) -> bool:  # pragma: no cover
+def _first_differs(start: Integers, keys: Integers, one: int, two: int) -> bool:
     if start[one] == start[one + 1] or start[two] == start[two + 1]:
         return bool((start[one] == start[one + 1]) != (start[two] == start[two + 1]))
     return bool(keys[start[one]] != keys[start[two]])
 
 
 @njit(cache=True)
-def _merge_sort(
-    start: Integers, keys: Integers, here: Integers, there: Integers, first: int, end: int
-) -> None:  # pragma: no cover
+def _merge_sort(start: Integers, keys: Integers, here: Integers, there: Integers, first: int, end: int) -> None:
     """Sort the sequences here[first:end] in place, stably; `there` is room to work in."""
     width = 1
     while width < end - first:
@@ -76,7 +72,7 @@ def _merge_sort(
 
 
 @njit(cache=True)
-def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:  # pragma: no cover
+def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the rank of every sequence, given their ascending order; equal ones have the same."""
     found = np.zeros(len(order), np.int64)
     for place in range(1, len(order)):

@@ -10,14 +10,14 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def set_bits(bits: Any, row: Any, group: Any) -> None:  # pragma: no cover - compiled
+def set_bits(bits: Any, row: Any, group: Any) -> None:
     """Set bit `group[e]` of the row `row[e]`, for every entry e."""
     for e in range(len(row)):
         bits[row[e], group[e] >> 6] |= np.uint64(1) << np.uint64(group[e] & 63)
 
 
 @njit(cache=True)
-def lowest_bit(x: Any) -> Any:  # pragma: no cover - compiled
+def lowest_bit(x: Any) -> Any:
     """Return the place of the lowest bit that is set in a 64-bit word."""
     x = (x & (~x + np.uint64(1))) - np.uint64(1)
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -27,7 +27,7 @@ def lowest_bit(x: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _listed(groups: Any, low: int, high: int, group: int) -> bool:  # pragma: no cover - compiled
+def _listed(groups: Any, low: int, high: int, group: int) -> bool:
     """Return whether a group is among the ascending `groups[low:high]`."""
     end = high
     while low < high:
@@ -40,7 +40,7 @@ def _listed(groups: Any, low: int, high: int, group: int) -> bool:  # pragma: no
 
 
 @njit(cache=True)
-def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:  # pragma: no cover - compiled
+def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:
     """Write the groups that all these rows of bits have in common to `found[used:]`, and return how many."""
     many = 0
     for w in range(bits.shape[1]):
@@ -57,9 +57,7 @@ def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:  # pragma: 
 
 
 @njit(cache=True)
-def _from_lists(
-    dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, found: Any, used: int
-) -> int:  # pragma: no cover - compiled
+def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, found: Any, used: int) -> int:
     """Write the groups of the shortest list that all other lists and rows of bits have too, and return how many."""
     best = 0
     for j in range(1, len(sparse)):
@@ -85,7 +83,7 @@ def _from_lists(
 @njit(cache=True)
 def covering_groups(
     dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, begin: int, most: int, found: Any, many: Any
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Write the groups that cover each person from `begin` on, until `found` could overflow; return the first person left out.
 
     `dense[p]` are person p's rows of `bits`, bit g of which says that group g has her value; `sparse[p]` her lists of such

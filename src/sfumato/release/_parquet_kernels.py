@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Array
 
 
 @njit(cache=True)
-def pack(codes: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:  # pragma: no cover - compiled
+def pack(codes: Array, width: int, out: Array) -> None:
     """Write each code with `width` bits, lowest bits first, into `out`, which is zero and has room for them all."""
     waiting, bits, at = np.uint64(0), 0, 0
     for code in codes:
@@ -27,7 +25,7 @@ def pack(codes: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:  #
 
 
 @njit(cache=True)
-def unpack(packed: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:  # pragma: no cover - compiled
+def unpack(packed: Array, width: int, out: Array) -> None:
     """Read as many codes of `width` bits as `out` takes; bits that are not there are zero."""
     waiting, bits, at = np.uint64(0), 0, 0
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
@@ -43,7 +41,7 @@ def unpack(packed: npt.NDArray[Any], width: int, out: npt.NDArray[Any]) -> None:
 
 
 @njit(cache=True)
-def all_used(codes: npt.NDArray[Any], values: int) -> bool:  # pragma: no cover - compiled
+def all_used(codes: Array, values: int) -> bool:
     """Return whether every code is a place among the values or the one after them, and every place occurs."""
     seen = np.zeros(values + 1, np.bool_)
     for code in codes:
@@ -54,9 +52,7 @@ def all_used(codes: npt.NDArray[Any], values: int) -> bool:  # pragma: no cover 
 
 
 @njit(cache=True)
-def write_texts(
-    offsets: npt.NDArray[Any], letters: npt.NDArray[Any], out: npt.NDArray[Any]
-) -> bool:  # pragma: no cover - compiled
+def write_texts(offsets: Array, letters: Array, out: Array) -> bool:
     """Write each text after its length in four bytes; False if the texts are not strictly ascending by their bytes, or don't fit.
 
     Text k is letters[offsets[k]:offsets[k + 1]].
@@ -84,9 +80,7 @@ def write_texts(
 
 
 @njit(cache=True)
-def read_texts(
-    page: npt.NDArray[Any], offsets: npt.NDArray[Any], letters: npt.NDArray[Any]
-) -> bool:  # pragma: no cover - compiled
+def read_texts(page: Array, offsets: Array, letters: Array) -> bool:
     """Undo write_texts: fill offsets and letters; False if the page does not hold exactly so many texts of so many letters."""
     at, total = 0, 0
     for k in range(len(offsets) - 1):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Flags
 from sfumato.release.box_tables import LIST
 from sfumato.release.coded import Coded
 
@@ -50,5 +50,5 @@ def arrow(column: Coded) -> pa.Array:
 
 
 def _indices(column: Coded) -> pa.Array:
-    missing: npt.NDArray[np.bool_] = column.codes == len(column.values)
+    missing: Flags = column.codes == len(column.values)
     return pa.array(column.codes, mask=missing) if missing.any() else pa.array(column.codes)

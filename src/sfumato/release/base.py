@@ -9,10 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
 from sfumato.release.consistent import require_consistent
@@ -58,10 +57,10 @@ class Release(ABC):
         """Return what is published, as Arrow tables."""
 
     @abstractmethod
-    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+    def beliefs(self, people: Any) -> Floats:
         """Return, per given quasi row and sensitive value, the reader's belief, averaged over the published rows that fit."""
 
-    def presence(self, people: Any) -> npt.NDArray[np.float64]:
+    def presence(self, people: Any) -> Floats:
         """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
         raise FormatError(
             f"a release of the form {self.form!r} says nothing about presence: it shows who is in the table",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
-from sfumato.release.boxes import Box, Integers, Ranges, Sets, Small
+from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.release.careful import decoded
 from sfumato.release.coding import code_column
 from sfumato.table.column import Kind
@@ -42,7 +41,7 @@ def possible_columns(name: str, kind: Kind) -> list[str]:
     return [name] if kind == "categorical" else [name + MINIMUM, name + MAXIMUM, name + MISSING]
 
 
-def box_arrays(box: Box, group: npt.NDArray[Any]) -> dict[str, pa.Array]:
+def box_arrays(box: Box, group: Array) -> dict[str, pa.Array]:
     """Return the columns that show each person's group."""
     if isinstance(box, Sets):
         words = pa.concat_arrays([box.values, pa.nulls(1, box.values.type)]).take(pa.array(box.codes))
@@ -141,7 +140,7 @@ def as_json(entry: list[str | None]) -> str:
     return json.dumps(entry, ensure_ascii=False)
 
 
-def _require_same(name: str, arrays: list[npt.NDArray[Any]], group: Small, first: Integers) -> None:
+def _require_same(name: str, arrays: list[Array], group: Small, first: Integers) -> None:
     for array in arrays:
         if (array != array[first][group]).any():
             raise _differ(name)

@@ -8,18 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Array, Flags, Integers, Small
 from sfumato.errors import InputError
 from sfumato.release.canonical import ranked_lists
 from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column, Kind
-
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 NOWHERE = -2
 """The position of a value that no group can hold."""
@@ -40,7 +36,7 @@ class Ranges:
     values: pa.Array
     low: Small
     high: Small
-    missing: Mask
+    missing: Flags
 
     @property
     def has_missing(self) -> bool:
@@ -65,7 +61,7 @@ class Ranges:
         nulls = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
         return np.where(nulls, NO_VALUE, place).astype(np.int64)
 
-    def holds(self, position: int) -> Mask:
+    def holds(self, position: int) -> Flags:
         """Return which groups can hold a person whose value has this position."""
         if position == NO_VALUE:
             return self.missing
@@ -120,7 +116,7 @@ class Sets:
         nulls = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
         return np.where(nulls, NO_VALUE, np.asarray(place)).astype(np.int64)
 
-    def holds(self, position: int) -> Mask:
+    def holds(self, position: int) -> Flags:
         """Return which groups can hold a person whose value has this code."""
         found = np.zeros(len(self.start) - 1, bool)
         if position != NOWHERE:
@@ -131,7 +127,7 @@ class Sets:
 Box = Ranges | Sets
 
 
-def box_of(column: Column, group: npt.NDArray[Any], groups: int) -> Box:
+def box_of(column: Column, group: Array, groups: int) -> Box:
     """Return what every group shows of a column: the smallest range or set that holds its people, and no other value."""
     codes = column.codes.astype(np.int64)
     if column.kind == "categorical":
@@ -165,9 +161,9 @@ def box_ranks(boxes: Sequence[Box]) -> Integers:
     return dense
 
 
-def fitting(boxes: Sequence[Box], positions: Sequence[int]) -> Mask:
+def fitting(boxes: Sequence[Box], positions: Sequence[int]) -> Flags:
     """Return which groups can hold a person with these positions, one per column."""
-    found: Mask = np.logical_and.reduce([box.holds(int(place)) for box, place in zip(boxes, positions, strict=True)])
+    found: Flags = np.logical_and.reduce([box.holds(int(place)) for box, place in zip(boxes, positions, strict=True)])
     return found
 
 

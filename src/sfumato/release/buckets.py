@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
@@ -24,8 +24,6 @@ from sfumato.table.sensitive import Domain
 BUCKET = "bucket"
 COUNT = "count"
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class BucketsRelease(Release):
@@ -38,15 +36,15 @@ class BucketsRelease(Release):
     form = "buckets"
 
     quasi: tuple[Column, ...]
-    bucket: npt.NDArray[np.int32]
+    bucket: Small
     domain: Domain
-    st_bucket: npt.NDArray[np.int32]
-    st_value: npt.NDArray[np.int32]
+    st_bucket: Small
+    st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
 
     def __post_init__(self) -> None:
-        arrays: list[npt.NDArray[Any]] = [self.bucket, self.st_bucket, self.st_value, self.st_count]
+        arrays: list[Array] = [self.bucket, self.st_bucket, self.st_value, self.st_count]
         for array in [*arrays, *(column.codes for column in self.quasi)]:
             array.setflags(write=False)
 
@@ -96,7 +94,7 @@ class BucketsRelease(Release):
         st[COUNT] = pa.array(self.st_count, pa.int64())
         return {"qit": pa.table(qit), "st": pa.table(st)}
 
-    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+    def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
 
         A person whom no published row fits gets NaN. With decoys the share counts every value shown.
@@ -111,7 +109,7 @@ class BucketsRelease(Release):
         share = self.st_count[entry] / self.shown[self.st_bucket[entry]]
         np.add.at(beliefs, (np.repeat(owner, length), self.st_value[entry]), share)
         with np.errstate(invalid="ignore", divide="ignore"):
-            result: npt.NDArray[np.float64] = beliefs / fits[:, None]
+            result: Floats = beliefs / fits[:, None]
         return result
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:

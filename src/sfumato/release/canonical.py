@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release._canonical_kernels import first_fall, ranks, sort_ties
 from sfumato.table.sorting import ascending
-
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +23,7 @@ class Shown:
     """One table of a release: the group of every row, and a number from 0 on that ascends with what the row shows."""
 
     name: str
-    group: npt.NDArray[Any]
+    group: Array
     key: Integers
 
 
@@ -63,7 +59,7 @@ def require_canonical(tables: Sequence[Shown], groups: int) -> None:
         raise _out_of_order("the numbers of groups are")
 
 
-def ranked_lists(start: Integers, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
+def ranked_lists(start: Integers, codes: Array) -> tuple[Integers, int]:
     """Return a number per list of codes that ascends with the lists, equal for equal ones, and how many there are."""
     lists = start.astype(np.int64)
     keys = codes.astype(np.int64)
@@ -92,7 +88,7 @@ def _packed(table: Shown) -> Integers:
     return table.group.astype(np.int64) * len(distinct) + rank
 
 
-def _starts(group: npt.NDArray[Any], groups: int) -> Integers:
+def _starts(group: Array, groups: int) -> Integers:
     return np.concatenate(([0], np.cumsum(np.bincount(group, minlength=groups)))).astype(np.int64)
 
 

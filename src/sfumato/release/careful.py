@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
-
-Integers = npt.NDArray[np.int64]
 
 TYPES: dict[str, tuple[str, ...]] = {
     "numeric": ("int64", "double"),
@@ -77,7 +74,7 @@ def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
     return found
 
 
-def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None) -> tuple[npt.NDArray[np.int32], int]:
+def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None) -> tuple[Small, int]:
     """Return the group of each row from 0 on, and how many there are; each of them must occur, and no other."""
     number = whole_numbers(table, column, name)
     many = int(number.max(initial=0)) if groups is None else groups
@@ -86,7 +83,7 @@ def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None
     return (number - 1).astype(np.int32), many
 
 
-def _all_occur(number: npt.NDArray[Any], many: int) -> bool:
+def _all_occur(number: Array, many: int) -> bool:
     return bool((np.bincount(number, minlength=many + 1)[1:] > 0).all())
 
 

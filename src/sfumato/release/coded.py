@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Bytes, Integers, Small
 from sfumato.release._parquet_kernels import all_used
 from sfumato.release.parquet_meta import KINDS, LIST
 
@@ -26,8 +25,8 @@ class Coded:
     """
 
     values: pa.Array
-    codes: npt.NDArray[np.int32]
-    start: npt.NDArray[np.int64] | None = None
+    codes: Small
+    start: Integers | None = None
 
     @property
     def type(self) -> str:
@@ -69,7 +68,7 @@ def check(column: Coded) -> None:
         raise ValueError("a column's values are not strictly ascending")
 
 
-def numbers_of(values: pa.Array) -> npt.NDArray[Any]:
+def numbers_of(values: pa.Array) -> Array:
     """Return the values of any type but text as numbers."""
     if values.type == pa.bool_():
         return np.asarray(values.to_numpy(zero_copy_only=False), np.uint8)
@@ -79,7 +78,7 @@ def numbers_of(values: pa.Array) -> npt.NDArray[Any]:
     return np.frombuffer(values.buffers()[1], kind, len(values), values.offset * kind.itemsize)
 
 
-def frozen(data: object) -> npt.NDArray[np.uint8]:
+def frozen(data: object) -> Bytes:
     """Return the bytes of the data as an array that nobody writes to, so that kernels are compiled for one kind of array."""
     out = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
     out.flags.writeable = False

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Integers
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
-
-Integers = npt.NDArray[np.int64]
 
 
 def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:

@@ -8,23 +8,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes
-from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
+from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import (
     COUNT,
     GROUP,
     ST,
     Fragments,
-    Integers,
-    Small,
     auxiliary_names,
     counted_entries,
     entries_of,
@@ -110,7 +108,7 @@ class ColumnsRelease(Fragments, Release):
         shown, groups = self.listing()
         return self._arranged([one.group for one in shown], canonical_order(shown, groups))
 
-    def _arranged(self, group: Sequence[npt.NDArray[Any]], order: Order) -> ColumnsRelease:
+    def _arranged(self, group: Sequence[Array], order: Order) -> ColumnsRelease:
         """Return the release with its entries in this order, `group` being the group of each entry of every table."""
         number = [order.number[one[rows]] for one, rows in zip(group, order.rows, strict=True)]
         entries = order.rows[-1]

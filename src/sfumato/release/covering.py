@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats, Integers, Small, Unsigned
 from sfumato.release._covering_kernels import covering_groups, set_bits
-from sfumato.release.fragments import Integers, Small
 
-Floats = npt.NDArray[np.float64]
 Weigh = Callable[[Integers, Small], tuple[Floats, Integers]]
 """From people and groups that cover them: the belief that she is in that group, and which histogram then speaks of her."""
 
@@ -88,7 +86,7 @@ class Cover:
         return np.ascontiguousarray(rows)
 
     @cached_property
-    def _bits(self) -> npt.NDArray[np.uint64]:
+    def _bits(self) -> Unsigned:
         offsets = self._offsets(self._dense)
         bits = np.zeros((int(offsets[-1]), -(-self.groups // 64)), np.uint64)
         for j, offset in zip(self._dense, offsets[:-1], strict=True):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.release.canonical import Shown
 from sfumato.table.column import Column
 from sfumato.table.frames import Native
@@ -20,8 +20,6 @@ GROUP = "group"
 COUNT = "count"
 ST = "st"
 
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 
 _PLAIN_NAME = re.compile(r"[\w.-]{1,60}")
 
@@ -63,7 +61,7 @@ def auxiliary_names(quasi: Sequence[str]) -> list[str]:
     ]
 
 
-def counted_entries(group: npt.NDArray[Any], value: npt.NDArray[Any], count: Integers) -> Shown:
+def counted_entries(group: Array, value: Array, count: Integers) -> Shown:
     """Return the entries of `st` by group, and by value and count."""
     return Shown(ST, group, value * np.int64(int(count.max(initial=0)) + 1) + count)
 

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.arrays import Integers, Small
 from sfumato.errors import FormatError, OutputError
 from sfumato.release.atomic import write_private
 from sfumato.release.files import MANIFEST, read_file
-
-Rows = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 
 _LINKED, _CARRIED = "linked", "carried"
 
@@ -27,11 +24,11 @@ _LINKED, _CARRIED = "linked", "carried"
 class Links:
     """Record r is linked with rows `linked[start[r] : start[r + 1]]` of the table, and carries the value of row `carried[r]`."""
 
-    start: Rows
+    start: Integers
     linked: Small
-    carried: Rows
+    carried: Integers
 
-    def at_rows(self, order: Rows) -> Links:
+    def at_rows(self, order: Integers) -> Links:
         """Return the links to a table whose row `order[i]` is row i of the one they speak of."""
         linked = order[self.linked].astype(np.int32)
         owner = np.repeat(np.arange(len(self.carried)), np.diff(self.start))

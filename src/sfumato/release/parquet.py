@@ -34,9 +34,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Bytes, Flags, Integers, Small
 from sfumato.release._parquet_kernels import pack, write_texts
 from sfumato.release.coded import Coded, check, frozen, numbers_of
 from sfumato.release.parquet_meta import (
@@ -56,8 +56,8 @@ from sfumato.release.parquet_read import read_columns, refusal
 
 __all__ = ["PAGE_ROWS", "Coded", "decode", "encode"]
 
-_Bytes = npt.NDArray[np.uint8]
-_Codes = npt.NDArray[np.int32]
+_Bytes = Bytes
+_Codes = Small
 
 
 def encode(columns: Mapping[str, Coded]) -> bytes:
@@ -116,7 +116,7 @@ def _run(packed: _Bytes, count: int) -> bytes:
     return (len(head) + len(packed)).to_bytes(4, "little") + head + packed.tobytes()
 
 
-def _list_levels(present: npt.NDArray[np.bool_], start: npt.NDArray[np.int64]) -> tuple[int, bytes]:
+def _list_levels(present: Flags, start: Integers) -> tuple[int, bytes]:
     """Return how many entries a page of lists has, its repetition and its definition levels."""
     empty = np.diff(start) == 0
     place = start[:-1] + np.cumsum(empty) - empty  # of each row's first entry

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Bytes, Flags, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release._parquet_kernels import read_texts, unpack
 from sfumato.release.coded import Coded
 from sfumato.release.parquet_meta import DATA, DICTIONARY, KINDS, LIST, MAGIC, PAGE_ROWS, run_header, width
 
-_Bytes = npt.NDArray[np.uint8]
-_Codes = npt.NDArray[np.int32]
+_Bytes = Bytes
+_Codes = Small
 
 
 def refusal(why: str) -> FormatError:
@@ -73,7 +73,7 @@ class _Reader:
         self.take(len(run_header(count)))
         return self.take((count + 7) // 8 * width)
 
-    def bits(self, count: int) -> npt.NDArray[np.bool_]:
+    def bits(self, count: int) -> Flags:
         """Return a run of single bits, after its length."""
         self.take(4)
         return np.unpackbits(self.run(count, 1), count=count, bitorder="little").view(np.bool_)
@@ -118,7 +118,7 @@ def _dictionary(reader: _Reader, type_: str, rows: int) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(letters)])
 
 
-def _lists(reader: _Reader, count: int, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _lists(reader: _Reader, count: int, rows: int) -> tuple[Integers, Flags]:
     """Return where the lists of a page end, and which elements have a value."""
     repeated = reader.bits(count)
     reader.take(4)
@@ -131,7 +131,7 @@ def _lists(reader: _Reader, count: int, rows: int) -> tuple[npt.NDArray[np.int64
     return ends[np.append(first[1:], count) - 1], levels[element, 1].astype(np.bool_)
 
 
-def _codes(reader: _Reader, present: npt.NDArray[np.bool_], values: pa.Array) -> _Codes:
+def _codes(reader: _Reader, present: Flags, values: pa.Array) -> _Codes:
     """Return the codes of a page, len(values) where no value is present."""
     count = int(np.count_nonzero(present))
     if values.type == pa.bool_():

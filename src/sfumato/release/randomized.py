@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
@@ -30,8 +30,6 @@ PART = "part"
 RECORDS = "records"
 PART_KEYS = frozenset({"part", "values", "gamma", "retention", "largest_share", "shares", "weight"})
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _PLAIN = re.compile(r"\d{1,400}(/\d{1,400})?")
 
@@ -109,8 +107,8 @@ class RandomizedRelease(Release):
 
     quasi: tuple[Column, ...]
     domain: Domain
-    part: npt.NDArray[np.int32]
-    value: npt.NDArray[Any]
+    part: Small
+    value: Array
     made_from: Native = "pyarrow"
 
     def __post_init__(self) -> None:
@@ -201,7 +199,7 @@ class RandomizedRelease(Release):
         rows = Shown(RECORDS, self.part, people * len(self.domain) + self.value)
         return (Shown("parts", np.arange(len(parts)), rank), rows), len(parts)
 
-    def canonical(self) -> tuple[RandomizedRelease, npt.NDArray[np.int32]]:
+    def canonical(self) -> tuple[RandomizedRelease, Small]:
         """Return the same release with rows and numbers of parts in canonical order, and the number there of each part here."""
         order = canonical_order(*self.listing())
         rows = order.rows[1]
@@ -323,7 +321,7 @@ def _number(text: Any) -> Fraction:
         raise FormatError("manifest.json: a figure of a part divides by zero") from None
 
 
-def _part_numbers(records: pa.Table, parts: int) -> npt.NDArray[np.int32]:
+def _part_numbers(records: pa.Table, parts: int) -> Small:
     number = whole_numbers(records, PART, RECORDS)
     if number.max(initial=1) > parts:
         raise FormatError(f"table 'records': parts should be numbers from 1 to {parts}")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.box_tables import box_arrays, lists_as_text, published_kinds, read_box
-from sfumato.release.boxes import Box, Integers, Small, box_ranks, fitting
+from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, take_table
@@ -92,7 +92,7 @@ class RangesRelease(Release):
             tables = {name: lists_as_text(table) for name, table in tables.items()}
         return write_release(Path(directory), self.manifest, tables, format)
 
-    def beliefs(self, people: Any) -> npt.NDArray[np.float64]:
+    def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value among all published rows whose ranges fit a person.
 
         Every group whose box holds her values counts, whichever she is in: a mixture of whole groups, which keeps every bound
@@ -109,7 +109,7 @@ class RangesRelease(Release):
             fits = np.array([fitting(self.boxes, row) for row in distinct[begin : begin + step]], dtype=np.float64)
             with np.errstate(invalid="ignore", divide="ignore"):
                 found[begin : begin + step] = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
-        result: npt.NDArray[np.float64] = found[which.reshape(-1)]
+        result: Floats = found[which.reshape(-1)]
         return result
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:

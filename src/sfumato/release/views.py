@@ -8,28 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes
-from sfumato.release.covering import Cover, Floats, Part, Weigh, combined_presence, mixed_beliefs
-from sfumato.release.fragments import (
-    COUNT,
-    GROUP,
-    ST,
-    Fragments,
-    Integers,
-    Small,
-    counted_entries,
-    freeze,
-    sensitive_columns,
-    starts,
-)
+from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
+from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, freeze, sensitive_columns, starts
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column
 from sfumato.table.frames import Native
@@ -95,7 +84,7 @@ def meeting_chance(size: Integers, left: Integers, right: Integers) -> Floats:
     return found
 
 
-def counted(columns: tuple[Column, ...], group: npt.NDArray[Any], count: Integers, groups: int) -> Counted:
+def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: int) -> Counted:
     """Return how often each distinct row of these columns occurs in each group."""
     _, first, row = np.unique(combine(list(columns)), return_index=True, return_inverse=True)
     key, where = np.unique(group.astype(np.int64) * len(first) + row, return_inverse=True)
@@ -253,7 +242,7 @@ def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
     return names
 
 
-def _joined_keys(group: npt.NDArray[Any], columns: tuple[Column, ...]) -> Integers:
+def _joined_keys(group: Array, columns: tuple[Column, ...]) -> Integers:
     """Return a number per entry for its group and its value of the moved columns, ascending in both, and small."""
     distinct, row = np.unique(combine(list(columns)), return_inverse=True)
     keys: Integers = np.unique(group.astype(np.int64) * len(distinct) + row, return_inverse=True)[1].astype(np.int64)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Codes, Integers, Unsigned
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.bins import MOST_UNBINNED, Bins
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
-from sfumato.table.column import Codes, Column, code_type
-from sfumato.table.fingerprint import Hashes, hash_rows
+from sfumato.table.column import Column, code_type
+from sfumato.table.fingerprint import hash_rows
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 
@@ -28,16 +27,16 @@ class Source:
     """What a fingerprint needs of the table as it came: coded columns before recoding, and hashes instead of identifiers."""
 
     columns: tuple[Column, ...]
-    identity: Hashes | None
+    identity: Unsigned | None
     rows: int
-    kept: npt.NDArray[np.int64] | None = None
+    kept: Integers | None = None
     """Which of the source's rows the coded table has, None for all of them."""
 
-    def reordered(self, order: npt.NDArray[np.int64]) -> Source:
+    def reordered(self, order: Integers) -> Source:
         """Return the source of the same coded table with its rows in this order; nothing is copied."""
         return replace(self, kept=order if self.kept is None else self.kept[order])
 
-    def take(self, rows: npt.NDArray[Any]) -> Source:
+    def take(self, rows: Array) -> Source:
         """Return the source of these rows of the coded table."""
         rows = rows if self.kept is None else self.kept[rows]
         columns = tuple(column.take(rows) for column in self.columns)
@@ -107,12 +106,12 @@ def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
     return Sensitive(domain, codes.astype(code_type(len(used)))[inverse])
 
 
-def combined(columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+def combined(columns: Sequence[Column]) -> Integers:
     """Return one integer per row that is equal for equal combinations and ascends with them, first column first."""
     return combine_codes([(column.codes, column.size) for column in columns])
 
 
-def combine_codes(parts: Sequence[tuple[Codes, int]]) -> npt.NDArray[np.int64]:
+def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
     """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
     whole, size = parts[0][0].astype(np.int64), parts[0][1]
     for codes, radix in parts[1:]:
@@ -124,7 +123,7 @@ def combine_codes(parts: Sequence[tuple[Codes, int]]) -> npt.NDArray[np.int64]:
     return whole
 
 
-def _identity(data: pa.Table, schema: Schema) -> Hashes | None:
+def _identity(data: pa.Table, schema: Schema) -> Unsigned | None:
     """Return row hashes of the identifiers, after checking that nobody has several rows."""
     if not schema.identifier:
         return None
@@ -159,7 +158,7 @@ def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None
         )
 
 
-def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> npt.NDArray[np.int64] | None:
+def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers | None:
     """Return the rows that stay under the missing-value rules, None when all do."""
     drop = np.zeros(rows, bool)
     for column in columns:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError
 from sfumato.exact import Number, exact
 from sfumato.table.edges import between, plain
@@ -44,7 +43,7 @@ class Bins:
             for i in range(len(texts) - 1)
         )
 
-    def place(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def place(self, numbers: Array) -> Integers:
         """Return the bin of each number, −1 where it lies outside all of them."""
         edges = np.array([float(edge) for edge in self.edges])
         bins = between(edges, numbers)

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
 from sfumato.table.bins import Bins
 from sfumato.table.cells import NOTHING_KNOWN, cell_text, date_in, number_in
@@ -104,7 +104,7 @@ class ClosedAttribute:
             found[cells] = code
         return found
 
-    def codes(self, columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+    def codes(self, columns: Sequence[Column]) -> Integers:
         """Return the code in `domain` of each row of columns of cell texts, row by row: give each combination once."""
         otherwise = self.domain.labels.index(self.spec.otherwise)
         cells = [[texts[code] for code in column.codes] for texts, column in ((self._shown(one), one) for one in columns)]

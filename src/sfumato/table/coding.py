@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from sfumato.arrays import Array, Flags
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
-from sfumato.table.parse import Mask, Parsed, guess, parse_dates, parse_numbers
+from sfumato.table.parse import Parsed, guess, parse_dates, parse_numbers
 from sfumato.table.sound import require_publishable
 
 _LONGEST = 20
@@ -58,7 +57,7 @@ def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bo
     return build(name, kind, values, codes)
 
 
-def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, npt.NDArray[Any]]:
+def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, Array]:
     """Return the distinct values as they come, and for each row the position of its value; past the end where it is missing."""
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
@@ -74,7 +73,7 @@ def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, npt.NDArray[Any]]
     return values, codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
-def build(name: str, kind: Kind, values: pa.Array, codes: npt.NDArray[Any]) -> Column:
+def build(name: str, kind: Kind, values: pa.Array, codes: Array) -> Column:
     """Return the column whose row r has the value `values[codes[r]]`, or none where the code is past the end.
 
     `values` may repeat, may hold nulls and values that no row has, and need not be sorted; the column's own are distinct, occur
@@ -96,7 +95,7 @@ def build(name: str, kind: Kind, values: pa.Array, codes: npt.NDArray[Any]) -> C
     return Column(name, kind, distinct.take(pa.array(kept)), new[merged][codes], has_missing)
 
 
-def taken(column: Column, rows: npt.NDArray[Any]) -> Column:
+def taken(column: Column, rows: Array) -> Column:
     """Return the column at these rows, without the values that none of them has."""
     return build(column.name, column.kind, column.values, column.codes[rows])
 
@@ -138,12 +137,12 @@ def doubles(values: pa.Array) -> pa.Array:
     return pc.cast(pc.cast(pc.cast(values, pa.float32()), pa.string()), pa.float64())
 
 
-def rows_with(codes: npt.NDArray[Any], chosen: Mask) -> int:
+def rows_with(codes: Array, chosen: Flags) -> int:
     """Return the number of rows whose value is among the chosen distinct ones."""
     return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
 
 
-def _positions(indices: pa.Array, missing: int) -> npt.NDArray[Any]:
+def _positions(indices: pa.Array, missing: int) -> Array:
     """Return dictionary indices with `missing` for nulls, which a narrow index type may have no room for."""
     if not indices.null_count:
         return np.asarray(indices.to_numpy())
@@ -198,7 +197,7 @@ def _require_calendar(values: pa.Array, name: str) -> None:
         raise InputError(f"column {name!r}: some dates lie before year 1 or after year 9999", hint="write them as missing")
 
 
-def _as_kind(name: str, values: pa.Array, codes: npt.NDArray[Any], kind: Kind, *, show: bool, decimal: str) -> pa.Array:
+def _as_kind(name: str, values: pa.Array, codes: Array, kind: Kind, *, show: bool, decimal: str) -> pa.Array:
     found = kind_of(values)
     if found == kind:
         return values
@@ -217,13 +216,13 @@ def _as_kind(name: str, values: pa.Array, codes: npt.NDArray[Any], kind: Kind, *
     return _moments(parsed.values, name) if pt.is_timestamp(parsed.values.type) else parsed.values
 
 
-def _refuse_mixed(name: str, values: pa.Array, codes: npt.NDArray[Any], *, show: bool, decimal: str) -> None:
+def _refuse_mixed(name: str, values: pa.Array, codes: Array, *, show: bool, decimal: str) -> None:
     found = guess(values, decimal)
     if found.mixed is not None and found.bad is not None:
         _refuse(name, values, codes, found.bad, found.mixed, declared=False, show=show)
 
 
-def _refuse(name: str, values: pa.Array, codes: npt.NDArray[Any], bad: Mask, kind: Kind, *, declared: bool, show: bool) -> None:
+def _refuse(name: str, values: pa.Array, codes: Array, bad: Flags, kind: Kind, *, declared: bool, show: bool) -> None:
     rows = rows_with(codes, bad)
     noun = {"numeric": "numbers", "date": "dates"}[kind]
     looks = list(dict.fromkeys(pattern(text) for text in texts(values).filter(pa.array(bad)).to_pylist() if text is not None))

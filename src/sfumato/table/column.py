@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Codes
+
 Kind = Literal["numeric", "categorical", "date"]
-Codes = npt.NDArray[Any]  # uint8, uint16 or uint32: the smallest that holds every code
 
 MISSING = "(missing)"
 """How a missing value is written where text is needed."""
@@ -56,7 +56,7 @@ class Column:
         """Return the column decoded, one value (or null) per row."""
         return self.dictionary().take(pa.array(self.codes))
 
-    def take(self, rows: npt.NDArray[Any]) -> Column:
+    def take(self, rows: Array) -> Column:
         """Return the column at these rows, with the same dictionary."""
         return Column(self.name, self.kind, self.values, self.codes[rows], self.has_missing)
 

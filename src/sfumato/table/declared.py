@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Flags
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import exact
 from sfumato.table.column import Kind, as_text
@@ -35,7 +35,7 @@ class DeclaredDomain:
             return list(self.values)
         return {"min": _limit_plain(self.minimum), "max": _limit_plain(self.maximum)}
 
-    def outside(self, values: pa.Array, kind: Kind, column: str) -> npt.NDArray[np.bool_]:
+    def outside(self, values: pa.Array, kind: Kind, column: str) -> Flags:
         """Return which of a column's distinct values the domain does not allow."""
         if self.values is not None:
             allowed = set(self.values)

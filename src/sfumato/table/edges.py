@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from sfumato.arrays import Floats, Integers
 
 
 def plain(number: Fraction) -> int | float | str:
@@ -17,7 +18,7 @@ def plain(number: Fraction) -> int | float | str:
     return near if Fraction(repr(near)) == number else str(number)
 
 
-def between(edges: npt.NDArray[np.float64], numbers: Any) -> npt.NDArray[np.int64]:
+def between(edges: Floats, numbers: Any) -> Integers:
     """Return for each number the position of the last edge that is not above it, −1 where there is none."""
-    places: npt.NDArray[np.int64] = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
+    places: Integers = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
     return places

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Integers, Unsigned
 from sfumato.table.coding import texts
 from sfumato.table.column import Column
-
-Hashes = npt.NDArray[np.uint64]
 
 SKETCH = 256
 """How many of the smallest row hashes are kept: enough to tell shares of common rows to about ±0.06."""
@@ -74,7 +72,7 @@ class Fingerprint:
         return cls(str(data["digest"]), int(data["rows"]), sketch, dict(data.get("columns", {})))
 
 
-def fingerprint(columns: Sequence[Column], rows: int, *, identity: Hashes | None = None) -> Fingerprint:
+def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | None = None) -> Fingerprint:
     """Return the fingerprint of these columns; `identity` brings in identifiers that were hashed before they were dropped."""
     total = np.zeros(rows, np.uint64) if identity is None else identity.copy()
     own = {}
@@ -91,14 +89,14 @@ def fingerprint(columns: Sequence[Column], rows: int, *, identity: Hashes | None
     return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]), own)
 
 
-def _column_digest(hashes: Hashes, times: npt.NDArray[np.int64]) -> str:
+def _column_digest(hashes: Unsigned, times: Integers) -> str:
     occurring = np.flatnonzero(times)
     order = occurring[np.argsort(hashes[occurring])]
     content = np.stack([hashes[order], times[order].astype(np.uint64)])
     return hashlib.blake2b(content.astype("<u8").tobytes(), digest_size=16).hexdigest()
 
 
-def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Hashes:
+def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Unsigned:
     """Return one hash per row over these columns, whatever their order."""
     total = np.zeros(rows, np.uint64)
     for name, data in columns:
@@ -107,13 +105,13 @@ def hash_rows(columns: Iterable[tuple[str, pa.ChunkedArray]], rows: int) -> Hash
     return total
 
 
-def hash_texts(text: pa.Array) -> Hashes:
+def hash_texts(text: pa.Array) -> Unsigned:
     """Return a 64-bit hash of every text: a polynomial in its bytes modulo 2^64, then mixed. Nulls get one of their own."""
     parts = [_hash_some(text.slice(start, _ROWS_AT_ONCE)) for start in range(0, len(text), _ROWS_AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 
-def _hash_some(text: pa.Array) -> Hashes:
+def _hash_some(text: pa.Array) -> Unsigned:
     """Hash a slice of texts at once: running sums of byte·base^position, so that a text is a difference of two of them."""
     _, places, data = text.buffers()
     ends = np.frombuffer(places, np.int32, count=len(text) + 1, offset=4 * text.offset).astype(np.int64)
@@ -129,19 +127,19 @@ def _hash_some(text: pa.Array) -> Hashes:
     return hashes
 
 
-def _powers(base: int, count: int) -> Hashes:
+def _powers(base: int, count: int) -> Unsigned:
     powers = np.full(count, base, np.uint64)
     powers[:1] = 1
     return np.cumprod(powers, dtype=np.uint64)
 
 
-def _named(hashes: Hashes, name: str) -> Hashes:
+def _named(hashes: Unsigned, name: str) -> Unsigned:
     """Return the hashes mixed with a column's name, so that equal values in two columns differ."""
     key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
     return _mix(hashes + np.uint64(key))
 
 
-def _mix(words: Hashes) -> Hashes:
+def _mix(words: Unsigned) -> Unsigned:
     """Return each word scrambled by a bijection in which every bit depends on every other."""
     words = words ^ (words >> np.uint64(30))
     words = words * np.uint64(0xBF58476D1CE4E5B9)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.arrays import Array, Flags
 from sfumato.table.column import Kind
-
-Mask = npt.NDArray[np.bool_]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"
@@ -33,7 +30,7 @@ class Parsed:
     """What text means: one value per text, null where `bad`; `ambiguous` when the same text has two readings."""
 
     values: pa.Array
-    bad: Mask
+    bad: Flags
     ambiguous: bool = False
 
 
@@ -79,7 +76,7 @@ class Guess:
     kind: Kind
     values: pa.Array
     mixed: Kind | None = None
-    bad: Mask | None = None
+    bad: Flags | None = None
 
 
 def guess(text: pa.Array, decimal: str = ".") -> Guess:
@@ -122,11 +119,11 @@ def _plain_number(text: pa.Array, decimal: str) -> pa.Array:
     return pc.replace_substring_regex(trimmed, r"^\+", "")
 
 
-def _matches(text: pa.Array, pattern: str) -> Mask:
+def _matches(text: pa.Array, pattern: str) -> Flags:
     return np.asarray(pc.fill_null(pc.match_substring_regex(text, pattern), False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _days(text: pa.Array, pattern: str) -> npt.NDArray[Any]:
+def _days(text: pa.Array, pattern: str) -> Array:
     """Return the day each text names in this pattern, NaT where it does not or the calendar has no such day."""
     found = pc.extract_regex(text, pattern)
     parts = [pc.fill_null(pc.cast(pc.struct_field(found, part), pa.int64()), 0) for part in ("y", "m", "d")]
@@ -137,7 +134,7 @@ def _days(text: pa.Array, pattern: str) -> npt.NDArray[Any]:
     return np.where(real, days, np.datetime64("NaT", "D"))
 
 
-def _moments(text: pa.Array, timed: Mask) -> npt.NDArray[Any]:
+def _moments(text: pa.Array, timed: Flags) -> Array:
     """Return the microsecond each ISO timestamp names, NaT for other texts and impossible times."""
     bare = pc.replace_substring_regex(text, _TIME, r"\1 \2")
     bare = pc.if_else(pa.array(timed), bare, pa.scalar(None, pa.string()))

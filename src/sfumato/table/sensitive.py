@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.table.column import MISSING, Codes, Kind, as_text
+from sfumato.arrays import Codes, Integers
+from sfumato.table.column import MISSING, Kind, as_text
 
 SEPARATOR = " / "
 """Between the parts of a compound value's label: "HIV / smoker"."""
@@ -52,7 +52,7 @@ class Sensitive:
         return self.domain.labels
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Integers:
         """Number of people with each value."""
         return np.bincount(self.codes, minlength=len(self.domain)).astype(np.int64)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from sfumato.arrays import Integers
 
 
 def sorted_with_places(key: Integers) -> tuple[Integers, Integers]:

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Parts, Source, assemble, combine_codes, combined
@@ -89,7 +89,7 @@ class Table:
         """Return a quasi column by its name."""
         return next(column for column in self.quasi if column.name == name)
 
-    def quasi_ids(self) -> npt.NDArray[np.int64]:
+    def quasi_ids(self) -> Integers:
         """Return for every row the number of its quasi combination: 0, 1, … in ascending order of the combinations."""
         return self._ids
 
@@ -110,7 +110,7 @@ class Table:
         domain = self.sensitive.domain.table
         return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
 
-    def take(self, rows: npt.NDArray[Any]) -> Table:
+    def take(self, rows: Array) -> Table:
         """Return the table of these rows (positions or a mask), without the values that none of them has."""
         rows = np.asarray(rows)
         chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -126,7 +126,7 @@ class Table:
             _source=self._source.take(chosen),
         )
 
-    def shuffled(self, random: Randomness) -> tuple[Table, npt.NDArray[np.int64]]:
+    def shuffled(self, random: Randomness) -> tuple[Table, Integers]:
         """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
@@ -146,14 +146,14 @@ class Table:
         return table, order
 
     @cached_property
-    def _ids(self) -> npt.NDArray[np.int64]:
+    def _ids(self) -> Integers:
         _, ids = np.unique(combined(self.quasi), return_inverse=True)
         ids = ids.astype(np.int64, copy=False)
         ids.setflags(write=False)
         return ids
 
 
-def _taken(sensitive: Sensitive, rows: npt.NDArray[Any]) -> Sensitive:
+def _taken(sensitive: Sensitive, rows: Array) -> Sensitive:
     used, codes = np.unique(sensitive.codes[rows], return_inverse=True)
     domain = Domain(sensitive.domain.table.take(pa.array(used)), sensitive.domain.kinds)
     return Sensitive(domain, codes.astype(code_type(len(used))))

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats
 from sfumato.errors import InputError
 from sfumato.query.vocabulary import declared_in
 from sfumato.release.base import Release
@@ -20,7 +20,6 @@ from sfumato.table.column import Column
 from sfumato.table.declared import DeclaredDomain
 from sfumato.table.schema import Schema
 
-Floats = npt.NDArray[np.float64]
 NormalisedBy = Literal["declared", "seen", "mixed"]
 
 
@@ -48,7 +47,7 @@ def gcp(release: Release) -> Gcp:
     raise InputError(f"the form {release.form!r} has no groups with ranges", hint="GCP is for ranges and buckets")
 
 
-def gcp_of_groups(columns: Sequence[Column], group: npt.NDArray[Any], *, schema: Schema | None = None) -> Gcp:
+def gcp_of_groups(columns: Sequence[Column], group: Array, *, schema: Schema | None = None) -> Gcp:
     """Return the GCP of a grouping: a group number per row, −1 for rows left out. `schema` may declare domains."""
     kept = np.flatnonzero(group >= 0)
     if not len(kept):
@@ -79,7 +78,7 @@ def ncp(box: Box, domain: DeclaredDomain | None) -> Floats:
     return width / (high - low)
 
 
-def _mean(boxes: Sequence[Box], sizes: npt.NDArray[Any], schema: Schema | None) -> Gcp:
+def _mean(boxes: Sequence[Box], sizes: Array, schema: Schema | None) -> Gcp:
     domains = {box.name: None if schema is None else schema.domain(box.name) for box in boxes}
     declared = tuple(name for name, domain in domains.items() if domain is not None)
     per_column = {box.name: float((ncp(box, domains[box.name]) * sizes).sum() / sizes.sum()) for box in boxes}

@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from sfumato.arrays import Integers
 from sfumato.errors import InputError
 
 
@@ -30,7 +28,7 @@ class BucketLoss:
         return math.sqrt(self.loss) / (self.people - 1) if self.people > 1 else 0.0
 
 
-def bucket_loss(sizes: Iterable[int] | npt.NDArray[np.int64]) -> BucketLoss:
+def bucket_loss(sizes: Iterable[int] | Integers) -> BucketLoss:
     """Return the loss of buckets of these sizes, one entry a bucket."""
     return setting_loss((int(size), 1) for size in sizes)
 

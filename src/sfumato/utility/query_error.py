@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Flags, Floats
 from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.count import count_many
@@ -15,8 +15,6 @@ from sfumato.query.disjoint import disjoint
 from sfumato.query.index import RowIndex
 from sfumato.query.workload import TableLike, Workload, exact_pieces, true_answers, vocabulary_of
 from sfumato.release.base import Release
-
-Floats = npt.NDArray[np.float64]
 
 CLASSES: tuple[tuple[str, int, float], ...] = (
     ("1–9", 1, 10),
@@ -95,7 +93,7 @@ def query_error(
     alone_errors = np.abs(alone - actual) / actual
     inside = np.array([np.nan if e.low is None or e.high is None else e.low <= a <= e.high for e, a in _pairs(estimates, actual)])
 
-    def of(name: str, chosen: npt.NDArray[np.bool_]) -> ErrorClass:
+    def of(name: str, chosen: Flags) -> ErrorClass:
         mine, other, hit = errors[chosen], alone_errors[chosen], inside[chosen]
         known = hit[~np.isnan(hit)]
         return ErrorClass(

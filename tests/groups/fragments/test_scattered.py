@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sfumato import FPrivacy, LDiversity
 from sfumato.errors import Infeasible
-from sfumato.groups.fragments.scattered import scattered_groups
 from sfumato.groups.grouping import Grouping
+from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.privacy import PresenceAssociation
 from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds

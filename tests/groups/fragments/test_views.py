@@ -14,7 +14,8 @@ from sfumato.errors import Infeasible
 from sfumato.groups.cuts import need_table
 from sfumato.groups.fragments._view_kernels import GOOD, GREY, judge, meets
 from sfumato.groups.fragments.matchings import association, meeting, worst
-from sfumato.groups.fragments.views import Views, published_groups, smallest_first, view_boxes
+from sfumato.groups.fragments.views import Views, smallest_first, view_boxes
+from sfumato.papers.overlapping.views import published_groups
 from sfumato.privacy import FPrivacy, PresenceAssociation
 from tests.groups.fragments._crowds import crowd, groups_of, keeps_bounds, places
 from tests.makers import people

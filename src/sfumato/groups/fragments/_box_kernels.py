@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba.extending import overload
 
 from sfumato._jit import njit
+from sfumato.arrays import Integers, Small
 from sfumato.groups._cut_kernels import (
     LEAST_SHARE,
     divide,
@@ -24,16 +24,16 @@ from sfumato.groups._cut_kernels import (
 class Covered(NamedTuple):
     """The cut of `Safe` or of `Tight`, if the values of either side make up `cells[people]` combinations or more."""
 
-    need: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
+    need: Integers
+    start: Integers
     floor: int
     tight: bool
-    codes: npt.NDArray[np.int32]  # [columns × rows]
-    cells: npt.NDArray[np.int64]
+    codes: Small  # [columns × rows]
+    cells: Integers
 
 
 @njit(cache=True)
-def reaches(distinct: Any, needed: int) -> bool:  # pragma: no cover - compiled
+def reaches(distinct: Any, needed: int) -> bool:
     """Return whether the product of these positive numbers is at least `needed`, without ever going beyond 64 bits."""
     if needed < 0:
         return False
@@ -46,7 +46,7 @@ def reaches(distinct: Any, needed: int) -> bool:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def distinct_codes(mine: Any, column: Any) -> int:  # pragma: no cover - compiled
+def distinct_codes(mine: Any, column: Any) -> int:
     """Return how many different codes the rows have in a column."""
     low, high = column[mine[0]], column[mine[0]]
     for row in mine:
@@ -58,7 +58,7 @@ def distinct_codes(mine: Any, column: Any) -> int:  # pragma: no cover - compile
 
 
 @njit(cache=True)
-def covers(mine: Any, codes: Any, cells: Any) -> bool:  # pragma: no cover - compiled
+def covers(mine: Any, codes: Any, cells: Any) -> bool:
     """Return whether these rows cover enough combinations for a group of their number."""
     needed = cells[len(mine)]
     distinct = np.ones(len(codes), np.int64)
@@ -71,7 +71,7 @@ def covers(mine: Any, codes: Any, cells: Any) -> bool:  # pragma: no cover - com
     return False
 
 
-def _least_covered(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+def _least_covered(acceptance: Any, counts: Any, size: int) -> Any:
     if acceptance.tight:
         return max(acceptance.floor, -(-size // LEAST_SHARE))
     return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
@@ -79,7 +79,7 @@ def _least_covered(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: n
 
 def _divide_covered(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     if acceptance.tight:
         pairs = np.zeros((width, len(counts)), np.int64)
         for row in mine:

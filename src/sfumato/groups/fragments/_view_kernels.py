@@ -19,7 +19,7 @@ ERROR = 1e-15  # a bound on the relative error of one step of `meets`, which add
 
 
 @njit(cache=True)
-def meets(people: int, mine: int, theirs: int) -> float:  # pragma: no cover - compiled
+def meets(people: int, mine: int, theirs: int) -> float:
     """Return the probability that one of `mine` rows is matched with one of `theirs`, among so many people."""
     few, many = min(mine, theirs), max(mine, theirs)
     if few + many > people:
@@ -31,7 +31,7 @@ def meets(people: int, mine: int, theirs: int) -> float:  # pragma: no cover - c
 
 
 @njit(cache=True)
-def at_most(sure: float, limit: float, steps: int) -> int:  # pragma: no cover - compiled
+def at_most(sure: float, limit: float, steps: int) -> int:
     """Return 1 for below the limit, −1 for above it, 0 for too near to tell after so many steps."""
     error = ERROR * (8 + 4 * steps)
     if sure <= limit * (1 - error):
@@ -40,7 +40,7 @@ def at_most(sure: float, limit: float, steps: int) -> int:  # pragma: no cover -
 
 
 @njit(cache=True)
-def longest_run(ids: Any) -> int:  # pragma: no cover - compiled
+def longest_run(ids: Any) -> int:
     """Return how often the most frequent of some sorted numbers occurs."""
     longest, run = 0, 0
     for k in range(len(ids)):
@@ -52,7 +52,7 @@ def longest_run(ids: Any) -> int:  # pragma: no cover - compiled
 @njit(cache=True)
 def judge(
     mine: Any, left: Any, right: Any, sensitive: Any, values: int, need: Any, start: Any, limits: Any, most: Any, alpha: float
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Return whether these people as a group keep α and every bound, or which is broken; GREY where floats cannot tell.
 
     `left` and `right` number the rows of the two views, the sensitive value apart; `most[n]` is ⌊α·n⌋. Both probabilities grow
@@ -100,7 +100,7 @@ def judge(
 
 
 @njit(cache=True)
-def distinct_ids(mine: Any, ids: Any, enough: int) -> bool:  # pragma: no cover - compiled
+def distinct_ids(mine: Any, ids: Any, enough: int) -> bool:
     """Return whether the people have at least so many different numbers."""
     found = np.empty(len(mine), np.int64)
     for k in range(len(mine)):
@@ -116,7 +116,7 @@ def distinct_ids(mine: Any, ids: Any, enough: int) -> bool:  # pragma: no cover 
 
 
 @njit(cache=True)
-def hopeful(mine: Any, left: Any, right: Any, least: int, enough: int) -> bool:  # pragma: no cover - compiled
+def hopeful(mine: Any, left: Any, right: Any, least: int, enough: int) -> bool:
     """Return whether a group that keeps α may exist inside a box: it needs ⌈1/α⌉ different rows in either view."""
     if len(mine) < least:
         return False
@@ -142,7 +142,7 @@ def cut_view(
     alpha: float,
     least: int,
     enough: int,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Cut a box evenly across the first column both of whose sides are groups, else the first whose sides may hold some.
 
     Returns the size of the left side, 0 for a final box.
@@ -203,7 +203,7 @@ def view_level(
     alpha: float,
     least: int,
     enough: int,
-) -> tuple[Any, Any]:  # pragma: no cover - compiled
+) -> tuple[Any, Any]:
     """Judge every box rows[low:high] and cut it in two where that may help: return the verdicts, and where (−1: final)."""
     verdict = np.empty(len(low), np.int64)
     where = np.full(len(low), -1, np.int64)

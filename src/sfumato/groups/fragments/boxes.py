@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.fragments._box_kernels import Covered
 from sfumato.groups.fragments.cover import cells_table, require_presence
@@ -26,7 +25,7 @@ from sfumato.table.column import Column
 
 def presence_boxes(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     *,

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.errors import Infeasible
 from sfumato.exact import decimal_text
 from sfumato.privacy.requirement import round_up
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
 
 NEVER = -1
 """Stands for a number of combinations beyond 2^62, which no group is believed to cover."""
@@ -30,7 +27,7 @@ def combinations(columns: Sequence[Column]) -> int:
     return prod(int(np.count_nonzero(np.bincount(column.codes, minlength=column.size))) for column in columns)
 
 
-def combined(codes: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> Integers:
+def combined(codes: Sequence[Array], sizes: Sequence[int]) -> Integers:
     """Return one number per row for its codes in several columns, each below its size: equal rows equal, in the codes' order."""
     key = np.zeros(len(codes[0]), np.int64)
     room = 1

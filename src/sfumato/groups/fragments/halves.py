@@ -14,19 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.groups.cuts import column_weights, need_table
 from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +45,7 @@ class Rule:
     """What every box keeps, and where the one cut of a box would be."""
 
     columns: Sequence[Column]
-    sensitive: npt.NDArray[Any]
+    sensitive: Array
     bounds: Bounds
     alpha: Fraction
     tight: bool
@@ -95,7 +92,7 @@ class Rule:
 
 def half_boxes(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     *,
@@ -124,6 +121,6 @@ def half_boxes(
     return Grouping(group, groups)
 
 
-def _distinct(codes: npt.NDArray[Any], size: int) -> Integers:
+def _distinct(codes: Array, size: int) -> Integers:
     """Return the codes that occur, ascending."""
     return np.flatnonzero(np.bincount(codes, minlength=size)) if size < 4 * len(codes) else np.unique(codes).astype(np.int64)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from sfumato.arrays import Array
 
 
 def meeting(people: int, mine: int, theirs: int) -> Fraction:
@@ -42,7 +42,7 @@ class Worst:
     limit: Fraction
 
 
-def worst(left: npt.NDArray[Any], right: npt.NDArray[Any], sensitive: npt.NDArray[Any], limits: Sequence[Fraction]) -> Worst:
+def worst(left: Array, right: Array, sensitive: Array, limits: Sequence[Fraction]) -> Worst:
     """Return the worst of a group, from the numbers of its rows in the two views and the sensitive values."""
     people = len(left)
     again = max(np.bincount(left).max(), 1)

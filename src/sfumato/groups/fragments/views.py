@@ -1,30 +1,25 @@
-"""Groups for two views (PriView): disjoint boxes in which every matching keeps α and the bounds, or groups as published."""
+"""Groups for two views (PriView): disjoint boxes in which every matching keeps α and the bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
 from sfumato.groups.cuts import Space, need_table
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, view_level
-from sfumato.groups.fragments.cover import cells_table, combined
+from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
-from sfumato.groups.fragments.scattered import Crowd, Scattered, scattered
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
-from sfumato.table.column import Column, code_type
-
-Integers = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int32]
+from sfumato.table.column import Column
 
 _BEHIND = 1e-3  # the weight of a moved column: cutting it leaves fewer joined values, so the others come first
 
@@ -33,8 +28,8 @@ _BEHIND = 1e-3  # the weight of a moved column: cutting it leaves fewer joined v
 class Views:
     """The rows of the two views as numbers: equal numbers are equal rows."""
 
-    left: Numbers
-    right: Numbers
+    left: Small
+    right: Small
 
     @classmethod
     def of(cls, columns: Sequence[Column], moved: Sequence[str]) -> Views:
@@ -49,20 +44,20 @@ class Views:
 class _Tree:
     """The boxes along the cuts: people `rows[low:high]`, two children each (−1: final), and what was found of each."""
 
-    rows: Numbers
+    rows: Small
     low: Integers
     high: Integers
     child: Integers  # [boxes × 2]
     verdict: Integers
 
 
-def row_numbers(columns: Sequence[Column]) -> Numbers:
+def row_numbers(columns: Sequence[Column]) -> Small:
     """Return for every person the number of her combination of values: 0, 1, … in ascending order of the combinations."""
     key = combined([column.codes for column in columns], [column.size for column in columns])
     return np.unique(key, return_inverse=True)[1].astype(np.int32)
 
 
-def smallest_first(columns: Sequence[Column], sensitive: npt.NDArray[Any]) -> list[str]:
+def smallest_first(columns: Sequence[Column], sensitive: Array) -> list[str]:
     """Return the columns by how small groups can be if they are moved (the paper's rule), the best first.
 
     A group takes people from different buckets of a joined and a sensitive value: the smaller the largest bucket, the smaller
@@ -76,34 +71,10 @@ def smallest_first(columns: Sequence[Column], sensitive: npt.NDArray[Any]) -> li
     return [name for *_, name in sorted(ranked)]
 
 
-def published_groups(
-    columns: Sequence[Column],
-    moved: Sequence[str],
-    sensitive: npt.NDArray[Any],
-    bounds: Bounds,
-    alpha: Fraction,
-    *,
-    suppress: bool,
-    progress: Progress = silent,
-) -> Scattered:
-    """Return groups as published: of at least ⌈1/α⌉ people, no value more often than its bound, joined values rather different.
-
-    Theorem 6 takes both for enough; where a joined value repeats, or is alone, they are not.
-    """
-    views = Views.of(columns, moved)
-    sizes = int(views.right.max()) + 1, int(views.left.max()) + 1
-    kind = code_type(max(sizes))
-    codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)
-    least = ceil_inverse(alpha)
-    crowd = Crowd(codes, sizes, sensitive, cells_table(len(sensitive), Fraction(1)), least)
-    nearest = round_up(Fraction(1, len(sensitive)))
-    return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
-
-
 def view_boxes(
     columns: Sequence[Column],
     moved: Sequence[str],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     *,
@@ -131,7 +102,7 @@ def _cut(
     columns: Sequence[Column],
     moved: Sequence[str],
     views: Views,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     progress: Progress,
@@ -214,7 +185,7 @@ def _unsolved(
     tree: _Tree,
     lost: Integers,
     views: Views,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     moved: Sequence[str],

@@ -62,7 +62,7 @@ def inlined(function: Function) -> Function:
 
 
 @inlined
-def random_word(word: Any) -> Any:  # pragma: no cover - compiled
+def random_word(word: Any) -> Any:
     """Return 64 random bits and step the stream."""
     word[0] += np.uint64(0x9E3779B97F4A7C15)
     z = word[0]
@@ -72,45 +72,43 @@ def random_word(word: Any) -> Any:  # pragma: no cover - compiled
 
 
 @inlined
-def high_below(bits: Any, limit: Any) -> Any:  # pragma: no cover - compiled
+def high_below(bits: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 from the upper half of 64 random bits."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
 @inlined
-def low_below(bits: Any, limit: Any) -> Any:  # pragma: no cover - compiled
+def low_below(bits: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 from the lower half of 64 random bits."""
     return np.int64(((bits & np.uint64(0xFFFFFFFF)) * np.uint64(limit)) >> np.uint64(32))
 
 
 @inlined
-def random_below(word: Any, limit: Any) -> Any:  # pragma: no cover - compiled
+def random_below(word: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 and step the stream."""
     return high_below(random_word(word), limit)
 
 
 @inlined
-def ends(groups: Any, kind: Any, j: Any) -> Any:  # pragma: no cover - compiled
+def ends(groups: Any, kind: Any, j: Any) -> Any:
     """Return where in a row of `groups` the two ends of column j stand."""
     return groups.shape[1] - 2 * (len(kind) - j)
 
 
 @inlined
-def present(groups: Any, g: Any, code: Any) -> Any:  # pragma: no cover - compiled
+def present(groups: Any, g: Any, code: Any) -> Any:
     """Return 1 if somebody in a group has a code, else 0."""
     return (groups[g, MARKS + 2 * (code >> 6)] >> (code & 63)) & 1
 
 
 @inlined
-def alone(groups: Any, g: Any, code: Any) -> Any:  # pragma: no cover - compiled
+def alone(groups: Any, g: Any, code: Any) -> Any:
     """Return 1 if exactly one person in a group has a code, else 0."""
     return (groups[g, MARKS + 2 * (code >> 6) + 1] >> (code & 63)) & 1
 
 
 @compiled
-def next_end(
-    people: Any, groups: Any, pool: Any, kind: Any, g: Any, j: Any, code: Any, step: Any
-) -> Any:  # pragma: no cover - compiled
+def next_end(people: Any, groups: Any, pool: Any, kind: Any, g: Any, j: Any, code: Any, step: Any) -> Any:
     """Return the end of a group's range in column j once nobody has `code`, the present end; −1 if nobody has a value.
 
     `step` is 1 for the lower end and −1 for the upper one.
@@ -133,9 +131,7 @@ def next_end(
 
 
 @inlined
-def width_without(
-    people: Any, groups: Any, pool: Any, place: Any, kind: Any, g: Any, j: Any, out: Any, new: Any
-) -> Any:  # pragma: no cover - compiled
+def width_without(people: Any, groups: Any, pool: Any, place: Any, kind: Any, g: Any, j: Any, out: Any, new: Any) -> Any:
     """Return how wide a range is when the person at an end, with code `out`, goes and one with `new` comes (−1 for nobody)."""
     at = ends(groups, kind, j)
     below, above = groups[g, at], groups[g, at + 1]
@@ -151,7 +147,7 @@ def width_without(
 
 
 @inlined
-def grown(groups: Any, place: Any, kind: Any, g: Any, j: Any, new: Any) -> Any:  # pragma: no cover - compiled
+def grown(groups: Any, place: Any, kind: Any, g: Any, j: Any, new: Any) -> Any:
     """Return by how much a range grows when somebody comes."""
     at = ends(groups, kind, j)
     low, high = groups[g, at], groups[g, at + 1]
@@ -161,9 +157,7 @@ def grown(groups: Any, place: Any, kind: Any, g: Any, j: Any, new: Any) -> Any: 
 
 
 @compiled
-def swapped(
-    people: Any, groups: Any, pool: Any, place: Any, kind: Any, g: Any, leaves: Any, joins: Any
-) -> Any:  # pragma: no cover - compiled
+def swapped(people: Any, groups: Any, pool: Any, place: Any, kind: Any, g: Any, leaves: Any, joins: Any) -> Any:
     """Return by how much the box of a group costs one person more with another record in the place of a member."""
     change = np.int64(0)
     for j in range(len(kind)):
@@ -183,7 +177,7 @@ def swapped(
 
 
 @compiled
-def joined(people: Any, groups: Any, place: Any, kind: Any, g: Any, r: Any) -> Any:  # pragma: no cover - compiled
+def joined(people: Any, groups: Any, place: Any, kind: Any, g: Any, r: Any) -> Any:
     """Return by how much the box of a group costs one person more with another record in it."""
     change = np.int64(0)
     if groups[g, SIZE] == 0:
@@ -198,7 +192,7 @@ def joined(people: Any, groups: Any, place: Any, kind: Any, g: Any, r: Any) -> A
 
 
 @compiled
-def left(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any) -> Any:  # pragma: no cover - compiled
+def left(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any) -> Any:
     """Return by how much the box of a record's group costs one person more without it: 0 or less."""
     g = people[r, HOME]
     change = np.int64(0)
@@ -219,9 +213,7 @@ def left(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any) -> 
 
 
 @inlined
-def swap_cost(
-    people: Any, groups: Any, pool: Any, place: Any, kind: Any, a: Any, b: Any, most: Any
-) -> Any:  # pragma: no cover - compiled
+def swap_cost(people: Any, groups: Any, pool: Any, place: Any, kind: Any, a: Any, b: Any, most: Any) -> Any:
     """Return by how much the cost changes if two records of two groups change places, or some number above `most` if that is."""
     g, h = people[a, HOME], people[b, HOME]
     here = groups[g, SIZE] * swapped(people, groups, pool, place, kind, g, a, b)
@@ -231,22 +223,20 @@ def swap_cost(
 
 
 @inlined
-def join_cost(people: Any, groups: Any, place: Any, kind: Any, r: Any, g: Any) -> Any:  # pragma: no cover - compiled
+def join_cost(people: Any, groups: Any, place: Any, kind: Any, r: Any, g: Any) -> Any:
     """Return by how much a group costs more with another record in it."""
     return groups[g, NCP] + (groups[g, SIZE] + 1) * joined(people, groups, place, kind, g, r)
 
 
 @inlined
-def leave_cost(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any) -> Any:  # pragma: no cover - compiled
+def leave_cost(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any) -> Any:
     """Return by how much the group of a record costs more without it: 0 or less."""
     h = people[r, HOME]
     return (groups[h, SIZE] - 1) * left(people, groups, pool, place, kind, r) - groups[h, NCP]
 
 
 @inlined
-def move_cost(
-    people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any, g: Any, most: Any
-) -> Any:  # pragma: no cover - compiled
+def move_cost(people: Any, groups: Any, pool: Any, place: Any, kind: Any, r: Any, g: Any, most: Any) -> Any:
     """Return by how much the cost changes if a record goes to another group, or some number above `most` if that is."""
     here = join_cost(people, groups, place, kind, r, g)
     h = people[r, HOME]
@@ -256,7 +246,7 @@ def move_cost(
 
 
 @allocating
-def make_room(groups: Any, pool: Any, g: Any) -> None:  # pragma: no cover - compiled
+def make_room(groups: Any, pool: Any, g: Any) -> None:
     """Give a full group twice its room in the pool, closing the gaps of all groups when the pool is used up."""
     wanted = 2 * groups[g, ROOM] + 4
     if pool[-1] + wanted >= len(pool):
@@ -276,7 +266,7 @@ def make_room(groups: Any, pool: Any, g: Any) -> None:  # pragma: no cover - com
 
 
 @inlined
-def add_code(groups: Any, count: Any, place: Any, kind: Any, g: Any, j: Any, code: Any) -> None:  # pragma: no cover - compiled
+def add_code(groups: Any, count: Any, place: Any, kind: Any, g: Any, j: Any, code: Any) -> None:
     """Count one more person with a code."""
     count[g, code] += 1
     word, bit = MARKS + 2 * (code >> 6), np.int64(1) << (code & 63)
@@ -296,9 +286,7 @@ def add_code(groups: Any, count: Any, place: Any, kind: Any, g: Any, j: Any, cod
 
 
 @inlined
-def take_code(
-    people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, g: Any, j: Any, code: Any
-) -> None:  # pragma: no cover - compiled
+def take_code(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, g: Any, j: Any, code: Any) -> None:
     """Count one person less with a code."""
     count[g, code] -= 1
     word, bit = MARKS + 2 * (code >> 6), np.int64(1) << (code & 63)
@@ -323,7 +311,7 @@ def take_code(
 
 
 @compiled
-def drop(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, r: Any) -> None:  # pragma: no cover - compiled
+def drop(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, r: Any) -> None:
     """Take a record out of its group."""
     g = people[r, HOME]
     groups[g, SIZE] -= 1
@@ -336,9 +324,7 @@ def drop(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any,
 
 
 @compiled
-def put(
-    people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, r: Any, g: Any
-) -> None:  # pragma: no cover - compiled
+def put(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, r: Any, g: Any) -> None:
     """Put a record that is in no group into one."""
     if groups[g, SIZE] == groups[g, ROOM]:
         make_room(groups, pool, g)
@@ -351,9 +337,7 @@ def put(
 
 
 @compiled
-def shift(
-    people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any, r: Any, g: Any
-) -> None:  # pragma: no cover - compiled
+def shift(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any, r: Any, g: Any) -> None:
     """Move a record to another group and note where it was."""
     many = log[-1]
     log[2 * many], log[2 * many + 1] = r, people[r, HOME]
@@ -363,7 +347,7 @@ def shift(
 
 
 @compiled
-def undo(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any) -> None:  # pragma: no cover - compiled
+def undo(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any) -> None:
     """Take back the noted moves, the last first."""
     while log[-1] > 0:
         many = log[-1] - 1
@@ -372,9 +356,7 @@ def undo(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any,
 
 
 @compiled
-def exchange(
-    people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any, a: Any, b: Any
-) -> None:  # pragma: no cover - compiled
+def exchange(people: Any, groups: Any, count: Any, pool: Any, place: Any, kind: Any, log: Any, a: Any, b: Any) -> None:
     """Let two records of two groups change places, and note it."""
     many = log[-1]
     log[2 * many], log[2 * many + 1], log[2 * many + 2], log[2 * many + 3] = a, people[a, HOME], b, people[b, HOME]
@@ -395,9 +377,7 @@ def exchange(
 
 
 @compiled
-def may_leave(
-    people: Any, groups: Any, count: Any, pool: Any, need: Any, starts: Any, r: Any
-) -> bool:  # pragma: no cover - compiled
+def may_leave(people: Any, groups: Any, count: Any, pool: Any, need: Any, starts: Any, r: Any) -> bool:
     """Return whether the group of a record keeps its bounds without it."""
     g = people[r, HOME]
     size, begin = groups[g, SIZE] - 1, groups[g, START]
@@ -418,20 +398,20 @@ def may_leave(
 
 
 @inlined
-def may_join(people: Any, count: Any, need: Any, r: Any, g: Any, size: Any) -> Any:  # pragma: no cover - compiled
+def may_join(people: Any, count: Any, need: Any, r: Any, g: Any, size: Any) -> Any:
     """Return whether a group that will have `size` people may hold the record too."""
     return need[people[r, NEED] + count[g, people[r, VALUE]] + 1] <= size
 
 
 @inlined
-def may_swap(people: Any, groups: Any, count: Any, need: Any, leaves: Any, joins: Any) -> Any:  # pragma: no cover - compiled
+def may_swap(people: Any, groups: Any, count: Any, need: Any, leaves: Any, joins: Any) -> Any:
     """Return whether the group of `leaves` keeps its bounds with `joins` in its place."""
     g = people[leaves, HOME]
     return people[leaves, VALUE] == people[joins, VALUE] or may_join(people, count, need, joins, g, groups[g, SIZE])
 
 
 @compiled
-def release_slot(groups: Any, spare: Any, g: Any) -> None:  # pragma: no cover - compiled
+def release_slot(groups: Any, spare: Any, g: Any) -> None:
     """Put the number of a group without members back among the free ones."""
     if groups[g, SIZE] == 0:
         spare[spare[-1]] = g

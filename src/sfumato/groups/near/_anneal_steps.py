@@ -41,7 +41,7 @@ NEVER = 1 << 62  # a cost above all others
 
 
 @compiled
-def namesake(people: Any, groups: Any, pool: Any, g: Any, v: Any, at: Any) -> Any:  # pragma: no cover - compiled
+def namesake(people: Any, groups: Any, pool: Any, g: Any, v: Any, at: Any) -> Any:
     """Return a member of a group with a value, looked for from a slot on."""
     begin, size = groups[g, START], groups[g, SIZE]
     for _ in range(size):
@@ -65,7 +65,7 @@ def try_swap(
     word: Any,
     i: Any,
     allowed: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Bring a neighbour of a record into its group and send a member away instead."""
     bits = random_word(word)
     j = near[i, high_below(bits, near.shape[1])]
@@ -104,7 +104,7 @@ def try_move(
     r: Any,
     g: Any,
     allowed: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Move a record to another group."""
     h = people[r, HOME]
     if (
@@ -134,7 +134,7 @@ def push_out(
     r: Any,
     j: Any,
     most: Any,
-) -> Any:  # pragma: no cover - compiled
+) -> Any:
     """Get a record out of its group by its best move or swap and return the cost, `NEVER` if none costs less than `most`.
 
     Nobody with the same code in column j may come in its place.
@@ -175,7 +175,7 @@ def push_out(
 
 
 @inlined
-def costly_column(groups: Any, place: Any, kind: Any, word: Any, g: Any) -> Any:  # pragma: no cover - compiled
+def costly_column(groups: Any, place: Any, kind: Any, word: Any, g: Any) -> Any:
     """Return a column of a group, drawn with the chance of its part in what the box costs."""
     left = np.int64(groups[g, NCP] * (random_below(word, 1 << 20) / (1 << 20)))
     for j in range(len(kind)):
@@ -190,9 +190,7 @@ def costly_column(groups: Any, place: Any, kind: Any, word: Any, g: Any) -> Any:
 
 
 @inlined
-def rare_code(
-    people: Any, groups: Any, count: Any, pool: Any, kind: Any, word: Any, g: Any, j: Any
-) -> Any:  # pragma: no cover - compiled
+def rare_code(people: Any, groups: Any, count: Any, pool: Any, kind: Any, word: Any, g: Any, j: Any) -> Any:
     """Return a code of column j that only a few members of a group have and that its box would be smaller without, else −1."""
     begin, size = groups[g, START], groups[g, SIZE]
     few = min(FEW, max(size // 2, 1))
@@ -227,7 +225,7 @@ def try_evict(
     word: Any,
     g: Any,
     allowed: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Push everybody with a rare code or at an end of a range out of a group; keep all or nothing."""
     j = costly_column(groups, place, kind, word, g)
     code = rare_code(people, groups, count, pool, kind, word, g, j)
@@ -265,7 +263,7 @@ def take_in(
     r: Any,
     g: Any,
     size: Any,
-) -> Any:  # pragma: no cover - compiled
+) -> Any:
     """Move a record into a group that will have `size` people, if its own can spare it, and return the cost, else `NEVER`."""
     if (
         people[r, HOME] == g
@@ -296,7 +294,7 @@ def try_carve(
     i: Any,
     sizes: Any,
     allowed: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Make a new group of a record, its neighbours and people nearby in the order whom their groups can spare."""
     if spare[-1] == 0:
         return
@@ -341,7 +339,7 @@ def try_dissolve(
     g: Any,
     sizes: Any,
     allowed: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Send every member of a group to the cheapest neighbouring group with room; keep all or nothing."""
     if groups[g, SIZE] > sizes[1]:
         return
@@ -386,7 +384,7 @@ def anneal(
     cold: float,
     chances: Any,
     minus_logs: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Try so many steps while the temperature falls; `chances` are those of move, long, evict, carve and dissolve, of 2²⁰."""
     reach = min(len(people), STRETCH)
     begin = 0

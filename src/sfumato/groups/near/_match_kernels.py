@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import prange
 from numba.extending import overload
 
 from sfumato._jit import njit
+from sfumato.arrays import Array, Integers
 from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, smallest_group, split_rows
 
 FAR = np.int64(1) << 60
@@ -27,18 +27,18 @@ class Padded(NamedTuple):
     box's histogram, and at the order of the rows, which must come from coins.
     """
 
-    need: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
+    need: Integers
+    start: Integers
     floor: int
 
 
-def _least_padded(acceptance: Any, counts: Any, size: int) -> Any:  # pragma: no cover - compiled
+def _least_padded(acceptance: Any, counts: Any, size: int) -> Any:
     return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
 
 
 def _divide_padded(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:  # pragma: no cover - compiled
+) -> int:
     histogram = np.zeros(width, np.int64)
     for row in mine:
         histogram[column[row]] += 1
@@ -68,7 +68,7 @@ def _padded_divide(
 
 
 @njit(cache=True)
-def assign(cost: Any) -> Any:  # pragma: no cover - compiled
+def assign(cost: Any) -> Any:
     """Return for each row of a square matrix its column in an assignment of least total cost (Jonker and Volgenant, 1987)."""
     size = len(cost)
     price = np.empty(size, np.int64)
@@ -85,7 +85,7 @@ def assign(cost: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _reduce_columns(cost: Any, price: Any, column_of: Any, row_of: Any) -> None:  # pragma: no cover - compiled
+def _reduce_columns(cost: Any, price: Any, column_of: Any, row_of: Any) -> None:
     """Price every column by its least cost, and assign it to the row that has it if that row is free."""
     size = len(cost)
     least = np.zeros(size, np.int64)
@@ -103,7 +103,7 @@ def _reduce_columns(cost: Any, price: Any, column_of: Any, row_of: Any) -> None:
 
 
 @njit(cache=True)
-def _transfer(cost: Any, price: Any, column_of: Any) -> None:  # pragma: no cover - compiled
+def _transfer(cost: Any, price: Any, column_of: Any) -> None:
     """Lower the price of every assigned row's column as far as the row would still choose it."""
     for row in range(len(cost)):
         own = column_of[row]
@@ -118,7 +118,7 @@ def _transfer(cost: Any, price: Any, column_of: Any) -> None:  # pragma: no cove
 
 
 @njit(cache=True)
-def _reduce_rows(cost: Any, price: Any, column_of: Any, row_of: Any, free: Any) -> Any:  # pragma: no cover - compiled
+def _reduce_rows(cost: Any, price: Any, column_of: Any, row_of: Any, free: Any) -> Any:
     """Let free rows bid for their best column, driving others out, and return the rows that are free after one pass."""
     waiting = free.copy()
     still = np.empty(len(free), np.int64)
@@ -156,7 +156,7 @@ def _reduce_rows(cost: Any, price: Any, column_of: Any, row_of: Any, free: Any) 
 
 
 @njit(cache=True)
-def _augment(cost: Any, price: Any, column_of: Any, row_of: Any, start: int) -> None:  # pragma: no cover - compiled
+def _augment(cost: Any, price: Any, column_of: Any, row_of: Any, start: int) -> None:
     """Assign a free row by a shortest path of exchanges."""
     size = len(cost)
     distance = cost[start] - price
@@ -210,7 +210,7 @@ def _augment(cost: Any, price: Any, column_of: Any, row_of: Any, start: int) -> 
 
 
 @njit(cache=True)
-def _start_boxes(low: Any, high: Any, extra: Any, unit: Any) -> None:  # pragma: no cover - compiled
+def _start_boxes(low: Any, high: Any, extra: Any, unit: Any) -> None:
     low[:] = FAR
     high[:] = -1
     for group in range(len(extra)):
@@ -218,7 +218,7 @@ def _start_boxes(low: Any, high: Any, extra: Any, unit: Any) -> None:  # pragma:
 
 
 @njit(cache=True)
-def _widen(group: int, person: int, numbers: Any, kinds: Any, low: Any, high: Any, extra: Any) -> None:  # pragma: no cover
+def _widen(group: int, person: int, numbers: Any, kinds: Any, low: Any, high: Any, extra: Any) -> None:
     """Let a group's box contain a person."""
     for j in range(numbers.shape[1]):
         number = numbers[person, j]
@@ -230,9 +230,7 @@ def _widen(group: int, person: int, numbers: Any, kinds: Any, low: Any, high: An
 
 
 @njit(cache=True)
-def _price_of_joining(
-    cost: Any, members: Any, numbers: Any, kinds: Any, low: Any, high: Any, extra: Any
-) -> None:  # pragma: no cover - compiled
+def _price_of_joining(cost: Any, members: Any, numbers: Any, kinds: Any, low: Any, high: Any, extra: Any) -> None:
     """Fill cost[group, k] with what the box of each group would grow by if it took the k-th member of a bucket."""
     size = len(members)
     for group in range(size):
@@ -249,7 +247,7 @@ def _price_of_joining(
 
 
 @njit(cache=True)
-def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -> None:  # pragma: no cover - compiled
+def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -> None:
     """Arrange people[bucket, :] so that people[:, g] is group g.
 
     Buckets are taken in order, the first as it is. Each sweep then takes one bucket after the other out of all groups and
@@ -281,15 +279,15 @@ def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -
 
 @njit(cache=True, parallel=True)
 def match_blocks(
-    people: npt.NDArray[Any],
-    start: npt.NDArray[Any],
-    buckets: npt.NDArray[Any],
-    size: npt.NDArray[Any],
-    numbers: npt.NDArray[Any],
-    kinds: npt.NDArray[Any],
-    unit: npt.NDArray[Any],
+    people: Array,
+    start: Array,
+    buckets: Array,
+    size: Array,
+    numbers: Array,
+    kinds: Array,
+    unit: Array,
     sweeps: int,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Match every block people[start:][:buckets·size], a row of `size` people for each of its buckets, each by itself."""
     for block in prange(len(start)):
         mine = people[start[block] : start[block] + buckets[block] * size[block]].reshape(buckets[block], size[block])

@@ -31,7 +31,7 @@ RARE = 25  # a value that only groups of so many people may hold takes long move
 
 
 @njit(cache=True)
-def groups_in(values: Any, need: Any, start: Any, times: Any) -> int:  # pragma: no cover - compiled
+def groups_in(values: Any, need: Any, start: Any, times: Any) -> int:
     """Return into how many groups people with these values can be dealt round robin, 0 for none; `times` is left zero."""
     people, largest = len(values), 1
     for v in values:
@@ -53,7 +53,7 @@ def groups_in(values: Any, need: Any, start: Any, times: Any) -> int:  # pragma:
 
 
 @njit(cache=True)
-def first_groups(value: Any, need: Any, start: Any, people: int) -> Any:  # pragma: no cover - compiled
+def first_groups(value: Any, need: Any, start: Any, people: int) -> Any:
     """Return a group for each record of a kd order: stretches of the order, cut while both sides hold groups, then dealt.
 
     Records of a stretch are dealt by value, so that a group of S = ⌊people / groups⌋ gets at most ⌈count / groups⌉ of each.
@@ -84,7 +84,7 @@ def first_groups(value: Any, need: Any, start: Any, people: int) -> Any:  # prag
 
 
 @allocating
-def renumber(codes: Any, low: int, size: int) -> tuple[Any, Any]:  # pragma: no cover - compiled
+def renumber(codes: Any, low: int, size: int) -> tuple[Any, Any]:
     """Return codes numbered from `low` on in their order, without gaps, and the old code of each new one."""
     if size <= 8 * len(codes):
         seen = np.zeros(size, np.int64)
@@ -99,9 +99,7 @@ def renumber(codes: Any, low: int, size: int) -> tuple[Any, Any]:  # pragma: no 
 
 
 @allocating
-def local_people(
-    rows: Any, home: Any, codes: Any, first: Any, value: Any, start: Any
-) -> tuple[Any, Any, Any]:  # pragma: no cover - compiled
+def local_people(rows: Any, home: Any, codes: Any, first: Any, value: Any, start: Any) -> tuple[Any, Any, Any]:
     """Return the records of a window as `people` of the kernels, the old numbers of their codes, and where each column's begin.
 
     The values come after the last column.
@@ -128,7 +126,7 @@ def local_people(
 
 
 @allocating
-def local_near(rows: Any, window: int, member_of: Any, where: Any, near: Any) -> Any:  # pragma: no cover - compiled
+def local_near(rows: Any, window: int, member_of: Any, where: Any, near: Any) -> Any:
     """Return `near` of the kernels: neighbours by their places in the window."""
     inside = np.empty((len(rows), near.shape[1]), np.int32)
     for k in range(len(rows)):
@@ -139,9 +137,7 @@ def local_near(rows: Any, window: int, member_of: Any, where: Any, near: Any) ->
 
 
 @allocating
-def local_scale(
-    known: Any, begins: Any, first: Any, place: Any, unit: Any, absent: Any
-) -> tuple[Any, Any]:  # pragma: no cover - compiled
+def local_scale(known: Any, begins: Any, first: Any, place: Any, unit: Any, absent: Any) -> tuple[Any, Any]:
     """Return `place` and `kind` of the kernels for a window with these codes."""
     columns = len(unit)
     scale = np.zeros(begins[columns], np.int64)
@@ -157,7 +153,7 @@ def local_scale(
 
 
 @allocating
-def open_groups(people: Any, count: Any, place: Any, kind: Any) -> tuple[Any, Any]:  # pragma: no cover - compiled
+def open_groups(people: Any, count: Any, place: Any, kind: Any) -> tuple[Any, Any]:
     """Return `groups` and `pool` of the kernels with the records in them, and fill `count`."""
     slots = len(count)
     groups = np.zeros((slots, MARKS + 2 * ((len(place) + 63) // 64) + 2 * len(kind)), np.int64)
@@ -181,7 +177,7 @@ def open_groups(people: Any, count: Any, place: Any, kind: Any) -> tuple[Any, An
 
 
 @allocating
-def rare_records(people: Any, need: Any) -> Any:  # pragma: no cover - compiled
+def rare_records(people: Any, need: Any) -> Any:
     """Return the records whose value only larger groups may hold."""
     found = np.empty(len(people), np.int64)
     many = 0
@@ -216,7 +212,7 @@ def anneal_window(
     steps: float,
     heat: Any,
     offset: int,
-) -> float:  # pragma: no cover - compiled
+) -> float:
     """Anneal the groups of these rows, write them to `home`, numbered from `offset` on, and return their cost.
 
     `zero` is of the type that counts have, `sizes` are the smallest and the largest group that a single record can need, `heat`

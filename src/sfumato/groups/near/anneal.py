@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import get_num_threads
 
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import need_table
 from sfumato.groups.grouping import Grouping
@@ -22,8 +21,6 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
 
 WINDOW = 50_000  # smaller ones cut off more neighbours: 25,000 cost β-likeness at 100,000 people .006 of GCP
 _TREES = 4
@@ -43,7 +40,7 @@ class Schedule:
     late: tuple[float, ...]
     late_below: float
 
-    def heat(self, turn: int) -> npt.NDArray[np.float64]:
+    def heat(self, turn: int) -> Floats:
         """Return the temperatures at the beginning and at the end of a round."""
         passed = np.array([turn, turn + 1]) / self.rounds
         return np.asarray(self.warm * (self.cold / self.warm) ** passed)
@@ -68,7 +65,7 @@ def _rounds(steps: float) -> int:
 
 def annealed_groups(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     *,
     widths: Sequence[float],
@@ -122,10 +119,10 @@ class _Search:
     """What annealing looks at and never changes."""
 
     scale: Scale
-    value: npt.NDArray[np.int32]
-    need: npt.NDArray[np.int32]
+    value: Small
+    need: Small
     start: Integers
-    near: npt.NDArray[np.int32]
+    near: Small
 
     def anneal(
         self, home: Integers, plan: Schedule, turn: int, windows: _Windows, random: Randomness, pool: ThreadPoolExecutor
@@ -150,7 +147,7 @@ class _Search:
         return sum(pool.map(one, range(len(begins) - 1)))
 
 
-def _small_needs(bounds: Bounds) -> tuple[npt.NDArray[np.int32], Integers]:
+def _small_needs(bounds: Bounds) -> tuple[Small, Integers]:
     """Return the smallest group for every count of every value, larger than the table where none is, and starts by value."""
     need, start = need_table(bounds)
     return np.minimum(need, bounds.total + 1).astype(np.int32), start[:-1]

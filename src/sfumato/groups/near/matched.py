@@ -20,11 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
@@ -37,9 +36,6 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 BLOCK, LARGEST_BLOCK = 400, 1000
 """So many people of each bucket are matched at once at most: in a large table, and in a small one, where there is time."""
@@ -63,7 +59,7 @@ class _Drawn:
 
 def matched_groups(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     *,
     widths: Sequence[float] | None = None,
@@ -126,7 +122,7 @@ def variety(scale: Scale) -> Integers:
 
 
 def _cut(
-    columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int, weights: Floats, random: Randomness
+    columns: Sequence[Column], sensitive: Array, bounds: Bounds, least: int, weights: Floats, random: Randomness
 ) -> Grouping:
     """Return the boxes of safe cuts, in which sides may touch; rows are met in an order of coins."""
     need, start = need_table(bounds)
@@ -137,7 +133,7 @@ def _cut(
 
 def _draw(
     rows: Integers,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     planner: Callable[[Bounds], Plan] | None,
     random: Randomness,

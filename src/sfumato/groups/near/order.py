@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import prange
 
 from sfumato._jit import njit
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.groups.cuts import Space
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
@@ -31,11 +31,11 @@ class Scale:
     `codes` are the columns', rows first. A numeric column has the unit 0, a categorical one the place 0 everywhere.
     """
 
-    codes: npt.NDArray[np.int32]  # [rows × columns]
-    first: npt.NDArray[np.int64]  # first code of each column in `place`, one entry more than columns
-    place: npt.NDArray[np.float64]
-    unit: npt.NDArray[np.float64]
-    absent: npt.NDArray[np.int64]  # the code that means missing in a numeric or date column, −1 for none
+    codes: Small  # [rows × columns]
+    first: Integers  # first code of each column in `place`, one entry more than columns
+    place: Floats
+    unit: Floats
+    absent: Integers  # the code that means missing in a numeric or date column, −1 for none
 
     @classmethod
     def of(cls, columns: Sequence[Column], widths: Sequence[float]) -> Scale:
@@ -53,15 +53,15 @@ class Scale:
         return cls(np.ascontiguousarray(space.codes.T), space.first, place, unit, absent)
 
     @cached_property
-    def steps(self) -> npt.NDArray[np.int64]:
+    def steps(self) -> Integers:
         """The places in whole numbers: their sums are the same in any order of the rows."""
         return np.rint(self.place * FINE).astype(np.int64)
 
-    def take(self, rows: npt.NDArray[Any]) -> Scale:
+    def take(self, rows: Array) -> Scale:
         """Return the scale with these rows."""
         return Scale(np.ascontiguousarray(self.codes[rows]), self.first, self.place, self.unit, self.absent)
 
-    def order(self, random: Randomness, *, wobble: float) -> npt.NDArray[np.int64]:
+    def order(self, random: Randomness, *, wobble: float) -> Integers:
         """Return an order in which near people follow each other; `wobble` > 0 lets chance choose among good ones."""
         seed = random.words(1)
         return np.asarray(kd_order(self.codes, self.first, self.steps, self.unit, wobble, seed.copy()))
@@ -78,7 +78,7 @@ def seen_width(column: Column) -> float:
     return float(apart.total_seconds() / 86_400) if column.kind == "date" else float(apart)
 
 
-def neighbours(scale: Scale, orders: Sequence[npt.NDArray[np.int64]], random: Randomness) -> npt.NDArray[np.int32]:
+def neighbours(scale: Scale, orders: Sequence[Integers], random: Randomness) -> Small:
     """Return for every row its nearest rows among those close to it in one of the orders; −1 where there are fewer."""
     near = np.full((len(scale.codes), NEIGHBOURS), -1, np.int32)
     apart = np.full((len(scale.codes), NEIGHBOURS), np.inf, np.float32)
@@ -89,7 +89,7 @@ def neighbours(scale: Scale, orders: Sequence[npt.NDArray[np.int64]], random: Ra
 
 
 @njit(cache=True)
-def _fraction(word: Any) -> Any:  # pragma: no cover - compiled
+def _fraction(word: Any) -> Any:
     word[0] += np.uint64(0x9E3779B97F4A7C15)
     z = word[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -98,7 +98,7 @@ def _fraction(word: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, times: Any) -> Any:  # pragma: no cover - compiled
+def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, times: Any) -> Any:
     """Return how far apart two people of a cell are in column j, roughly; sums are whole, the same in any order of the rows."""
     people = len(mine)
     if unit[j] > 0:
@@ -121,7 +121,7 @@ def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, t
 
 
 @njit(cache=True)
-def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:  # pragma: no cover - compiled
+def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:
     """Put the people with lower codes first, cut at the boundary nearest a rank, and return how many they are."""
     people = len(mine)
     column = np.empty(people, np.int32)
@@ -147,7 +147,7 @@ def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:  # pragma: no cover
 
 
 @njit(cache=True)
-def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word: Any) -> Any:  # pragma: no cover - compiled
+def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word: Any) -> Any:
     """Return the rows in an order that cuts cells in two across the column in which their people differ most."""
     rows = np.arange(len(codes))
     widest = 0
@@ -176,7 +176,7 @@ def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word:
 
 
 @njit(cache=True)
-def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:  # pragma: no cover - compiled
+def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:
     """Return [columns × people] where on its scale each code lies, the code itself for a category."""
     spots = np.empty((len(unit), len(mine)), np.float32)
     for j in range(len(unit)):
@@ -187,7 +187,7 @@ def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:  # 
 
 
 @njit(cache=True)
-def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:  # pragma: no cover - compiled
+def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:
     """Set how far everybody is from person a; column by column, so that several people are told at once."""
     away[:] = 0
     for j in range(len(unit)):
@@ -201,7 +201,7 @@ def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:  # pragma: no 
 
 
 @njit(cache=True)
-def _keep(near: Any, apart: Any, b: int, d: Any) -> None:  # pragma: no cover - compiled
+def _keep(near: Any, apart: Any, b: int, d: Any) -> None:
     """Put b among somebody's nearest, which are in order, unless it is there already."""
     for known in near:
         if known == b:
@@ -214,9 +214,7 @@ def _keep(near: Any, apart: Any, b: int, d: Any) -> None:  # pragma: no cover - 
 
 
 @njit(cache=True, parallel=True)
-def find_neighbours(
-    codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any
-) -> None:  # pragma: no cover - compiled
+def find_neighbours(codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any) -> None:
     """Add to everybody's nearest those of her block of the order, blocks beginning at a turn."""
     people, most = len(order), near.shape[1]
     blocks = (people + turn + BLOCK - 1) // BLOCK

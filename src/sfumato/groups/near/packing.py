@@ -12,11 +12,9 @@ from fractions import Fraction
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.exact import floor_times
-
-Integers = npt.NDArray[np.int64]
 
 _TRIED = 20  # numbers of buckets
 _LEFT_OVER = 30  # somebody left over blurs as much as so many members more in somebody's group

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Integers
 
-Integers = npt.NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 NO_LOSS = np.iinfo(np.int64).max

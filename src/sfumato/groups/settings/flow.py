@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Flags, Integers
 from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
 from sfumato.groups.settings._kernels import transport
-from sfumato.groups.settings.setting import Integers, Plan, Setting
+from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.privacy.bounds import Bounds
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
-from sfumato.groups.settings.flow import Cut, Flags, solve_flow
+from sfumato.arrays import Flags, Floats, Integers
+from sfumato.groups.settings.flow import Cut, solve_flow
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Integers
-
-Floats = npt.NDArray[np.float64]
 
 SCALE = 1 << 20
 """Fractional numbers of buckets are examined as multiples of 1/SCALE."""

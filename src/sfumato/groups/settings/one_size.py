@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sfumato.arrays import Integers
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Integers, Setting
+from sfumato.groups.settings.setting import Setting
 
 
 def is_valid_one_size(counts: Integers, caps: Integers, size: int) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.optimize import Bounds as Box
 from scipy.optimize import LinearConstraint, milp
 
+from sfumato.arrays import Floats, Integers
 from sfumato.errors import SfumatoError
 from sfumato.groups.settings.flow import Cut, solve_flow
-from sfumato.groups.settings.min_cuts import SCALE, Cuts, Floats
+from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Integers, Setting
+from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.top_down import top_down
 from sfumato.progress import Progress, silent
 

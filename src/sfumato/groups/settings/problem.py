@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.groups.settings.setting import Integers
+from sfumato.arrays import Integers
 from sfumato.privacy.bounds import Bounds
 
 

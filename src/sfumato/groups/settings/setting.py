@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from sfumato.arrays import Integers
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Integers, Setting
+from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.two_size import Pair, Search, best_pair
 
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.groups.settings._kernels import NO_LOSS, first_pair, search_two_sizes
 from sfumato.groups.settings.one_size import is_valid_one_size
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Integers, Setting
+from sfumato.groups.settings.setting import Setting
 
 Search = Literal["none", "loss", "full"]
 SEARCHES: tuple[Search, ...] = ("none", "loss", "full")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import PolicyError
 
 
-def draw(random: np.random.Generator, weights: npt.NDArray[np.float64], which: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def draw(random: np.random.Generator, weights: Floats, which: Array) -> Integers:
     """Return one column number for every entry of `which`, drawn in proportion to that row of `weights`.
 
     The rows' cumulative shares are laid end to end, row r between r and r+1, so that one search serves all of them.

@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers
 from sfumato.table.generators._draw import check_size, draw
 
 COLUMNS = ("age", "gender", "education", "marital", "race", "workclass", "country", "occupation", "salary")
@@ -19,8 +19,6 @@ SALARY_CLASSES = 50
 _YEARS_OF_SCHOOL = {1: 0, 4: 3, 5: 7, 6: 9, 7: 10, 8: 11, 9: 11.5, 10: 12, 11: 13, 12: 14, 14: 14, 15: 16, 16: 18, 17: 20}
 _WORKCLASS_EFFECT = {2: 0.05, 3: -0.10, 5: 0.0, 6: 0.12, 8: 0.06, 9: -0.02, 10: -0.25}
 _WOMAN = 2
-
-Codes = npt.NDArray[np.int64]
 
 
 def census(rows: int = 100_000, seed: int = 0) -> pa.Table:
@@ -39,7 +37,7 @@ def census(rows: int = 100_000, seed: int = 0) -> pa.Table:
     check_size(rows, seed)
     random = np.random.default_rng([seed, 1])
     model = _model()
-    places: dict[str, Codes] = {}
+    places: dict[str, Integers] = {}
     for node in model["nodes"]:
         places[node["name"]] = _draw_node(random, node, places, model["domains"], rows)
     values = {name: np.asarray(model["domains"][name], np.int64)[places[name]] for name in COLUMNS[:-1]}
@@ -55,8 +53,8 @@ def _model() -> dict[str, Any]:
 
 
 def _draw_node(
-    random: np.random.Generator, node: dict[str, Any], places: dict[str, Codes], domains: dict[str, list[int]], rows: int
-) -> Codes:
+    random: np.random.Generator, node: dict[str, Any], places: dict[str, Integers], domains: dict[str, list[int]], rows: int
+) -> Integers:
     """Return the place in its domain of everybody's value of one column, given the columns drawn before."""
     weights: list[list[float]] = []
     which = np.zeros(rows, np.int64)
@@ -67,7 +65,7 @@ def _draw_node(
     return draw(random, np.asarray(weights), which)
 
 
-def _rows_of(table: dict[str, Any], places: dict[str, Codes], domains: dict[str, list[int]], rows: int) -> Codes:
+def _rows_of(table: dict[str, Any], places: dict[str, Integers], domains: dict[str, list[int]], rows: int) -> Integers:
     """Return which row of a conditional table fits each person, −1 where none does."""
     whole, size = np.zeros(rows, np.int64), 1
     known = np.zeros(len(table["rows"]), np.int64)
@@ -83,7 +81,7 @@ def _rows_of(table: dict[str, Any], places: dict[str, Codes], domains: dict[str,
     return lookup[whole]
 
 
-def _salary(random: np.random.Generator, values: dict[str, Codes], occupation: Codes) -> Codes:
+def _salary(random: np.random.Generator, values: dict[str, Integers], occupation: Integers) -> Integers:
     schooling = _by_code(_YEARS_OF_SCHOOL)[values["education"]]
     experience = np.maximum(values["age"] - np.maximum(schooling, 10) - 6, 0)
     log_pay = (
@@ -100,7 +98,7 @@ def _salary(random: np.random.Generator, values: dict[str, Codes], occupation: C
 
 
 @cache
-def _occupation_effect() -> npt.NDArray[np.float64]:
+def _occupation_effect() -> Floats:
     """Return what each occupation adds to log pay: more where its people have more schooling, and something of its own."""
     model = _model()
     tables = {node["name"]: node["tables"] for node in model["nodes"]}
@@ -112,7 +110,7 @@ def _occupation_effect() -> npt.NDArray[np.float64]:
     return np.asarray(0.16 * (mean - mean.mean()) / mean.std() + 0.12 * np.sin(2.4 * np.arange(len(mean))))
 
 
-def _by_code(effects: dict[int, float] | dict[int, int]) -> npt.NDArray[np.float64]:
+def _by_code(effects: dict[int, float] | dict[int, int]) -> Floats:
     table = np.zeros(max(effects) + 1)
     for code, effect in effects.items():
         table[code] = effect

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.arrays import Floats, Integers
 from sfumato.table.generators._diagnoses import DIAGNOSES, WARDS
 from sfumato.table.generators._draw import check_size, draw
 
@@ -19,9 +19,6 @@ _AREAS_PER_DISTRICT = 10
 _ADULT = 16
 _YEAR = np.datetime64("2024-01-01")
 _DAYS = 366
-
-Codes = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float64]
 
 
 def hospital(rows: int = 20_000, seed: int = 0) -> pa.Table:
@@ -59,11 +56,11 @@ def hospital(rows: int = 20_000, seed: int = 0) -> pa.Table:
     )
 
 
-def _named(names: tuple[str, ...] | list[str], codes: Codes) -> pa.Array:
+def _named(names: tuple[str, ...] | list[str], codes: Integers) -> pa.Array:
     return pa.array(names, pa.string()).take(pa.array(codes))
 
 
-def _ages() -> Weights:
+def _ages() -> Floats:
     """Return how often each age 0 … 99 occurs: some children, a broad middle, many old people."""
     ages = np.arange(_OLDEST + 1)
     children = 0.14 * np.exp(-ages / 6) / 6
@@ -72,7 +69,7 @@ def _ages() -> Weights:
     return np.asarray(children + middle + old)
 
 
-def _area_weights() -> Weights:
+def _area_weights() -> Floats:
     """Return how many patients come from each area: towns and villages, in no order."""
     ranks = (np.arange(_AREAS) * 77) % _AREAS
     return np.asarray(1 / (ranks + 15.0))
@@ -84,12 +81,12 @@ def _postcodes() -> list[str]:
     return [f"{1 + 5 * (a // _AREAS_PER_DISTRICT):02d}{(37 + 97 * (a % _AREAS_PER_DISTRICT)) % 1000:03d}" for a in areas]
 
 
-def _winter(share_of_year: npt.NDArray[np.float64]) -> Weights:
+def _winter(share_of_year: Floats) -> Floats:
     """Return +1 in mid-January and −1 in mid-July."""
     return np.cos(2 * np.pi * (share_of_year - 0.04))
 
 
-def _diagnosis_weights() -> Weights:
+def _diagnosis_weights() -> Floats:
     """Return how often each diagnosis occurs in each cell of age, sex and month.
 
     The bell curves are divided by their mean over all patients, so that the frequencies stay about what the list says.
@@ -108,7 +105,7 @@ def _diagnosis_weights() -> Weights:
     return np.asarray(cells.reshape(-1, len(DIAGNOSES)))
 
 
-def _ward_weights() -> Weights:
+def _ward_weights() -> Floats:
     """Return the wards of each diagnosis, first for children and then for adults."""
     weights = np.zeros((len(DIAGNOSES), 2, len(WARDS)))
     weights[..., WARDS.index("Emergency")] += 0.14
@@ -122,7 +119,7 @@ def _ward_weights() -> Weights:
     return weights.reshape(-1, len(WARDS))
 
 
-def _insurance_weights() -> Weights:
+def _insurance_weights() -> Floats:
     """Return the kinds of insurance by district (some are rich) and by age (under 25, under 65, older)."""
     districts = _AREAS // _AREAS_PER_DISTRICT
     private = 0.06 + 0.24 * ((np.arange(districts) * 7) % districts) / districts

@@ -14,7 +14,7 @@ NEAR = 16
 
 
 @njit(cache=True)
-def _ones(word: Any) -> int:  # pragma: no cover - compiled
+def _ones(word: Any) -> int:
     """Return how many bits of a word are set."""
     many = 0
     while word:
@@ -24,7 +24,7 @@ def _ones(word: Any) -> int:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _ncp(low: Any, high: Any, bits: Any, weights: Any) -> float:  # pragma: no cover - compiled
+def _ncp(low: Any, high: Any, bits: Any, weights: Any) -> float:
     """Return ΣNCP of ranges and sets, but for a constant: one value of a set too many for each column."""
     cost = 0.0
     for j in range(len(low)):
@@ -36,7 +36,7 @@ def _ncp(low: Any, high: Any, bits: Any, weights: Any) -> float:  # pragma: no c
 
 
 @njit(cache=True)
-def _joint(low: Any, high: Any, bits: Any, weights: Any, f: int, h: int) -> float:  # pragma: no cover - compiled
+def _joint(low: Any, high: Any, bits: Any, weights: Any, f: int, h: int) -> float:
     """Return ΣNCP of two groups together, as `_ncp` counts it."""
     cost = 0.0
     for j in range(low.shape[1]):
@@ -57,7 +57,7 @@ def merge_until_diverse(
     counts: Any,
     sizes: Any,
     l: int,  # noqa: E741
-) -> Any:  # pragma: no cover - compiled
+) -> Any:
     """Return for every group the one it ends in: who lacks diversity joins the group that makes the loss rise least.
 
     A group is diverse if ℓ · (most frequent count) ≤ size. All arrays but the weights are changed: ranges, sets, histograms and
@@ -98,7 +98,7 @@ def merge_until_diverse(
 
 
 @njit(cache=True)
-def _window(ring: Any, begin: int, l: int, places: Any, bits: Any, weights: Any) -> float:  # noqa: E741  pragma: no cover
+def _window(ring: Any, begin: int, l: int, places: Any, bits: Any, weights: Any) -> float:  # noqa: E741
     """Return the cost of the ℓ people of a ring from `begin` on, as `_ncp` counts it."""
     cost = 0.0
     size = len(ring)
@@ -121,7 +121,7 @@ def _window(ring: Any, begin: int, l: int, places: Any, bits: Any, weights: Any)
 
 
 @njit(cache=True)
-def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:  # noqa: E741  pragma: no cover - compiled
+def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:  # noqa: E741
     """Return whether nobody less than ℓ places away has the same value."""
     size = len(ring)
     own = value[ring[place]]
@@ -143,7 +143,7 @@ def _swap_if_better(
     places: Any,
     bits: Any,
     weights: Any,
-) -> bool:  # pragma: no cover - compiled
+) -> bool:
     """Exchange the people at two places if all windows stay diverse and their costs sum to less; return whether it was done."""
     size = len(ring)
     ring[i], ring[j] = ring[j], ring[i]
@@ -168,7 +168,7 @@ def _swap_if_better(
 
 
 @njit(cache=True)
-def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any) -> int:  # noqa: E741  pragma: no cover
+def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any) -> int:  # noqa: E741
     """Return a place less than ℓ from somebody who is near on the curve: `ranked` lists people by rank, `mine` is one's own."""
     size = len(ranked)
     reach = min(NEAR, size - 1)
@@ -190,7 +190,7 @@ def mend_rings(
     passes: int,
     tries: int,
     words: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Exchange people inside each ring, as long as that lowers the cost of its windows and keeps them diverse.
 
     Ring r is `order[start[r]:start[r + 1]]`. In each pass everybody is tried against `tries` places beside somebody alike, in a

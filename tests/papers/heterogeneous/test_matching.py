@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from sfumato.errors import ClaimBroken
-from sfumato.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.deal import deal, deal_far_apart
-from sfumato.heterogeneous.matchers import match, roomy, split_values
-from sfumato.heterogeneous.packing import pack
-from sfumato.heterogeneous.partition import cut_at_ranks
+from sfumato.papers.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.deal import deal, deal_far_apart
+from sfumato.papers.heterogeneous.matchers import match, roomy, split_values
+from sfumato.papers.heterogeneous.packing import pack
+from sfumato.papers.heterogeneous.partition import cut_at_ranks
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table

@@ -12,24 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import decimal_text
 from sfumato.groups.cuts import need_table
-from sfumato.groups.fragments._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
 from sfumato.groups.fragments.cover import cells_table, combinations, from_alpha
 from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.papers.overlapping._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
-
-Integers = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.int32]
 
 PICKS = 32
 """Of how many people the one is taken who extends a group best."""
@@ -49,9 +45,9 @@ class Scattered:
 class Crowd:
     """People as the kernels see them, rows in an order of coins, and what a group of so many must cover or hold."""
 
-    codes: npt.NDArray[Any]  # [people × columns]
+    codes: Array  # [people × columns]
     sizes: tuple[int, ...]
-    value: npt.NDArray[Any]
+    value: Array
     cells: Integers
     least: int
 
@@ -63,7 +59,7 @@ class Crowd:
 
 def scattered_groups(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     alpha: Fraction,
     *,
@@ -124,7 +120,7 @@ def _with_one_more(bounds: Bounds) -> Bounds:
     return Bounds(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)
 
 
-def _by_value(value: npt.NDArray[Any], rows: Rows, values: int) -> tuple[Rows, Integers]:
+def _by_value(value: Array, rows: Small, values: int) -> tuple[Small, Integers]:
     """Return the rows by value, each value's in their order, and where each value's begin."""
     own = value[rows].astype(code_type(values))
     begin = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=values)))).astype(np.int64)
@@ -132,9 +128,9 @@ def _by_value(value: npt.NDArray[Any], rows: Rows, values: int) -> tuple[Rows, I
 
 
 def _merge(
-    group: Rows,
+    group: Small,
     groups: int,
-    value: Rows,
+    value: Small,
     bounds: Bounds,
     need: Integers,
     start: Integers,
@@ -164,7 +160,7 @@ def _merge(
     return max(int(done), 0)
 
 
-def _numbered(group: Rows) -> Grouping:
+def _numbered(group: Small) -> Grouping:
     """Return the groups that people stand in as a grouping, numbered without gaps."""
     used = np.bincount(group[group >= 0]) > 0
     label = np.append(np.cumsum(used) - 1, RESIDUE).astype(np.int32)

@@ -14,15 +14,14 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Integers
 from sfumato.errors import Infeasible
 from sfumato.exact import floor_times, percent
 from sfumato.groups.grouping import canonical_order
-from sfumato.heterogeneous.remainders import pack_remainders
+from sfumato.papers.heterogeneous.remainders import pack_remainders
 from sfumato.privacy.bounds import Bounds
 
-Integers = npt.NDArray[np.int64]
 Packed = Literal["paper", "tight"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.heterogeneous.assignment import disjoint_assignments, draw_by_buckets, draw_by_walks
+from sfumato.papers.heterogeneous.assignment import disjoint_assignments, draw_by_buckets, draw_by_walks
 from sfumato.randomness import SeededRandomness
 
 

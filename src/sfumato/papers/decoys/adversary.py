@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from sfumato.groups.decoy_slots import Slots
+from sfumato.arrays import Flags, Integers
+from sfumato.papers.decoys.slots import Slots
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _SAMPLE = 4_000
 _FAINT = 0.1  # an association excludes a value when its estimated rate is below a tenth of the usual one

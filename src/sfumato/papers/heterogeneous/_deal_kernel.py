@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.heterogeneous._match_kernels import NOTHING
+from sfumato.papers.heterogeneous._match_kernels import NOTHING
 
 
 @njit(cache=True)
-def deal_to_distant(
-    places: Any, codes: Any, weights: Any, order: Any, home: Any, buckets: int, size: int
-) -> Any:  # pragma: no cover - compiled
+def deal_to_distant(places: Any, codes: Any, weights: Any, order: Any, home: Any, buckets: int, size: int) -> Any:
     """Return a bucket per row: its `home`, or where that is −1 the one with room whose people differ most from it on average."""
     found = np.full(len(order), -1, np.int64)
     filled = np.zeros(buckets, np.int64)
@@ -36,7 +34,7 @@ def deal_to_distant(
 
 
 @njit(cache=True)
-def _apart(places: Any, codes: Any, weights: Any, one: int, two: int) -> float:  # pragma: no cover - compiled
+def _apart(places: Any, codes: Any, weights: Any, one: int, two: int) -> float:
     total = 0.0
     for j in range(len(places)):
         if places[j, one] != NOTHING and places[j, two] != NOTHING:

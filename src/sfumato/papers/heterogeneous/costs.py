@@ -13,18 +13,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.heterogeneous._assignment_kernel import FORBIDDEN
-from sfumato.heterogeneous._match_kernels import NOTHING
+from sfumato.arrays import Floats, Integers, Small
+from sfumato.papers.heterogeneous._assignment_kernel import FORBIDDEN
+from sfumato.papers.heterogeneous._match_kernels import NOTHING
 from sfumato.table.column import Column
 from sfumato.table.declared import DeclaredDomain
 from sfumato.table.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Small = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
 
 _FINEST = 1 << 20
 
@@ -35,7 +31,7 @@ class Costs:
 
     places: Floats  # [numeric columns × rows]
     codes: Small  # [categorical columns × rows]
-    first: npt.NDArray[np.int64]  # where each categorical column's codes begin, one entry more than columns
+    first: Integers  # where each categorical column's codes begin, one entry more than columns
     weights: Floats
 
     @classmethod
@@ -60,11 +56,11 @@ class Costs:
             np.array(weights, dtype=np.float64),
         )
 
-    def of_rows(self, rows: Rows) -> Costs:
+    def of_rows(self, rows: Integers) -> Costs:
         """Return the costs of some of the rows."""
         return Costs(self.places[:, rows], self.codes[:, rows], self.first, self.weights)
 
-    def at(self, slots: Rows, largest: int) -> tuple[Small, Small, Small]:
+    def at(self, slots: Integers, largest: int) -> tuple[Small, Small, Small]:
         """Return places, codes and weights at these rows (−1: a dummy, which has no values), in units that fit a round's sum.
 
         `largest` is the largest number of matches that one round adds up.

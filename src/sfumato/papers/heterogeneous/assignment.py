@@ -6,18 +6,14 @@ drawing one of them uniformly gives every edge probability exactly 1/μ, seen fr
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.heterogeneous._walk_kernels import set_aside, walk
+from sfumato.arrays import Array, Small
+from sfumato.papers.heterogeneous._walk_kernels import set_aside, walk
 from sfumato.randomness import Randomness
 
-Small = npt.NDArray[np.int32]
 
-
-def disjoint_assignments(edges: npt.NDArray[Any], random: Randomness, many: int | None = None) -> Small:
+def disjoint_assignments(edges: Array, random: Randomness, many: int | None = None) -> Small:
     """Return [vertices × many] disjoint perfect matchings of a regular graph, found by random walks; all of them by default.
 
     `edges[s]` lists the right vertices of left vertex s. Column t is the t-th matching found.
@@ -30,7 +26,7 @@ def disjoint_assignments(edges: npt.NDArray[Any], random: Randomness, many: int 
     return np.ascontiguousarray(left[:, ::-1][:, :wanted])
 
 
-def draw_by_walks(links: npt.NDArray[Any], random: Randomness) -> Small:
+def draw_by_walks(links: Array, random: Randomness) -> Small:
     """Return the drawn matching of a block: of a random set of μ disjoint assignments one, picked uniformly.
 
     `links[b, i, o]` is the slot of bucket o that slot i of bucket b is matched with. The result numbers originals by bucket and
@@ -42,7 +38,7 @@ def draw_by_walks(links: npt.NDArray[Any], random: Randomness) -> Small:
     return disjoint_assignments(edges, random, picked + 1)[:, picked].reshape(buckets, size)
 
 
-def draw_by_buckets(links: npt.NDArray[Any], random: Randomness) -> Small:
+def draw_by_buckets(links: Array, random: Randomness) -> Small:
     """Return the drawn matching of a block: slot i of bucket b gets its match in bucket π(b), π uniformly random."""
     buckets, size, _ = links.shape
     turned = random.permutation(buckets)

@@ -17,7 +17,7 @@ _ROUNDS = 8  # how many times all groups are asked
 
 
 @njit(cache=True)
-def sift_down(heap: Any, length: int, place: int, key: Any) -> None:  # pragma: no cover - compiled
+def sift_down(heap: Any, length: int, place: int, key: Any) -> None:
     """Let the entry at `place` sink until no child comes before it: larger keys first, equal ones by number."""
     while True:
         child = 2 * place + 1
@@ -32,13 +32,13 @@ def sift_down(heap: Any, length: int, place: int, key: Any) -> None:  # pragma: 
 
 
 @njit(cache=True)
-def before(one: int, other: int, key: Any) -> bool:  # pragma: no cover - compiled
+def before(one: int, other: int, key: Any) -> bool:
     """Return whether a value is picked before another: more people for its bound, or the lower number."""
     return bool(key[one] > key[other] or (key[one] == key[other] and one < other))
 
 
 @njit(cache=True)
-def push(heap: Any, length: int, value: int, key: Any) -> int:  # pragma: no cover - compiled
+def push(heap: Any, length: int, value: int, key: Any) -> int:
     """Add a value and return the new length."""
     heap[length] = value
     place = length
@@ -50,7 +50,7 @@ def push(heap: Any, length: int, value: int, key: Any) -> int:  # pragma: no cov
 
 
 @njit(cache=True)
-def enter(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any) -> None:  # pragma: no cover - compiled
+def enter(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any) -> None:
     """Add a person to the group whose mark is on its values' stamps."""
     for j in range(codes.shape[1]):
         place = first[j] + codes[row, j]
@@ -60,7 +60,7 @@ def enter(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any
 
 
 @njit(cache=True)
-def gain(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any) -> float:  # pragma: no cover - compiled
+def gain(row: int, codes: Any, first: Any, stamp: Any, mark: int, distinct: Any) -> float:
     """Return by how much a person would multiply the combinations that the marked group covers."""
     times = 1.0
     for j in range(codes.shape[1]):
@@ -86,7 +86,7 @@ def best_of(
     mark: int,
     distinct: Any,
     picks: int,
-) -> tuple[int, float, int]:  # pragma: no cover - compiled
+) -> tuple[int, float, int]:
     """Return who of the next `picks` free people multiplies the combinations most (−1: nobody), by how much, and where to go on.
 
     People stand in random order and are looked at in turn. Only values count that the group has room for.
@@ -120,7 +120,7 @@ def scatter(
     cells: Any,
     least: int,
     picks: int,
-) -> tuple[Any, int]:  # pragma: no cover - compiled
+) -> tuple[Any, int]:
     """Return the group of everybody, −1 for a residue, and the number of groups.
 
     `rows_of[begin[v]:begin[v + 1]]` are the people with value v; `weight[v]` is 1/bound; `urgent` lists the values by the size of
@@ -220,9 +220,7 @@ def scatter(
 
 
 @njit(cache=True)
-def fits(
-    row: int, head: int, link: Any, size: int, distinct: Any, codes: Any, cells: Any, after: Any
-) -> bool:  # pragma: no cover - compiled
+def fits(row: int, head: int, link: Any, size: int, distinct: Any, codes: Any, cells: Any, after: Any) -> bool:
     """Return whether a group covers enough with one more person, and put into `after` what it then covers in every column."""
     after[:] = distinct + 1
     member = head
@@ -246,7 +244,7 @@ def insert_residues(
     codes: Any,
     first: Any,
     cells: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Put residues, `order[begin[v]:begin[v + 1]]` for value v, into groups with room for them that still cover enough."""
     columns = codes.shape[1]
     size = np.zeros(groups, np.int64)
@@ -307,7 +305,7 @@ def merge_until(
     first: Any,
     cells: Any,
     least: int,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Return after how many merges the first set of people keeps the bounds and covers enough, −1 for never.
 
     Set k is `order[begin[k]:begin[k + 1]]`; set 0 is merged with set 1, then with set 2, and so on.

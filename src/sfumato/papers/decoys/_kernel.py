@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sfumato._jit import njit
+from sfumato.arrays import Array
 
 
 @njit(cache=True)
 def mix(
-    decoy: npt.NDArray[Any],
-    value: npt.NDArray[Any],
-    bucket: npt.NDArray[Any],
-    start: npt.NDArray[Any],
-    rows: npt.NDArray[Any],
-    words: npt.NDArray[Any],
-) -> None:  # pragma: no cover - compiled
+    decoy: Array,
+    value: Array,
+    bucket: Array,
+    start: Array,
+    rows: Array,
+    words: Array,
+) -> None:
     """Exchange roles at random, in place: every bucket and every value keeps its number of decoys.
 
     `rows[g]` lists the slots of bucket g by value, `start[v]` is the first slot of value v. One step takes three words: a slot,

@@ -13,24 +13,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import Infeasible
-from sfumato.groups._decoy_kernel import mix
 from sfumato.groups.blind import round_robin
-from sfumato.groups.decoy_adversary import excludable, guard, guessing
-from sfumato.groups.decoy_slots import Slots
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order
 from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.groups.streams import Step
+from sfumato.papers.decoys._kernel import mix
+from sfumato.papers.decoys.adversary import excludable, guard, guessing
+from sfumato.papers.decoys.slots import Slots
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-Integers = npt.NDArray[np.int64]
 
 _STEPS_PER_SLOT = 40
 _WORDS_AT_ONCE = 3 << 20
@@ -47,7 +45,7 @@ class WithDecoys:
 
 def assign_with_decoys(
     quasi: Sequence[Column],
-    codes: npt.NDArray[Any],
+    codes: Array,
     plan: Plan,
     bounds: Bounds,
     decoys: int,
@@ -139,7 +137,7 @@ def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys:
     return Slots(bucket[by_value], value[by_value], decoy[by_value], first, decoys, allocation.sum(axis=1))
 
 
-def _some_decoys(bucket: Integers, value: Integers, wanted: Integers, number: int, decoys: int) -> npt.NDArray[np.bool_]:
+def _some_decoys(bucket: Integers, value: Integers, wanted: Integers, number: int, decoys: int) -> Flags:
     """Return any choice of slots with `decoys` in every bucket and `wanted[v]` of every value, by a flow."""
     values = len(wanted)
     nodes = 2 + number + values
@@ -154,7 +152,7 @@ def _some_decoys(bucket: Integers, value: Integers, wanted: Integers, number: in
     return np.asarray(flow.flow[1 + bucket, 1 + number + value]).ravel() > 0
 
 
-def _mix(decoy: npt.NDArray[np.bool_], value: Integers, bucket: Integers, number: int, random: Randomness) -> None:
+def _mix(decoy: Flags, value: Integers, bucket: Integers, number: int, random: Randomness) -> None:
     """Walk at random over all choices with the same margins, long enough to forget where it began."""
     width = len(bucket) // number
     rows = np.lexsort((value, bucket)).reshape(number, width)
@@ -165,7 +163,7 @@ def _mix(decoy: npt.NDArray[np.bool_], value: Integers, bucket: Integers, number
         words -= _WORDS_AT_ONCE
 
 
-def _holders(codes: npt.NDArray[Any], slots: Slots, random: Randomness) -> Integers:
+def _holders(codes: Array, slots: Slots, random: Randomness) -> Integers:
     """Return the row that holds each real slot, −1 for a decoy: the rows of a value in random order."""
     shuffled = random.spawn(Step.DEAL).permutation(len(codes))
     holder = np.full(len(slots.value), -1, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from sfumato._jit import njit
-from sfumato.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
+from sfumato.papers.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 
 NOTHING = -(1 << 30)
 """The place of somebody who has no value in a numeric column."""
@@ -20,7 +20,7 @@ HUNGARIAN, SORTGREEDY, GREEDY = 0, 1, 2
 @njit(cache=True, parallel=True)
 def match_blocks(
     places: Any, codes: Any, first: Any, weights: Any, value: Any, values: int, start: Any, matcher: int, links: Any, stuck: Any
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Match the records of every bucket with one record of every other, block by block.
 
     `places[j, b, i]` is where slot i of bucket b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
@@ -51,7 +51,7 @@ def _match_bucket(
     anchor: int,
     matcher: int,
     links: Any,
-) -> int:  # pragma: no cover - compiled
+) -> int:
     """Match one bucket of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
     n, buckets = end - begin, links.shape[0]
     low = np.empty((len(places), n), np.int64)
@@ -107,7 +107,7 @@ def _row(
     some: Any,
     met: Any,
     cost: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Fill in what each slot of the other bucket would add to one set of matches."""
     n = len(cost)
     cost[:] = 0
@@ -136,7 +136,7 @@ def _row(
 
 
 @njit(cache=True)
-def _greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
+def _greedy(cost: Any, to: Any, back: Any) -> None:
     """Give every row in turn its cheapest free column."""
     n = len(cost)
     to[:] = -1
@@ -151,7 +151,7 @@ def _greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compil
 
 
 @njit(cache=True)
-def _sort_greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
+def _sort_greedy(cost: Any, to: Any, back: Any) -> None:
     """Take the cheapest pair of a free row and a free column, again and again; equal ones by row, then column.
 
     A row's cheapest free column can only become dearer, so a heap of rows by the last known cost finds the pairs in the order in
@@ -181,7 +181,7 @@ def _sort_greedy(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - c
 
 
 @njit(cache=True)
-def _cheapest_free(row: Any, back: Any) -> int:  # pragma: no cover - compiled
+def _cheapest_free(row: Any, back: Any) -> int:
     """Return the cheapest allowed column that nobody has, −1 if there is none."""
     found, least = -1, np.int64(FORBIDDEN)
     for j in range(len(row)):
@@ -191,7 +191,7 @@ def _cheapest_free(row: Any, back: Any) -> int:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _repair(cost: Any, to: Any, back: Any, start: int) -> None:  # pragma: no cover - compiled
+def _repair(cost: Any, to: Any, back: Any, start: int) -> None:
     """Match a row that has no allowed free column: along a shortest path of allowed exchanges, breadth first.
 
     Where there is no such path no perfect matching exists; the row then gets a free column that is forbidden, which is counted.

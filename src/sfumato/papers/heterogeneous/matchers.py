@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import ClaimBroken
-from sfumato.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, match_blocks
-from sfumato.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, match_blocks
+from sfumato.papers.heterogeneous.costs import Costs
 
-Rows = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 Matcher = Literal["hungarian", "sortgreedy", "greedy"]
 
 _NUMBERS: dict[Matcher, int] = {"hungarian": HUNGARIAN, "sortgreedy": SORTGREEDY, "greedy": GREEDY}
 
 
-def match(slots: Rows, sensitive: npt.NDArray[Any], costs: Costs, *, once: bool, starts: Rows, matcher: Matcher) -> Small:
+def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts: Integers, matcher: Matcher) -> Small:
     """Return `links[b, i, o]`: the slot of bucket o that slot i of bucket b is matched with, itself in its own bucket.
 
     Slots are matched within blocks: block k holds the slots `starts[k]` to `starts[k + 1]` of every bucket. With `once` no record
@@ -39,7 +37,7 @@ def match(slots: Rows, sensitive: npt.NDArray[Any], costs: Costs, *, once: bool,
     return links
 
 
-def split_values(slots: Rows, sensitive: npt.NDArray[Any]) -> Small:
+def split_values(slots: Integers, sensitive: Array) -> Small:
     """Return the value of every slot among those that are in several buckets, −1 for others and for dummies."""
     values = int(sensitive.max()) + 1
     code = np.where(slots < 0, values, sensitive[slots])

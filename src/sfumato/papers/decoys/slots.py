@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from sfumato.arrays import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +16,7 @@ class Slots:
 
     bucket: Integers
     value: Integers
-    decoy: npt.NDArray[np.bool_]
+    decoy: Flags
     buckets: int
     decoys: int
     counts: Integers

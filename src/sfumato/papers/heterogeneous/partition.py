@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space
 from sfumato.groups.streams import Step
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.matchers import roomy, split_values
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.matchers import roomy, split_values
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _COARSE = 1 << 15  # squares of such numbers, added up over 2^31 people, stay below 2^62
 
 
 def cut_at_ranks(
-    slots: Rows,
+    slots: Integers,
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     costs: Costs,
     *,
     largest: int,
     once: bool,
     random: Randomness,
-) -> tuple[Rows, Rows]:
+) -> tuple[Integers, Integers]:
     """Return the slots of every bucket in another order, and where blocks of at most `largest` slots a bucket start.
 
     A block is cut across the column in which two of its people differ most on average, in NCP, every bucket at the same rank;
@@ -55,11 +51,11 @@ def cut_at_ranks(
 
 
 def _cut(
-    order: Rows,
+    order: Integers,
     where: Floats,
     numeric: Sequence[bool],
     costs: Costs,
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     begin: int,
     middle: int,
     end: int,
@@ -98,7 +94,7 @@ def _spread(numeric: Sequence[bool], costs: Costs) -> Floats:
     return np.array(found)
 
 
-def _deviation(places: Rows) -> float:
+def _deviation(places: Integers) -> float:
     """Return the standard deviation of places, from whole sums, which are the same in any order of the people."""
     if not len(places):
         return 0.0
@@ -106,7 +102,7 @@ def _deviation(places: Rows) -> float:
     return math.sqrt(int((away * away).sum()) / len(places)) / _COARSE
 
 
-def _keys(where: Floats, block: Rows, chance: Rows) -> Floats:
+def _keys(where: Floats, block: Integers, chance: Integers) -> Floats:
     """Return the position of every slot; dummies and people without a value are anywhere."""
     found = np.where(block < 0, np.nan, where[block])
     return np.where(np.isnan(found), chance / block.size, found)

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Floats, Integers, Unsigned
 from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping, histograms
 from sfumato.groups.hilbert import hilbert_order, places
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.groups.streams import Step
-from sfumato.heterogeneous._ring_kernels import mend_rings, merge_until_diverse
-from sfumato.heterogeneous.assignment import disjoint_assignments
+from sfumato.papers.heterogeneous._ring_kernels import mend_rings, merge_until_diverse
+from sfumato.papers.heterogeneous.assignment import disjoint_assignments
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
-Rows = npt.NDArray[np.int64]
 Partition = Literal["diverse", "merged"]
 Assigned = Literal["walks", "shift"]
 
@@ -38,15 +37,15 @@ PASSES = 8
 class Rings:
     """The people in the order of their rings, one after the other; ring r is `order[start[r]:start[r + 1]]`."""
 
-    order: Rows
-    start: Rows
+    order: Integers
+    start: Integers
 
-    def windows(self, l: int) -> Rows:  # noqa: E741
+    def windows(self, l: int) -> Integers:  # noqa: E741
         """Return [people × ℓ]: the places in `order` that the record made from each place covers, its own first."""
         sizes = np.diff(self.start)
         begin = np.repeat(self.start[:-1], sizes)
         offset = (np.arange(len(self.order)) - begin)[:, None] + np.arange(l)
-        found: Rows = begin[:, None] + offset % np.repeat(sizes, sizes)[:, None]
+        found: Integers = begin[:, None] + offset % np.repeat(sizes, sizes)[:, None]
         return found
 
 
@@ -54,9 +53,9 @@ class Rings:
 class _Quasi:
     """Quasi values by row: places on lines (NaN: none), and sets as bits, each column in words of its own with their weights."""
 
-    places: npt.NDArray[np.float64]  # [rows × columns]
-    bits: npt.NDArray[np.uint64]  # [rows × words]
-    weights: npt.NDArray[np.float64]
+    places: Floats  # [rows × columns]
+    bits: Unsigned  # [rows × words]
+    weights: Floats
 
     @classmethod
     def of(cls, columns: Sequence[Column], space: Space) -> _Quasi:
@@ -82,7 +81,7 @@ class _Quasi:
 
 def ring_partition(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     l: int,  # noqa: E741
     partition: Partition,
@@ -100,7 +99,7 @@ def ring_partition(
 
 def _merged(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     cut: Grouping,
     values: int,
     l: int,  # noqa: E741
@@ -128,7 +127,7 @@ def _merged(
 
 def ring_order(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     grouping: Grouping,
     l: int,  # noqa: E741
     *,
@@ -156,10 +155,10 @@ def ring_order(
 
 def diverse_places(
     grouping: Grouping,
-    sensitive: npt.NDArray[Any],
-    rank: Rows,
+    sensitive: Array,
+    rank: Integers,
     l: int,  # noqa: E741
-) -> tuple[Rows, Rows]:
+) -> tuple[Integers, Integers]:
     """Return the rows ring by ring, and where each ring starts; any ℓ neighbours have different values.
 
     With q = ⌊g/ℓ⌋, people are dealt in turn to q rows, value by value, the most frequent first, and the rows are read one after
@@ -183,7 +182,7 @@ def diverse_places(
     return order, start
 
 
-def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness) -> Rows:  # noqa: E741
+def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness) -> Integers:  # noqa: E741
     """Return for each place the row whose value its record carries, each of the ℓ people it covers with probability 1/ℓ.
 
     ``"walks"``: ℓ disjoint assignments of every ring, found by random walks, one of them for each ring. ``"shift"``: the person s
@@ -195,5 +194,5 @@ def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness)
     coins = random.spawn(Step.CARRIED)
     picked = np.repeat(coins.below(l, len(sizes)), sizes)
     found = windows if assignment == "shift" else disjoint_assignments(windows, coins)
-    carried: Rows = rings.order[found[np.arange(len(found)), picked]]
+    carried: Integers = rings.order[found[np.arange(len(found)), picked]]
     return carried

@@ -17,7 +17,7 @@ _WIDTH = 64
 
 
 @njit(cache=True)
-def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:  # pragma: no cover - compiled
+def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:
     """Fill `to[row]` and `back[column]` with an assignment of least total cost.
 
     Costs are 32-bit numbers from 0 on, `FORBIDDEN` where a match may not be. Where every assignment holds forbidden matches, so
@@ -33,7 +33,7 @@ def cheapest_assignment(cost: Any, to: Any, back: Any) -> None:  # pragma: no co
 
 
 @njit(cache=True)
-def _reduce_columns(cost: Any, to: Any, back: Any, price: Any, free: Any) -> int:  # pragma: no cover - compiled
+def _reduce_columns(cost: Any, to: Any, back: Any, price: Any, free: Any) -> int:
     """Give every column its cheapest row, as far as rows are not taken; return how many rows are left free."""
     n = len(cost)
     times = np.zeros(n, np.int64)
@@ -68,7 +68,7 @@ def _reduce_columns(cost: Any, to: Any, back: Any, price: Any, free: Any) -> int
 
 
 @njit(cache=True)
-def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> int:  # pragma: no cover - compiled
+def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> int:
     """Let every free row take its cheapest column and raise that column's price; return how many rows are free afterwards."""
     n = len(cost)
     k, left, again = 0, 0, 0
@@ -105,7 +105,7 @@ def _reduce_rows(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int
 
 
 @njit(cache=True)
-def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> None:  # pragma: no cover - compiled
+def _augment(cost: Any, to: Any, back: Any, price: Any, free: Any, many: int) -> None:
     """Match every free row along a shortest path of exchanges.
 
     Distances are all that is kept up for every column, in 32 bits, because processors compare many of those at once; the path is
@@ -169,7 +169,7 @@ def _exchange(
     done: int,
     offset: Any,
     final: Any,
-) -> None:  # pragma: no cover - compiled
+) -> None:
     """Give every column on a shortest path to the row before it; that row was reached earlier, and explains the distance."""
     j, before, away = end, done, nearest
     while True:
@@ -187,7 +187,7 @@ def _exchange(
 
 
 @njit(cache=True)
-def _match_anyhow(to: Any, back: Any, free: Any, first: int, many: int) -> None:  # pragma: no cover - compiled
+def _match_anyhow(to: Any, back: Any, free: Any, first: int, many: int) -> None:
     """Give the free rows any free columns: the matches before them already hold forbidden ones."""
     j = 0
     for f in range(first, many):
@@ -198,7 +198,7 @@ def _match_anyhow(to: Any, back: Any, free: Any, first: int, many: int) -> None:
 
 
 @njit(cache=True)
-def _least(distance: Any, least: Any) -> Any:  # pragma: no cover - compiled
+def _least(distance: Any, least: Any) -> Any:
     """Return the smallest distance, and fill in that of every stretch of columns, so that only few have to be searched."""
     nearest = distance[0]
     for k in range(len(least)):
@@ -211,7 +211,7 @@ def _least(distance: Any, least: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _relax(row: Any, shift: Any, offset: int, distance: Any) -> None:  # pragma: no cover - compiled
+def _relax(row: Any, shift: Any, offset: int, distance: Any) -> None:
     """Shorten distances by going through a row; columns that are done have a shift that keeps them far away."""
     for k in range(len(row)):
         distance[k] = min(distance[k], np.int32(row[k] - shift[k] - offset))

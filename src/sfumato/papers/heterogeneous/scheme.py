@@ -8,24 +8,22 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.streams import Step
-from sfumato.heterogeneous.assignment import draw_by_buckets, draw_by_walks
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.deal import Fill, deal, deal_far_apart
-from sfumato.heterogeneous.matchers import Matcher, match
-from sfumato.heterogeneous.packing import Packed, Packing, pack
-from sfumato.heterogeneous.partition import cut_at_ranks
+from sfumato.papers.heterogeneous.assignment import draw_by_buckets, draw_by_walks
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.deal import Fill, deal, deal_far_apart
+from sfumato.papers.heterogeneous.matchers import Matcher, match
+from sfumato.papers.heterogeneous.packing import Packed, Packing, pack
+from sfumato.papers.heterogeneous.partition import cut_at_ranks
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
-Rows = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 Assigned = Literal["walks", "buckets"]
 Partitioned = Literal["ranks", "separate"]
 
@@ -50,10 +48,10 @@ class Records:
     row gives its value to exactly one record.
     """
 
-    start: Rows
+    start: Integers
     matches: Small
-    own: Rows
-    carried: Rows
+    own: Integers
+    carried: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ class Scheme:
 
 def heterogeneous_records(
     columns: Sequence[Column],
-    sensitive: npt.NDArray[Any],
+    sensitive: Array,
     bounds: Bounds,
     costs: Costs,
     choices: Choices,
@@ -109,7 +107,7 @@ def _apart(choices: Choices) -> bool:
     return choices.partition is not None and choices.partitions == "separate"
 
 
-def _separate(columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bounds, least: int | None) -> list[Rows]:
+def _separate(columns: Sequence[Column], sensitive: Array, bounds: Bounds, least: int | None) -> list[Integers]:
     """Return the people of every box that is published on its own: boxes of at least `least` people that keep the bounds."""
     space, weights = Space.of(columns), column_weights(columns, None)
     boxes = cut_boxes(space, sensitive, bounds, tight=True, floor=least or 1, weights=weights)
@@ -118,9 +116,9 @@ def _separate(columns: Sequence[Column], sensitive: npt.NDArray[Any], bounds: Bo
 
 
 def _solve(
-    rows: Rows,
+    rows: Integers,
     columns: Sequence[Column],
-    codes: npt.NDArray[Any],
+    codes: Array,
     costs: Costs,
     packing: Packing,
     choices: Choices,
@@ -155,7 +153,7 @@ def _splitting(packing: Packing) -> Packing:
     return packing
 
 
-def _records(rows: Rows, slots: Rows, links: Small, carried: Rows) -> Records:
+def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -> Records:
     """Return the records that carry somebody's value, with the rows behind them, dummies left out."""
     buckets = len(slots)
     keep = carried.reshape(-1) >= 0

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Array, Integers
 from sfumato.groups.streams import Step
-from sfumato.heterogeneous._deal_kernel import deal_to_distant
-from sfumato.heterogeneous.costs import Costs
-from sfumato.heterogeneous.packing import Packing
+from sfumato.papers.heterogeneous._deal_kernel import deal_to_distant
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.packing import Packing
 from sfumato.randomness import Randomness
 
-Rows = npt.NDArray[np.int64]
 Fill = Literal["random", "distant"]
 
 
-def deal(packing: Packing, sensitive: npt.NDArray[Any], random: Randomness) -> Rows:
+def deal(packing: Packing, sensitive: Array, random: Randomness) -> Integers:
     """Return [buckets × size]: the rows in every bucket, −1 for dummies; who goes where, and in which order, is drawn.
 
     `sensitive` has the value of each row as the packing numbers values.
@@ -29,7 +28,7 @@ def deal(packing: Packing, sensitive: npt.NDArray[Any], random: Randomness) -> R
     return _arranged(by_bucket, np.bincount(bucket_of, minlength=packing.buckets), packing.size, random)
 
 
-def deal_far_apart(packing: Packing, sensitive: npt.NDArray[Any], costs: Costs, random: Randomness) -> Rows:
+def deal_far_apart(packing: Packing, sensitive: Array, costs: Costs, random: Randomness) -> Integers:
     """Return the buckets of the paper's threshold mode: less frequent people go where the others are most unlike them.
 
     People of one bucket are never matched with each other, so that unlike ones belong together. Deciding this by quasi values and
@@ -52,7 +51,7 @@ def deal_far_apart(packing: Packing, sensitive: npt.NDArray[Any], costs: Costs, 
     return _arranged(by_bucket, np.bincount(found, minlength=packing.buckets), packing.size, random)
 
 
-def _arranged(by_bucket: Rows, sizes: Rows, size: int, random: Randomness) -> Rows:
+def _arranged(by_bucket: Integers, sizes: Integers, size: int, random: Randomness) -> Integers:
     """Return rows listed bucket by bucket as a matrix, dummies added, each bucket in random order."""
     buckets = len(sizes)
     slots = np.full((buckets, size), -1, np.int64)

@@ -10,9 +10,7 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def walk(
-    edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int, words: Any
-) -> int:  # pragma: no cover - compiled
+def walk(edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int, words: Any) -> int:
     """Match the `many` free left vertices by walks, as far as the words last; return how many are still free.
 
     Left vertex s has the right vertices `edges[s, :degree]`; `chosen[s]` is the place of the one it is matched with, −1 if none,
@@ -58,13 +56,13 @@ def walk(
 
 
 @njit(cache=True)
-def _below(words: Any, place: int, limit: int) -> Any:  # pragma: no cover - compiled
+def _below(words: Any, place: int, limit: int) -> Any:
     """Return a number below `limit` from a word; which matching is found need not be uniform, only which one is taken."""
     return np.int64((words[place] >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32))
 
 
 @njit(cache=True)
-def set_aside(edges: Any, degree: int, chosen: Any) -> None:  # pragma: no cover - compiled
+def set_aside(edges: Any, degree: int, chosen: Any) -> None:
     """Move every left vertex's matched edge behind the edges that are left."""
     for s in range(len(edges)):
         edges[s, chosen[s]], edges[s, degree - 1] = edges[s, degree - 1], edges[s, chosen[s]]

@@ -1,0 +1,1 @@
+"""Decoys: values that belong to nobody, measured and never claimed."""

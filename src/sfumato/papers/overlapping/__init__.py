@@ -1,0 +1,1 @@
+"""Groups that overlap in quasi space, as 004 publishes them."""
