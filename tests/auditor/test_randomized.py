@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from sfumato import FPrivacy, LDiversity
-from sfumato.auditor import audit_release
+from sfumato.auditor import audit_release, audit_tables
 from sfumato.auditor.computed import CONDITIONAL
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
-from sfumato.auditor.randomized import audit_randomized
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Claim
 from sfumato.release.randomized import randomized_claim
@@ -193,9 +192,9 @@ def test_who_knows_where_people_are_gets_an_exact_verdict():
     # Which of the 200 it was nobody can see, but how many is checked.
     sizes = [np.bincount(release.part[release.quasi[0].codes == k], minlength=2)[0] for k in (0, 1)]
     assert sum(sizes) == 500
-    report = audit_randomized(release.manifest, release.tables(), table, placed=placed)
+    report = audit_tables(release.manifest, release.tables(), table, placed=placed)
     assert only(report).worst == Fraction(3, 5)
-    wrong = audit_randomized(release.manifest, release.tables(), table, placed=np.zeros(1200, np.int64))
+    wrong = audit_tables(release.manifest, release.tables(), table, placed=np.zeros(1200, np.int64))
     assert wrong.problems == ("where people are said to be does not fit the published rows",)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import FormatError
 from sfumato.release.manifest import Manifest
 
 _CUTS = {"reader": "tight", "engineer": "safe"}
@@ -22,8 +21,8 @@ MAKERS: dict[str, tuple[str, ...]] = {
 """The methods that make each form."""
 
 
-def require_consistent(manifest: Manifest) -> None:
-    """Raise `FormatError` where form, method, adversary and public parameters are not those of one publication."""
+def inconsistencies(manifest: Manifest) -> list[str]:
+    """Return that form, method, adversary and public parameters are not those of one publication; nothing where they are."""
     method, public = manifest.method, manifest.parameters
     fits = (
         method["name"] in MAKERS[manifest.form]
@@ -36,11 +35,7 @@ def require_consistent(manifest: Manifest) -> None:
         and (manifest.values is None) == bool(manifest.form == "randomized" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
     )
-    if not fits:
-        raise FormatError(
-            "manifest.json: form, method, requirement and parameters do not go together",
-            hint="the release was edited or made by something else; get it again",
-        )
+    return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
 
 
 def _localities(manifest: Manifest) -> tuple[str | None, ...]:
