@@ -11,6 +11,7 @@ from sfumato.privacy import PresenceAssociation
 from sfumato.release.manifest import Claim
 from tests.groups.fragments._crowds import crowd
 from tests.makers import people
+from tests.release._forge import forge, refusal
 from tests.release._fragments import columns_of
 
 READER = PresenceAssociation("1/2", "3/4", against="reader")
@@ -64,10 +65,10 @@ def test_the_claim_about_the_program_is_confirmed_for_no_other_grouping():
     assert audit_tables(plain, release.tables(), None).claims[0].holds is False
 
 
-def test_a_grouping_that_the_method_does_not_have_is_a_problem():
-    release = columns_of(EIGHT, [0] * 8, READER)
-    manifest = replace(release.manifest, method=release.manifest.method | {"grouping": "thirds"})
-    assert "ambiguity has no such grouping as the manifest says" in audit_tables(manifest, release.tables(), None).problems
+def test_a_grouping_that_the_method_does_not_have_is_refused(tmp_path):
+    columns_of(EIGHT, [0] * 8, READER).save(tmp_path / "release")
+    forge(tmp_path / "release", lambda document: document["method"].update(grouping="thirds"))
+    assert refusal(tmp_path / "release") == "manifest.json: method.grouping is not what a manifest holds there"
 
 
 def test_what_the_program_makes_by_halves_is_confirmed_and_its_other_boxes_are_not():
@@ -75,6 +76,6 @@ def test_what_the_program_makes_by_halves_is_confirmed_and_its_other_boxes_are_n
         table = crowd(300, 3, seed=seed, widths=(40, 8, 12))
         asked = PresenceAssociation("1/3", "1/2", against="reader")
         for grouping, holds in (("halves", True), ("boxes", False)):
-            release = Ambiguity(grouping=grouping).publish(table, asked, random=seed)
+            release = Ambiguity(grouping=grouping).run(table, asked, random=seed).release
             assert len(release.sizes) > 2
             assert judged(release, table).holds is holds

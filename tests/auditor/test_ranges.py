@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato import Buckets, FPrivacy, LDiversity
+from sfumato import Boxes, FPrivacy, LDiversity
 from sfumato.auditor import audit_tables, containment
 from sfumato.release.manifest import Claim
 from sfumato.testing import example_tables
@@ -177,10 +177,9 @@ def test_a_claim_is_only_confirmed_where_it_is_founded(release, claim, note):
 
 def test_tight_boxes_are_not_confirmed_against_an_engineer(release):
     requirement = dict(release.manifest.requirement) | {"against": "engineer"}
-    for locality, holds in (("tight", False), ("safe", True)):
-        parameters = dict(release.manifest.parameters) | {"locality": locality}
+    for basis, holds in (("tight", False), ("safe", True)):
         claims = (Claim.association("engineer"),)
-        changed = forged(release, requirement=requirement, claims=claims, parameters=parameters, method=Buckets().to_dict())
+        changed = forged(release, requirement=requirement, claims=claims, basis=basis, method=Boxes(form="ranges").to_dict())
         assert audit(changed).claims[0].holds is holds
 
 

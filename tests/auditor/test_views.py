@@ -134,7 +134,7 @@ def test_if_no_two_people_are_alike_presence_can_be_certain_where_matchings_keep
 def test_views_hold_against_no_engineer_whatever_the_manifest_says(method):
     table, groups = both()
     release = views_of(table, groups, ["town"], PresenceAssociation("1/4", "1/4"))
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, "locality": "safe"}, method=method)
+    manifest = replace(release.manifest, basis="safe", method=method)
     found = audit_tables(manifest, release.tables(), None)
     assert found.claims[1].holds is False
 

@@ -21,7 +21,6 @@ from sfumato.auditor.result import Audit
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
-from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
 from sfumato.release.manifest import Manifest
@@ -44,8 +43,7 @@ def audit_release(release: Release, table: Table | None = None, **given: Any) ->
 
 def audit_stored(stored: Stored, table: Table | None = None, **given: Any) -> Audit:
     """Return the audit of a release on disk: tables that cannot be a release are findings here, not errors."""
-    problems = (*stored.problems, *inconsistencies(stored.manifest))
-    return audit_tables(stored.manifest, stored.tables, table, problems=problems, **given)
+    return audit_tables(stored.manifest, stored.tables, table, problems=stored.problems, **given)
 
 
 def audit_tables(
@@ -54,14 +52,14 @@ def audit_tables(
     table: Table | None = None,
     *,
     problems: tuple[str, ...] = (),
-    placed: Integers | None = None,
+    parts: Integers | None = None,
     links: Links | None = None,
     outsiders: Any = None,
     draw: bool = True,
 ) -> Audit:
     """Return the audit of published tables; with the original table also whether nothing was lost or invented.
 
-    `placed` (the part of each row), `links` and `outsiders` are what `Case` says. Without `draw` the audit of a randomized
+    `parts`, `links` and `outsiders` are what `Case` says. Without `draw` the audit of a randomized
     release looks at nothing that depends on how the coins fell, which is how a publisher audits: refusing some draws would tell
     that this one was not refused.
     """
@@ -75,7 +73,7 @@ def audit_tables(
             unlike = other_columns(manifest, tables, table)
             found += unlike
             comparable = None if unlike else table
-        audit = AUDITS[manifest.form](Case(release, comparable, placed, links, outsiders, draw))
+        audit = AUDITS[manifest.form](Case(release, comparable, parts, links, outsiders, draw))
     except FormatError as error:
         return Audit(claims=(), problems=(*found, error.message), against_table=table is not None)
     return replace(

@@ -31,7 +31,7 @@ def audit_buckets(case: Case[BucketsRelease]) -> Audit:
         differences, lost = _compare(release, shown, case.table)
         problems += differences
     return Audit(
-        claims=tuple(judge(claim, release, shown, bounds) for claim in manifest.claims),
+        claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
         problems=tuple(problems),
         warnings=(*open_values(shown.totals, bounds), *([f"{lost} people of the table were suppressed"] if lost else ())),
         stronger=_stronger(shown),

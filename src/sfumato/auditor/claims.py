@@ -28,6 +28,8 @@ HOLDS_AGAINST: dict[str, tuple[str, ...]] = {
 
 _ARTICLE = {"reader": "a", "engineer": "an"}
 
+DROPPED = "people were left out because a value is missing, and that such a person is not published tells something of her"
+
 UNKNOWN_SHARES = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
 
 
@@ -64,13 +66,13 @@ class _Worst:
     bound: Fraction
 
 
-def judge(claim: Claim, release: Release, shown: Histograms, bounds: Bounds) -> ClaimResult:
+def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) -> ClaimResult:
     """Judge one claim: in every group every value's share is at most its bound, in integers.
 
     A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
     that may be a decoy belongs to one person of the group at most, which is the belief counted here.
     """
-    fault = unfounded(claim, release)
+    fault = unfounded(claim, case)
     if fault:
         return ClaimResult(claim, False, note=fault)
     if not len(shown.count):
@@ -78,22 +80,24 @@ def judge(claim: Claim, release: Release, shown: Histograms, bounds: Bounds) -> 
     worst = _worst(shown, bounds.known)
     if bounds.known is None:
         return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why)
-    note = unseen(release.manifest) if claim.adversary == "engineer" else ""
+    note = unseen(case.manifest) if claim.adversary == "engineer" else ""
     return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
 
 
-def unfounded(claim: Claim, release: Release) -> str:
+def unfounded(claim: Claim, case: Case[Release]) -> str:
     """Return why the claim is not one that such a release can make; empty if it is.
 
     That follows from the basis, the form and what the manifest states, never from which method it names.
     """
-    manifest = release.manifest
+    manifest = case.manifest
     if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
         return "this form cannot support such a claim"
-    if misworded(claim, release):
-        return misworded(claim, release)
+    if misworded(claim, case.release):
+        return misworded(claim, case.release)
     if manifest.basis not in HOLDS_AGAINST:
         return "the basis on which people were put together is not one that this audit knows"
+    if case.dropped and claim.adversary == "engineer":
+        return DROPPED
     left_out = manifest.parameters.get("suppression") or manifest.method.get("suppress") is True
     engineered = manifest.form != "views" and not left_out
     if claim.adversary not in HOLDS_AGAINST[manifest.basis] or (claim.adversary == "engineer" and not engineered):

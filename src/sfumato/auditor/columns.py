@@ -26,7 +26,7 @@ from sfumato.table.table import Table
 
 def audit_columns(case: Case[ColumnsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    return audit_fragments(Columns(case.release), case)
+    return audit_fragments(Columns(case))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,12 @@ class Columns(Fragments):
     Whoever is in it has a value with its share of the group ([AMB, Theorem 2]).
     """
 
-    release: ColumnsRelease
+    case: Case[ColumnsRelease]
+
+    @property
+    def release(self) -> ColumnsRelease:
+        """The release as it was read."""
+        return self.case.release
 
     @cached_property
     def presence(self) -> list[Fraction]:
@@ -49,7 +54,7 @@ class Columns(Fragments):
 
     def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
         """Judge by the worst group: a reader whom several groups fit faces a mixture of them, which keeps the bound too."""
-        return judge(claim, self.release, self.histograms, bounds)
+        return judge(claim, self.case, self.histograms, bounds)
 
     def weaker_faults(self, alpha: Fraction | None, frequent: int) -> list[str]:
         """Return how many groups exceed alpha, and how many counts exceed a bound."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +44,12 @@ BORROWED = "where groups overlap, it cannot be checked that a group shows the va
 class Fragments(ABC):
     """A release whose tables show parts of people; a subclass per form says what a group tells."""
 
-    release: ColumnsRelease | ViewsRelease
+    case: Case[ColumnsRelease | ViewsRelease]
+
+    @property
+    def release(self) -> ColumnsRelease | ViewsRelease:
+        """The release as it was read."""
+        return self.case.release
 
     @cached_property
     def histograms(self) -> Histograms:
@@ -87,9 +91,10 @@ class Fragments(ABC):
         """Return what adversaries beyond the claims reach in single groups."""
 
 
-def audit_fragments(read: Fragments, case: Case[Any]) -> Audit:
+def audit_fragments(read: Fragments) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    release, manifest, table, shown = read.release, case.manifest, case.table, read.histograms
+    release, case, shown = read.release, read.case, read.histograms
+    manifest, table = case.manifest, case.table
     bounds, alpha = Bounds.of(case, shown), presence_bound(manifest.requirement)
     overlapping, weaker = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
     problems = [*structure(manifest, shown, bounds, ST), *_statements(manifest)]
@@ -112,9 +117,8 @@ def audit_fragments(read: Fragments, case: Case[Any]) -> Audit:
     def judged(claim: Claim) -> ClaimResult:
         if claim.kind != "presence":
             return read.judge_values(claim, bounds)
-        dropped = 0 if table is None else table.dropped
         uncut = "" if overlapping or not by_halves(manifest) else not_halved(release.cover, manifest)
-        return judge_presence(claim, release, read.presence, overlapping=overlapping, dropped=dropped, uncut=uncut)
+        return judge_presence(claim, release, read.presence, overlapping=overlapping, dropped=case.dropped, uncut=uncut)
 
     return Audit(
         claims=tuple(judged(claim) for claim in manifest.claims),

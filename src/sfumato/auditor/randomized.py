@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.auditor.case import Case
-from sfumato.auditor.claims import UNKNOWN_SHARES, Bounds, misworded, open_values
+from sfumato.auditor.claims import DROPPED, UNKNOWN_SHARES, Bounds, misworded, open_values
 from sfumato.auditor.computed import judge_alone, judge_counts, protected_bound, wrong_largest_shares
 from sfumato.auditor.declaration import declared_shares, undeclared
 from sfumato.auditor.original import quasi_keys, true_values
@@ -42,7 +42,7 @@ def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
     """
     release, manifest, table = case.release, case.manifest, case.table
     read = ReadParts.of(release)
-    counts = None if table is None else _count_people(read, table, case.part_of_row)
+    counts = None if table is None else _count_people(read, table, case.parts)
     alone = Bounds.read(manifest, declared_shares(manifest) if release.declared else None, release.domain.labels)
     histogram = {} if table is None else table.sensitive.histogram()
     bounds = alone if table is None or release.declared else Bounds.read(manifest, histogram, release.domain.labels)
@@ -55,7 +55,7 @@ def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
     problems += counts.problems if counts else ()
     claims = []
     for claim in manifest.claims:
-        fault = _unfounded(claim, release) or ("the declared shares do not fit together" if unlike else "")
+        fault = _unfounded(claim, case) or ("the declared shares do not fit together" if unlike else "")
         claims.append(ClaimResult(claim, False, note=fault) if fault else _judge(claim, read, counts, bounds, bound))
     prior = _priors(read, counts, draw=case.draw)
     known = case.draw and counts is not None and not counts.problems
@@ -68,13 +68,13 @@ def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
     )
 
 
-def _count_people(read: ReadParts, table: Table, part_of_row: Integers | None) -> PartCounts:
+def _count_people(read: ReadParts, table: Table, parts: Integers | None) -> PartCounts:
     """Return how many people may be where."""
     code = true_values(read.release.domain.labels, table)
     possible = count_parts(quasi_keys(read.release.quasi, table), read.row_slot, code, read.slots)
-    if part_of_row is None or possible.problems:
+    if parts is None or possible.problems:
         return possible
-    slot = read.slots.number[part_of_row, code]
+    slot = read.slots.number[parts, code]
     counts = np.bincount(slot[slot >= 0], minlength=len(read.slots)).astype(np.int64)
     inside = (possible.least <= counts) & (counts <= possible.most)
     if (slot < 0).any() or not inside.all() or not np.array_equal(read.slots.by_part(counts), read.people):
@@ -165,17 +165,20 @@ def _judge(claim: Claim, read: ReadParts, counts: PartCounts | None, bounds: Bou
     return judge_counts(claim, judge, read, counts)
 
 
-def _unfounded(claim: Claim, release: RandomizedRelease) -> str:
+def _unfounded(claim: Claim, case: Case[RandomizedRelease]) -> str:
     """Return why the claim is not one that such a release can make; empty if it is.
 
     Coins that follow the stated matrices hold against everybody who does not know them, whichever program tossed them.
     """
+    release = case.release
     if claim.kind != "association" or claim.adversary == "stranger":
         return "this form cannot support such a claim"
     if claim.adversary == "insider" and not release.declared:
         return "only declared parameters hold against an insider: computed ones depend on other people's values"
     if release.manifest.basis is not None:
         return "the manifest speaks of a basis on which people were put together, which this form does not have"
+    if case.dropped and claim.adversary != "reader":
+        return DROPPED
     return misworded(claim, release) or ("" if len(release.part) else "the release shows nobody")
 
 

@@ -45,7 +45,7 @@ def audit_ranges(case: Case[RangesRelease]) -> Audit:
                 problems, linked = check_links(case, shown, bounds.known)
                 stronger |= linked
     return Audit(
-        claims=tuple(judge(claim, release, shown, bounds) for claim in manifest.claims),
+        claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
         problems=tuple(problems),
         warnings=(*([NO_BOUND] if weaker else ()), *open_values(shown.totals, bounds)),
         stronger=stronger,

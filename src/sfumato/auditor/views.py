@@ -30,7 +30,7 @@ MATCHINGS = (
 
 def audit_views(case: Case[ViewsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    return audit_fragments(Views(case.release), case)
+    return audit_fragments(Views(case))
 
 
 LARGEST = 5_000
@@ -60,7 +60,12 @@ class Views(Fragments):
     likelier the larger m is, and equals x/z for m = 1: so the most frequent row decides that too.
     """
 
-    release: ViewsRelease
+    case: Case[ViewsRelease]
+
+    @property
+    def release(self) -> ViewsRelease:
+        """The release as it was read."""
+        return self.case.release
 
     @cached_property
     def presence(self) -> list[Fraction]:
@@ -72,7 +77,7 @@ class Views(Fragments):
 
     def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
         """Judge every joined value and sensitive value of every group, in exact fractions."""
-        fault = unfounded(claim, self.release)
+        fault = unfounded(claim, self.case)
         if fault:
             return ClaimResult(claim, False, note=fault)
         beliefs, known = self._beliefs, bounds.known

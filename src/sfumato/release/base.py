@@ -125,7 +125,7 @@ class Release(ABC):
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""
-        manifest, found = self.manifest, []
+        manifest, found = self.manifest, inconsistencies(self.manifest)
         weaker = manifest.parameters.get("weaker_claim")
         kinds = [claim.kind for claim in self.claims]
         allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
@@ -192,7 +192,7 @@ class Release(ABC):
                 hint="run `sfumato audit` for the full account, and get the release again",
             )
         release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
-        faults = release.contradictions() + inconsistencies(stored.manifest)
+        faults = release.contradictions()
         if faults:
             raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
         return release
