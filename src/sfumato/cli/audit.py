@@ -224,6 +224,8 @@ def _show(found: Audit, release: Path, how: str, original: Table | None) -> None
         screen.print(f"[red]problem:[/red] {shown(problem)}")
     if len(found.problems) > PROBLEMS:
         screen.print(f"[red]problem:[/red] … and {len(found.problems) - PROBLEMS} more; --json shows them all")
+    if found.notice:
+        screen.print(f"[dim]{shown(found.notice)}[/dim]")
     for warning in found.warnings:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")
     if found.stronger:
