@@ -15,10 +15,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato import __version__
 from sfumato.errors import FormatError, OutputError
 from sfumato.exact import percent
 from sfumato.release import Release
@@ -95,7 +95,7 @@ def save_with_receipt(
                 "format": FORMAT,
                 "version": VERSION,
                 "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "software": f"sfumato {version('sfumato')}",
+                "software": f"sfumato {__version__}",
                 "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
                 "table": fingerprint.to_dict(),
                 "policy": policy,
