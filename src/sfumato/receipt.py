@@ -169,7 +169,7 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
 
     The likeness of two tables is estimated from their sketches; what is below 0.2 is not reported.
     """
-    found = []
+    earlier = []
     for path in _receipts(directories):
         try:
             document = _document(path)
@@ -178,15 +178,15 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
             other = Fingerprint.from_dict(document["table"])
             release, date = str(document["release"]["directory"]), str(document["date"])
         except (FormatError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found.append(Earlier(path, "unreadable"))
+            earlier.append(Earlier(path, "unreadable"))
             continue
         if other.digest == fingerprint.digest:
-            found.append(Earlier(path, "same", 1.0, release=release, date=date))
+            earlier.append(Earlier(path, "same", 1.0, release=release, date=date))
         elif other.rows == fingerprint.rows and len(common := fingerprint.common_columns(other)) >= COLUMNS_ALIKE:
-            found.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
+            earlier.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
         elif (similarity := fingerprint.similarity(other)) >= ALIKE:
-            found.append(Earlier(path, "similar", similarity, release=release, date=date))
-    return sorted(found, key=lambda earlier: (-earlier.similarity, str(earlier.receipt)))
+            earlier.append(Earlier(path, "similar", similarity, release=release, date=date))
+    return sorted(earlier, key=lambda one: (-one.similarity, str(one.receipt)))
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def receipt_of(release: Path) -> Kept | None:
     home = Path(os.path.abspath(release))
     if not (home / MANIFEST).is_file():
         return None
-    found, named = sha256(home / MANIFEST), None
+    own, named = sha256(home / MANIFEST), None
     for path in sorted(home.parent.glob(f"*{SUFFIX}")):
         try:
             document = _document(path)
@@ -211,7 +211,7 @@ def receipt_of(release: Path) -> Kept | None:
             policy = str(document["policy"])
         except (FormatError, ValueError, KeyError, TypeError, RecursionError):
             continue
-        if known == found:
+        if known == own:
             return Kept(path, policy, same=True)
         if Path(place) == home:
             named = Kept(path, policy, same=False)

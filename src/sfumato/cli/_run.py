@@ -21,7 +21,7 @@ BROKEN, BAD_INPUT, BUG = 1, 2, 3
 
 
 def verb(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the verb with its errors told in one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
+    """Return the verb whose errors become one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
 
     A signal ends it with 128 and the signal's number, but after everything was written it changes nothing any more, and is no
     failure. The text of an unexpected exception is not
@@ -41,16 +41,16 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 traceback.print_exc()
             if STATE.signal or isinstance(error, KeyboardInterrupt):  # an import may turn one into another exception
                 message, code = interruption()
-                STATE.told = True
+                STATE.reported = True
             else:
-                message, code = _told(error)
+                message, code = _described(error)
             _say(message)
             raise typer.Exit(code) from None
 
     return run
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _described(error: BaseException) -> tuple[str, int]:
     """Return what to say about an error, and the exit code."""
     if out_of_memory(error):
         return NOT_ENOUGH, BAD_INPUT

@@ -76,13 +76,13 @@ def audit(
             original, how = read_original(release, table, asked, kept, named=str(policy))
         tell("checking the release", 0.5)
         away = None if outsiders is None else read_outsiders(release, outsiders)
-        found = check(release, original, links=links, outsiders=away)
-        found = replace(found, problems=(*found.problems, *policy_problems(release, asked, kept)))
+        report = check(release, original, links=links, outsiders=away)
+        report = replace(report, problems=(*report.problems, *policy_problems(release, asked, kept)))
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
-        _show(found, release, how, original)
-    if found.holds is False:
+        _show(report, release, how, original)
+    if report.holds is False:
         raise typer.Exit(BROKEN)
 
 
@@ -161,16 +161,16 @@ def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> 
 
 def _differences(made: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     keys = [key for key in (*asked, *(key for key in made if key not in asked)) if made.get(key) != asked.get(key)]
-    return "; ".join(f"{key} is {_told(made.get(key))}, the policy says {_told(asked.get(key))}" for key in keys)
+    return "; ".join(f"{key} is {_written(made.get(key))}, the policy says {_written(asked.get(key))}" for key in keys)
 
 
-def _told(value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {item}" for key, item in sorted(value.items())) + "}"
     return "not there" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
+def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
     """Return each claim: against whom, whether it holds, which value comes closest to its bound, and why if it does not hold.
 
     Where the audit had the table also the exposure, beside the `baseline` of somebody who knows only how frequent each value is.
@@ -179,7 +179,7 @@ def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
 
     words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be told from this[/yellow]"}
     lines = []
-    for result in found.claims:
+    for result in report.claims:
         article = "an" if result.claim.adversary[0] in "aeiou" else "a"
         line = f"Claim against {article} [bold]{result.claim.adversary}[/bold]: {words[result.holds]}"
         if result.worst is not None and result.bound is not None:
@@ -193,8 +193,8 @@ def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
-    if found.exposure is not None:
-        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(found.exposure)}"
+    if report.exposure is not None:
+        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(report.exposure)}"
         if baseline is not None:
             line += f"; knowing only how frequent each value is: {percent(baseline)}"
         lines.append(line)
@@ -206,27 +206,27 @@ def baseline_of(table: Table) -> float:
     return float(((table.sensitive.counts / table.rows) ** 2).sum())
 
 
-def _show(found: Audit, release: Path, how: str, original: Table | None) -> None:
+def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:
     screen = console()
     verdict = {
         True: "[green]every claim holds[/green]",
         False: "[red]a claim is broken, or the release is not what it says[/red]",
         None: "[yellow]not every claim can be checked without the original table; give --table[/yellow]",
-    }[found.holds]
-    if found.holds and not found.claims:
+    }[report.holds]
+    if report.holds and not report.claims:
         verdict = "[yellow]nothing wrong was found, and nothing is claimed about what a reader believes[/yellow]"
     screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
     if how:
         screen.print(f"The original table was {shown(how)}.")
-    for line in claim_lines(found, None if original is None else baseline_of(original)):
+    for line in claim_lines(report, None if original is None else baseline_of(original)):
         screen.print(line)
-    for problem in found.problems[:PROBLEMS]:
+    for problem in report.problems[:PROBLEMS]:
         screen.print(f"[red]problem:[/red] {shown(problem)}")
-    if len(found.problems) > PROBLEMS:
-        screen.print(f"[red]problem:[/red] … and {len(found.problems) - PROBLEMS} more; --json shows them all")
-    for warning in found.warnings:
+    if len(report.problems) > PROBLEMS:
+        screen.print(f"[red]problem:[/red] … and {len(report.problems) - PROBLEMS} more; --json shows them all")
+    for warning in report.warnings:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")
-    if found.stronger:
+    if report.stronger:
         screen.print("Not claimed, only measured: what stronger adversaries reach")
-        for name, finding in found.stronger.items():
+        for name, finding in report.stronger.items():
             screen.print(f"  {shown(name)}: {finding.figure:.3g} ({shown(finding.text)})")

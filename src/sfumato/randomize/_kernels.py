@@ -103,7 +103,7 @@ def first_above(words: Unsigned, row: Integers, start: Integers, limits: Unsigne
 
     Row r has the ascending entries `start[r]` … `start[r+1]`−1 and, after them, one that no word reaches.
     """
-    found = np.empty(len(words), np.int64)
+    first = np.empty(len(words), np.int64)
     for i in range(len(words)):
         low, high = start[row[i]], start[row[i] + 1]
         while low < high:
@@ -113,7 +113,7 @@ def first_above(words: Unsigned, row: Integers, start: Integers, limits: Unsigne
             else:
                 low = middle + 1
         inside = low - start[row[i]]
-        found[i] = inside
+        first[i] = inside
         if inside > 0 and words[i] == limits[low - 1]:
-            found[i] = -1 - inside
-    return found
+            first[i] = -1 - inside
+    return first

@@ -31,15 +31,15 @@ def amplifications(counts: Sequence[int], limits: Sequence[Fraction], cap: Fract
     that demands, because a value that is hardly kept cannot be reconstructed. A value without a bound has the largest γ.
     """
     total, size = sum(counts), len(counts)
-    found = [
+    gammas = [
         None if limit == 1 else limit / (1 - limit) * Fraction(total - count, count)
         for count, limit in zip(counts, limits, strict=True)
     ]
-    least = min(gamma for gamma in [*found, cap] if gamma is not None)
+    least = min(gamma for gamma in [*gammas, cap] if gamma is not None)
     alike = (least - 1) / (size - 1 + least)
     most = size * least / (1 + (size - 1) * FLOOR * alike) - (size - 1)
     most = most if cap is None else min(most, cap)
-    return [most if gamma is None else min(gamma, most) for gamma in found]
+    return [most if gamma is None else min(gamma, most) for gamma in gammas]
 
 
 def exact_retentions(gammas: Sequence[Fraction]) -> list[Fraction]:

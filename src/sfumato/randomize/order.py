@@ -19,16 +19,16 @@ def improved(start: Merging, merge: Merger, trials: int) -> Merging:
     result is never worse, and it looks at counts alone.
     """
     best = start
-    found = True
-    while found:
-        found = False
+    improves = True
+    while improves:
+        improves = False
         for order in _moves(best.order):
             if trials <= 0:
                 return best
             trials -= 1
             tried = merge(order)
             if tried.cost < best.cost * (1 - _ENOUGH):
-                best, found = tried, True
+                best, improves = tried, True
                 break
     return best
 

@@ -64,7 +64,7 @@ def partitioned(
     """
     groups = balance(problem)
     merge = merger(problem, groups, cap)
-    banded = min((merge(order) for order in banded_orders(groups, len(problem.counts))), key=lambda found: found.cost)
+    banded = min((merge(order) for order in banded_orders(groups, len(problem.counts))), key=lambda merging: merging.cost)
     trials = _WORK // max(1, len(groups) * (len(groups.value) + len(groups) * len(problem.classes[1])))
     best = improved(banded, merge, trials)
     whole = one_part(problem, rule, people=people, delta=delta)

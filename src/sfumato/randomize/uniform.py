@@ -18,10 +18,10 @@ def largest_gamma(counts: Sequence[int], limits: Sequence[Fraction], cap: Fracti
     for count, limit in zip(counts, limits, strict=True):
         if limit < 1 and count > most.get(limit, 0):
             most[limit] = count
-    found = [limit / (1 - limit) * Fraction(total - count, count) for limit, count in most.items()]
+    gammas = [limit / (1 - limit) * Fraction(total - count, count) for limit, count in most.items()]
     if cap is not None:
-        found.append(cap)
-    return min(found)
+        gammas.append(cap)
+    return min(gammas)
 
 
 def retention(gamma: Fraction, size: int) -> Fraction:

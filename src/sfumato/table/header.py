@@ -27,8 +27,8 @@ def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool
     dated = np.array([pt.is_temporal(kind) for kind in kinds])
     if (number & numeric).any() or (day & dated).any():
         return True
-    found = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
-    return found >= min(_FEW, (len(names) + 1) // 2)
+    repeated = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
+    return repeated >= min(_FEW, (len(names) + 1) // 2)
 
 
 def _holds(column: pa.ChunkedArray, text: str) -> bool:
