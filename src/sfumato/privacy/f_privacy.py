@@ -17,12 +17,13 @@ from sfumato.privacy.requirement import Against, Requirement, round_up
 class FPrivacy(Requirement):
     """bound(x) = min(1, theta·f(x) + offset), and whatever `bounds` sets for single values ([F' §3.2], Definition 2).
 
-    `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive.
+    `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive. What `bounds` sets is
+    kept as `own_bounds`: `bounds` is what every requirement computes.
     """
 
     theta: Fraction
     offset: Fraction
-    overrides: Mapping[str, Fraction]
+    own_bounds: Mapping[str, Fraction]
 
     model: ClassVar[str] = "f-privacy"
 
@@ -40,7 +41,7 @@ class FPrivacy(Requirement):
         object.__setattr__(self, "against", against)
         object.__setattr__(self, "theta", exact(theta, "theta"))
         object.__setattr__(self, "offset", exact(offset, "offset"))
-        object.__setattr__(self, "overrides", MappingProxyType(own))
+        object.__setattr__(self, "own_bounds", MappingProxyType(own))
         super().__post_init__()
         if self.theta < 0:
             raise PolicyError(f"FPrivacy(theta=…): expected a number from 0 on, got {theta}")
@@ -58,34 +59,32 @@ class FPrivacy(Requirement):
                 )
 
     def __hash__(self) -> int:
-        return hash((self.against, self.theta, self.offset, tuple(sorted(self.overrides.items()))))
+        return hash((self.against, self.theta, self.offset, tuple(sorted(self.own_bounds.items()))))
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return min(1, theta·f + offset), or the value's own bound; a bound for a value nobody has is an error."""
-        for value in self.overrides:
+        for value in self.own_bounds:
             if value not in shares:
                 raise PolicyError(
                     f"[requirement.bounds] {value!r}: the table has no such sensitive value", hint=did_you_mean(value, shares)
                 )
         one = Fraction(1)
-        return {value: self.overrides.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
+        return {value: self.own_bounds.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
 
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return the smallest offset, and the smallest own bounds, that no share exceeds."""
-        rest = [share - self.theta * share for value, share in shares.items() if value not in self.overrides]
+        rest = [share - self.theta * share for value, share in shares.items() if value not in self.own_bounds]
         needed = max([self.offset, *rest])
         result: dict[str, object] = {}
         if needed > self.offset:
             result["offset"] = round_up(needed)
-        own = {
-            value: round_up(shares[value]) for value, limit in self.overrides.items() if value in shares and limit < shares[value]
-        }
-        if own:
-            result["bounds"] = own
+        raised = {value: shares[value] for value, limit in self.own_bounds.items() if limit < shares.get(value, 0)}
+        if raised:
+            result["bounds"] = {value: round_up(share) for value, share in raised.items()}
         return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters under the names of the policy file."""
         document = super().to_dict()
-        document["bounds"] = document.pop("overrides")
+        document["bounds"] = document.pop("own_bounds")
         return document
