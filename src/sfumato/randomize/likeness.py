@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.randomize.partition import Retentions
-
-GRID = 10**9
-"""Retentions are multiples of 1/GRID, rounded down: a smaller retention never raises a belief above its bound."""
-
-FLOOR = Fraction(1, 2)
-"""The least retention of a value, in terms of the one that all values could have."""
+from sfumato.randomize.per_value import FLOOR, GRID, on_grid
 
 
 def likeness_retentions(cap: Fraction | None = None) -> Retentions:
@@ -19,7 +14,7 @@ def likeness_retentions(cap: Fraction | None = None) -> Retentions:
 
     def rule(counts: Sequence[int], limits: Sequence[Fraction]) -> tuple[tuple[Fraction, ...], Fraction | None]:
         kept = exact_retentions(amplifications(counts, limits, cap))
-        return tuple(Fraction(p.numerator * GRID // p.denominator, GRID) for p in kept), None
+        return tuple(Fraction(on_grid(p), GRID) for p in kept), None  # less retention never raises a belief above its bound
 
     return rule
 

@@ -29,11 +29,6 @@ def retention(gamma: Fraction, size: int) -> Fraction:
     return (gamma - 1) / (size - 1 + gamma)
 
 
-def belief(gamma: Fraction, prior: Fraction) -> Fraction:
-    """Return the largest posterior of a value with this prior inside the part: γp/(1+(γ−1)p)."""
-    return gamma * prior / (1 + (gamma - 1) * prior)
-
-
 def confidence_factor(delta: Fraction) -> float:
     """Return a = 2·√ln(2/δ), the factor of every error bound."""
     return 2 * math.sqrt(math.log(2 / delta))
