@@ -38,7 +38,7 @@ ALIKE = 0.2
 
 
 COLUMNS_ALIKE = 2
-"""So many identical columns, with equally many people, are reported too: the same table with other roles."""
+"""From this many identical columns on, with equally many people, a table is reported as the same one with other roles."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def save_with_receipt(
     """Write the release and its receipt, both or neither, and return the receipt's path.
 
     The receipt is put in place first, and the release appears last. A process killed in between may leave a receipt without a
-    release, which warns once too often; never a release that nobody remembers.
+    release, which causes a needless warning; never a release without a receipt.
     """
     directory = Path(os.path.abspath(directory))
     home = directory.parent if receipts is None else Path(receipts)

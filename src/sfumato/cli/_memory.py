@@ -44,7 +44,7 @@ def require_room() -> None:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Return the exit code of a command; under a limit on memory also that of one which did not live to give it."""
+    """Return the exit code of a command; under a limit on memory it runs in a child, which a library may end."""
     if not is_limited():
         return command()
     for name, value in _FRUGAL.items():

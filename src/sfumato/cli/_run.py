@@ -23,9 +23,8 @@ BROKEN, BAD_INPUT, BUG = 1, 2, 3
 def verb(function: Callable[P, R]) -> Callable[P, R]:
     """Return the verb whose errors become one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
 
-    A signal ends it with 128 and the signal's number, but after everything was written it changes nothing any more, and is no
-    failure. The text of an unexpected exception is not
-    shown, since nobody has checked that it holds no person's values.
+    A signal ends it with 128 and the signal's number; after everything was written it is no failure. The text of an unexpected
+    exception is not shown, since nobody has checked that it holds no person's values.
     """
 
     @functools.wraps(function)
@@ -44,7 +43,7 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 STATE.reported = True
             else:
                 message, code = _described(error)
-            _say(message)
+            typer.echo(message, err=True)
             raise typer.Exit(code) from None
 
     return run
@@ -66,7 +65,3 @@ def _described(error: BaseException) -> tuple[str, int]:
         "hint: sfumato --debug … shows where; look through the text for personal data before passing it on",
         BUG,
     )
-
-
-def _say(message: str) -> None:
-    typer.echo(message, err=True)

@@ -36,7 +36,7 @@ def catch_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Let nothing disturb the last words."""
+    """Ignore further signals while the last message is written."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

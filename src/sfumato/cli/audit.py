@@ -88,9 +88,8 @@ def audit(
 
 def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept | None, *, named: str = "") -> tuple[Table, str]:
     """Return the original table, read as the policy, the receipt beside the release, or else the manifest says; and which."""
-    from sfumato.errors import FormatError, InputError
+    from sfumato.errors import InputError
     from sfumato.policy import Policy
-    from sfumato.release.files import read_release
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names
 
@@ -98,9 +97,7 @@ def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept 
         return policy.read_table(table), f"read as {named} says"
     if kept is not None and kept.same:
         return Policy.parse(kept.policy).read_table(table), f"read as the policy in {kept.path} says"
-    declared = read_release(release).manifest.schema.get("declared")
-    if not isinstance(declared, dict):
-        raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
+    declared = _declared(release)
     published = Schema.from_dict(declared)
     rest = [name for name in column_names(table) if published.role(name) is None]
     try:
@@ -113,15 +110,11 @@ def read_outsiders(release: Path, people: Path) -> Table:
     """Return people who are not in the table, their quasi columns read and recoded as the manifest says; they need no others."""
     import pyarrow as pa
 
-    from sfumato.errors import FormatError, InputError
-    from sfumato.release.files import read_release
+    from sfumato.errors import InputError
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names, read_arrow
 
-    declared = read_release(release).manifest.schema.get("declared")
-    if not isinstance(declared, dict):
-        raise FormatError(f"{release}: the manifest does not say how people are read")
-    public = Schema.from_dict(declared)
+    public = Schema.from_dict(_declared(release))
     names = column_names(people)
     lacking = [name for name in public.quasi if name not in names]
     if lacking:
@@ -138,6 +131,17 @@ def read_outsiders(release: Path, people: Path) -> Table:
         recode=public.recode,
     )
     return Table.from_frame(read.append_column(nothing, pa.array(["outsider"] * read.num_rows)), schema)
+
+
+def _declared(release: Path) -> dict[str, Any]:
+    """Return how the table was read, as the manifest says."""
+    from sfumato.errors import FormatError
+    from sfumato.release.files import read_release
+
+    declared = read_release(release).manifest.schema.get("declared")
+    if not isinstance(declared, dict):
+        raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
+    return declared
 
 
 def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> list[str]:
@@ -185,10 +189,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
         if result.worst is not None and result.bound is not None:
             place = "closest to its bound" if result.holds else "beyond its bound"
             what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
-            line += (
-                f"; {place}: {what}, {percent(result.worst)} where {percent(result.bound)} "
-                f"{'is' if result.holds else 'was'} allowed"
-            )
+            allowed = f"{percent(result.bound)} {'is' if result.holds else 'was'} allowed"
+            line += f"; {place}: {what}, {percent(result.worst)} where {allowed}"
         lines.append(line)
         if result.note:
             note = shown(result.note)

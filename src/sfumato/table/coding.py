@@ -45,8 +45,9 @@ def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bo
         values = canonical(values, name)
         if kind is None:
             kind = kind_of(values)
-            if kind == "categorical" and reading.guessed:
-                _refuse_mixed(name, values, codes, show=show, decimal=reading.decimal)
+            looks = guess(values, reading.decimal) if kind == "categorical" and reading.guessed else None
+            if looks is not None and looks.mixed is not None and looks.bad is not None:
+                _refuse(name, values, codes, looks.bad, looks.mixed, declared=False, show=show)
         else:
             values = _as_kind(name, values, codes, kind, show=show, decimal=reading.decimal)
     except pa.ArrowException:
@@ -212,12 +213,6 @@ def _as_kind(name: str, values: pa.Array, codes: Array, kind: Kind, *, show: boo
     if parsed.ambiguous:
         raise InputError(f"column {name!r}: its dates can be read day first and month first", hint="write them as 2024-12-31")
     return _moments(parsed.values, name) if pt.is_timestamp(parsed.values.type) else parsed.values
-
-
-def _refuse_mixed(name: str, values: pa.Array, codes: Array, *, show: bool, decimal: str) -> None:
-    looks = guess(values, decimal)
-    if looks.mixed is not None and looks.bad is not None:
-        _refuse(name, values, codes, looks.bad, looks.mixed, declared=False, show=show)
 
 
 def _refuse(name: str, values: pa.Array, codes: Array, bad: Flags, kind: Kind, *, declared: bool, show: bool) -> None:

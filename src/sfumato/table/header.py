@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from sfumato.table.parse import parse_dates, parse_numbers
 
 _FEW = 2
-"""So many names that are also values of their own columns make a row; one may be chance: a column "pregnant" with that value."""
+"""From this many names that are also values of their own columns on, the names are a row; one may be chance ("pregnant")."""
 
 
 def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool:
