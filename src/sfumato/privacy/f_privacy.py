@@ -10,20 +10,34 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import Number, exact
+from sfumato.parameters import parameter, rational
 from sfumato.privacy.requirement import Against, Requirement, round_up
+
+
+def _own_bounds(where: str, value: Any) -> Mapping[str, Fraction]:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"FPrivacy(bounds=…): expected value = bound pairs, got {value!r}", hint='{"HIV": "0.02"}')
+    own = {str(name): exact(limit, f"bounds[{name!r}]") for name, limit in value.items()}
+    for name, limit in own.items():
+        if not 0 < limit <= 1:
+            raise PolicyError(
+                f"FPrivacy(bounds=…): the bound of {name!r} must lie above 0 and at most 1, got {limit}",
+                hint="1 means that the value is not sensitive; nothing can be bounded by 0",
+            )
+    return MappingProxyType(own)
 
 
 @dataclass(frozen=True, init=False)
 class FPrivacy(Requirement):
     """bound(x) = min(1, theta·f(x) + offset), and whatever `bounds` sets for single values ([F' §3.2], Definition 2).
 
-    `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive. What `bounds` sets is
-    kept as `own_bounds`: `bounds` is what every requirement computes.
+    `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive.
     """
 
-    theta: Fraction
-    offset: Fraction
-    own_bounds: Mapping[str, Fraction]
+    theta: Fraction = parameter(0, rational("a number from 0 on", lambda theta: theta >= 0))
+    offset: Fraction = parameter(0, rational("a number from 0 to 1", lambda offset: 0 <= offset <= 1))
+    overrides: Mapping[str, Fraction] = parameter(None, _own_bounds)
+    """`bounds` as given: the name is taken by what every requirement returns."""
 
     model: ClassVar[str] = "f-privacy"
 
@@ -35,56 +49,41 @@ class FPrivacy(Requirement):
         bounds: Mapping[str, Number] | None = None,
         against: Against = "engineer",
     ) -> None:
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise PolicyError(f"FPrivacy(bounds=…): expected value = bound pairs, got {bounds!r}", hint='{"HIV": "0.02"}')
-        own = {str(value): exact(limit, f"bounds[{value!r}]") for value, limit in (bounds or {}).items()}
-        object.__setattr__(self, "against", against)
-        object.__setattr__(self, "theta", exact(theta, "theta"))
-        object.__setattr__(self, "offset", exact(offset, "offset"))
-        object.__setattr__(self, "own_bounds", MappingProxyType(own))
-        super().__post_init__()
-        if self.theta < 0:
-            raise PolicyError(f"FPrivacy(theta=…): expected a number from 0 on, got {theta}")
-        if not 0 <= self.offset <= 1:
-            raise PolicyError(f"FPrivacy(offset=…): expected a number from 0 to 1, got {offset}")
+        self._set(theta=theta, offset=offset, overrides={} if bounds is None else bounds, against=against)
         if self.theta == 0 and self.offset == 0:
             raise PolicyError(
                 "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'
             )
-        for value, limit in own.items():
-            if not 0 < limit <= 1:
-                raise PolicyError(
-                    f"FPrivacy(bounds=…): the bound of {value!r} must lie above 0 and at most 1, got {limit}",
-                    hint="1 means that the value is not sensitive; nothing can be bounded by 0",
-                )
 
     def __hash__(self) -> int:
-        return hash((self.against, self.theta, self.offset, tuple(sorted(self.own_bounds.items()))))
+        return hash((self.against, self.theta, self.offset, tuple(sorted(self.overrides.items()))))
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return min(1, theta·f + offset), or the value's own bound; a bound for a value nobody has is an error."""
-        for value in self.own_bounds:
+        for value in self.overrides:
             if value not in shares:
                 raise PolicyError(
                     f"[requirement.bounds] {value!r}: the table has no such sensitive value", hint=did_you_mean(value, shares)
                 )
         one = Fraction(1)
-        return {value: self.own_bounds.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
+        return {value: self.overrides.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
 
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return the smallest offset, and the smallest own bounds, that no share exceeds."""
-        rest = [share - self.theta * share for value, share in shares.items() if value not in self.own_bounds]
+        rest = [share - self.theta * share for value, share in shares.items() if value not in self.overrides]
         needed = max([self.offset, *rest])
         result: dict[str, object] = {}
         if needed > self.offset:
             result["offset"] = round_up(needed)
-        raised = {value: shares[value] for value, limit in self.own_bounds.items() if limit < shares.get(value, 0)}
-        if raised:
-            result["bounds"] = {value: round_up(share) for value, share in raised.items()}
+        own = {
+            value: round_up(shares[value]) for value, limit in self.overrides.items() if value in shares and limit < shares[value]
+        }
+        if own:
+            result["bounds"] = own
         return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters under the names of the policy file."""
         document = super().to_dict()
-        document["bounds"] = document.pop("own_bounds")
+        document["bounds"] = document.pop("overrides")
         return document
