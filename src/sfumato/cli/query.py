@@ -21,13 +21,11 @@ class Estimator(StrEnum):
 
     paper = "paper"
     likelihood = "likelihood"
-    em = "em"
 
 
-_ESTIMATORS: dict[Estimator, Literal["paper", "likelihood", "em"]] = {
+_ESTIMATORS: dict[Estimator, Literal["paper", "likelihood"]] = {
     Estimator.paper: "paper",
     Estimator.likelihood: "likelihood",
-    Estimator.em: "em",
 }
 
 
