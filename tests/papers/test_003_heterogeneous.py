@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from sfumato.methods.show_own_ranges import show_own_ranges
 
 from sfumato.methods.heterogeneous import Heterogeneous
-from sfumato.methods.show_own_ranges import show_own_ranges
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.deal import deal
 from sfumato.papers.heterogeneous.matchers import match

@@ -211,7 +211,7 @@ def test_many_answers_are_those_of_one_at_a_time() -> None:
 
 
 def test_a_release_that_is_not_blind_gets_the_papers_estimator() -> None:
-    boxes = small(method={"name": "buckets", "locality": "boxes"})
+    boxes = small(basis="tight")
     answer = boxes.count("sex = 'f' AND ill = 'Flu'")
     assert (answer.estimator, answer.low) == ("paper", None)
     with pytest.raises(QueryError, match="regardless of their quasi values"):
@@ -219,10 +219,14 @@ def test_a_release_that_is_not_blind_gets_the_papers_estimator() -> None:
 
 
 def test_guarded_decoys_are_not_blind() -> None:
-    guarded = small(method={"name": "buckets", "locality": "none", "guard_decoys": True})
-    assert guarded.count("sex = 'f' AND ill = 'Flu'").estimator == "paper"
-    plain = small(method={"name": "buckets", "locality": "none", "guard_decoys": False})
-    assert plain.count("sex = 'f' AND ill = 'Flu'").estimator == "likelihood"
+    # Guarding looks at quasi values, but does not put near people together: neither model holds, however many buckets.
+    bucket = np.arange(60) // 3
+    table = people(pa.table({"sex": ["f", "m"] * 30, "ill": ["Flu", "HIV", "Cold"] * 20}), ["ill"])
+    decoys = [(g, 0) for g in range(20)]
+    for basis, estimator in (("tight", "paper"), ("blind", "likelihood")):
+        made = release_of(table, bucket, decoys=decoys, basis=basis)  # type: ignore[arg-type]
+        assert made.count("sex = 'f' AND ill = 'Flu'").estimator == estimator
+    assert release_of(table, bucket, basis="tight").count("sex = 'f' AND ill = 'Flu'").estimator == "likelihood"
 
 
 def test_a_grouped_answer_reads_as_a_small_table() -> None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
-from sfumato.methods.base import require_choice
+from sfumato.exact import Number
 from sfumato.methods.randomizing import Randomizing
+from sfumato.parameters import choice, parameter, rational
 from sfumato.privacy.requirement import Requirement
 from sfumato.privacy.rho_privacy import RhoPrivacy
 from sfumato.randomize.partition import DELTA, partitioned, per_value_retentions, uniform_retentions
@@ -49,20 +48,10 @@ class SmallDomain(Randomizing):
     part's is known to every reader.
     """
 
-    retention: Literal["uniform", "per-value"] | None = None
-    delta: Number = DELTA
+    retention: Literal["uniform", "per-value"] | None = parameter(None, choice("uniform", "per-value"))
+    delta: Number = parameter(DELTA, rational("a number between 0 and 1", lambda delta: 0 < delta < 1, '"0.05" is usual'))
 
     name: ClassVar[str] = "small-domain"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.retention is not None:
-            require_choice("SmallDomain", "retention", self.retention, ("uniform", "per-value"))
-        object.__setattr__(self, "delta", exact(self.delta, "SmallDomain(delta=…)"))
-        if not 0 < Fraction(self.delta) < 1:
-            raise PolicyError(
-                f"SmallDomain(delta=…): expected a number between 0 and 1, got {self.delta}", hint='"0.05" is usual'
-            )
 
     def plan(self, problem: Problem, requirement: Requirement, people: int) -> RandomizationPlan:
         """Return the parts with the least error bound found, and their retentions."""

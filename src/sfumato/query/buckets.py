@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, add_up, basis_of, learned
+from sfumato.query.engine import Cell, Grouped, Guess, add_up, learned
 from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
@@ -69,7 +69,7 @@ class BucketsEngine:
     @classmethod
     def of(cls, release: BucketsRelease) -> BucketsEngine:
         """Return the engine of a release: what it can learn follows from the basis of its groups."""
-        basis = basis_of(release.manifest)
+        basis = release.manifest.basis
         index = BucketIndex.of(release)
         near = index.buckets >= FEWEST_BOXES and not index.has_decoys
         vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))

@@ -20,7 +20,6 @@ coverage measured): there is **no interval**, except where the tables make the a
 
 from __future__ import annotations
 
-from sfumato.query.engine import basis_of
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models import classes
 from sfumato.query.models.units import SetColumn
@@ -40,5 +39,5 @@ def columns_engine(release: ColumnsRelease) -> BoxesEngine:
         classes.Shown(release.sizes, release.st_start, release.st_value, release.st_count),
         release.sizes,
         NO_INTERVAL,
-        joint=basis_of(release.manifest) != "paper" and len(release.sizes) >= classes.FEWEST_GROUPS,
+        joint=release.manifest.basis != "paper" and len(release.sizes) >= classes.FEWEST_GROUPS,
     )

@@ -17,7 +17,6 @@ from sfumato.query.answer import Estimator
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, Words
-from sfumato.release.manifest import Manifest
 
 Grouped = Sequence[tuple[bool, int, Words]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
@@ -99,16 +98,6 @@ class Engine(Protocol):
     def ask(self, asked: Query, estimator: Estimator) -> Question:
         """Return the question made ready."""
         ...
-
-
-def basis_of(manifest: Manifest) -> Any:
-    method, parameters = manifest.method, manifest.parameters
-    if method.get("guard_decoys") or method.get("inside", "whole") != "whole":
-        return "paper"
-    locality = parameters.get("locality", method.get("locality"))
-    if locality == "none":
-        return "blind" if method.get("name") in ("anatomy", "buckets") else "paper"
-    return {"near": "matched", None: "tight"}.get(locality, locality)
 
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ Groups overlap in quasi space: a person is covered by many, and nothing is claim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -29,16 +29,6 @@ from sfumato.table.column import Column, code_type
 
 PICKS = 32
 """Of how many people the one is taken who extends a group best."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scattered:
-    """The groups, and figures about their making that only the publisher may see."""
-
-    grouping: Grouping
-    residues: int
-    merged: int
-    suppressed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +55,7 @@ def scattered_groups(
     *,
     suppress: bool,
     progress: Progress = silent,
-) -> Scattered:
+) -> Grouping:
     """Return groups that keep the bounds and people / combinations ≤ α each.
 
     With `suppress`, people whom no group can take are left out; otherwise that is an error. It never happens where the table as
@@ -88,7 +78,7 @@ def scattered(
     *,
     suppress: bool,
     progress: Progress = silent,
-) -> Scattered:
+) -> Grouping:
     """Return the three steps' groups of a crowd; `nearest` is an α that could be kept."""
     need, start = need_table(_with_one_more(bounds))
     rank = np.empty(len(bounds.values), np.int64)
@@ -112,7 +102,7 @@ def scattered(
         suppressed = int((group == RESIDUE).sum())
     if suppressed and (not suppress or suppressed == len(group)):
         raise _impossible(suppressed, alpha, nearest)
-    return Scattered(_numbered(group), len(residues), merged, suppressed)
+    return replace(_numbered(group), figures={"residues": len(residues), "merged": merged, "suppressed": suppressed})
 
 
 def _with_one_more(bounds: Bounds) -> Bounds:
@@ -164,7 +154,7 @@ def _numbered(group: Small) -> Grouping:
     """Return the groups that people stand in as a grouping, numbered without gaps."""
     used = np.bincount(group[group >= 0]) > 0
     label = np.append(np.cumsum(used) - 1, RESIDUE).astype(np.int32)
-    return Grouping(label[group], int(used.sum()))
+    return Grouping(label[group], int(used.sum()), "paper")
 
 
 def _impossible(left: int, alpha: Fraction, nearest: Fraction) -> Infeasible:
