@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import FPrivacy, LDiversity
 from sfumato.auditor import audit_release, audit_tables
-from sfumato.auditor.computed import CONDITIONAL
+from sfumato.auditor.part_beliefs import CONDITIONAL
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Claim
