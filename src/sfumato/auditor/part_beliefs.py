@@ -110,7 +110,7 @@ def wrong_largest_shares(read: ReadParts, bounds: Mapping[str, Fraction] | None,
             continue
         only = own.pop() if len(own) == 1 else None
         if only is None or part.largest_share != only / (only + part.gamma * (1 - only)):
-            problems.append(f"part {number}: the largest share it tells is not the one that its γ allows for")
+            problems.append(f"part {number}: the largest share it states is not the one that its γ allows for")
     return problems
 
 

@@ -79,7 +79,7 @@ class RandomizedRelease(Release):
     def beliefs(self, people: Any, *, shares: Sequence[Floats] | None = None) -> Floats:
         """Return [people × sensitive values]: the belief given part and published value, averaged over the rows that fit.
 
-        The prior is what the release tells about the shares of the part (`priors`), or `shares`, one array per part in the order
+        The prior is what the release says about the shares of the part (`priors`), or `shares`, one array per part in the order
         of its values: the bounds speak of the true shares, which only the publisher can give. A person whom no published row
         fits gets NaN.
         """

@@ -83,7 +83,7 @@ def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: 
 class ViewsRelease(Fragments, Release):
     """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
 
-    Which row of `at` goes with which of `st` is told by the group alone. Groups are numbered 0 … in memory and 1 … in the tables.
+    Only the group says which row of `at` goes with which of `st`. Groups are numbered 0 … in memory and 1 … in the tables.
     The entries of `st` are sorted by group, moved columns and value.
     """
 
