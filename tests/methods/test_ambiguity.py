@@ -12,7 +12,7 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.methods import METHODS, default_method
 from sfumato.release import Release
 from sfumato.release.manifest import Claim
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table import Schema, Table
 from sfumato.testing import CHECKS, check_method
 from tests.groups.fragments._crowds import crowd
@@ -83,7 +83,7 @@ def test_halves_take_missing_values_dates_and_text():
 def test_groups_as_published_state_the_papers_claim_and_no_other(table):
     release = sfumato.publish(table, READER, method=PAPER, random=1)
     assert release.claims == ()
-    assert release.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS["ambiguity"]
+    assert release.manifest.parameters["weaker_claim"] == PAPER_CLAIMS["ambiguity"]
     assert release.rows == 600
 
 

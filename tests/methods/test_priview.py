@@ -10,7 +10,7 @@ import sfumato
 from sfumato import Ambiguity, LDiversity, PresenceAssociation, PriView
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.release import Release
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table import Schema, Table
 from sfumato.testing import CHECKS, check_method
 from tests.groups.fragments._crowds import crowd
@@ -56,7 +56,7 @@ def test_groups_as_published_move_the_most_even_column_and_state_the_papers_clai
     release = sfumato.publish(table, ASKED, method=PAPER, random=1)
     assert release.manifest.parameters["moved"] == ["x"]
     assert release.claims == ()
-    assert release.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS["priview"]
+    assert release.manifest.parameters["weaker_claim"] == PAPER_CLAIMS["priview"]
     assert release.rows == 96
 
 
