@@ -17,6 +17,8 @@ from sfumato.randomness import SeededRandomness
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def scatter(table, alpha, beta, *, suppress=False, seed=1):
     requirement = PresenceAssociation(alpha, beta)
