@@ -75,7 +75,7 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
 
 
 def test_a_largest_bucket_that_is_too_small_is_told() -> None:
-    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), Boxes(max_size=5))
+    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), MultiSize(max_size=5))
     assert not found.feasible
     assert "HIV" in text[text.index("The bounds cannot be kept.") :]
     assert all(strategy.loss is None for strategy in found.strategies if strategy.name != "anatomy")
@@ -196,11 +196,14 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert not any(strategy.chosen for strategy in found.strategies)
     assert "near people together by safe cuts" in found.sentences()[0]
     assert "Loss says how much buckets drawn at random blur" in "\n".join(found.sentences())
-    matched = explain(table, LDiversity(5), method=Boxes(floor=20))
-    assert matched.boxes is None
-    assert "near people matched into small buckets" in matched.sentences()[0]
-    assert matched.sentences()[1].startswith("No room for a first safe cut: 'a' has 20 % of people and a bound of 20 %")
-    assert not any(strategy.chosen for strategy in matched.strategies)
+    single = explain(table, LDiversity(5), method=Boxes(floor=20))
+    assert single.boxes is not None
+    assert (single.boxes.number, single.boxes.sizes) == (1, (200, 200))
+    assert single.feasible
+    assert single.sentences()[0].endswith("can make a release, with everybody in one box.")
+    assert single.sentences()[1].startswith("No room for a first cut: 'a' has 20 % of people and a bound of 20 %")
+    assert 'What would tell more: the method "near-groups", or "multi-size".' in single.sentences()
+    assert not any(strategy.chosen for strategy in single.strategies)
 
 
 @pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL])
