@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.explain import Explanation, explain
 from sfumato.explain.sentences import FORMS
-from sfumato.methods import Anatomy, Boxes, BuReL, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
+from sfumato.methods import Anatomy, Boxes, BuReL, Decoys, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 
@@ -206,7 +206,7 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert not any(strategy.chosen for strategy in single.strategies)
 
 
-@pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL])
+@pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL, Boxes, MultiSize])
 @pytest.mark.parametrize(("form", "other"), [("ranges", "buckets"), ("buckets", "ranges")])
 def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Method], form: str, other: str) -> None:
     method = kind(form=form)  # type: ignore[call-arg]
@@ -221,7 +221,7 @@ def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Me
     assert any(f"nobody with it is in a {inside} of fewer than 2" in line for line in lines)
 
 
-@pytest.mark.parametrize("method", [MultiSize(), Anatomy(), SmallDomain()], ids=str)
+@pytest.mark.parametrize("method", [Decoys(), Anatomy(), SmallDomain()], ids=str)
 def test_where_there_is_no_form_to_choose_none_is_spoken_of(method: Method) -> None:
     found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method, quick=True)
     assert not any("form buckets" in line or "publishes the form" in line for line in found.sentences())
@@ -239,4 +239,6 @@ def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() ->
     assert any(line.startswith("Heterogeneous (this policy)") and "holds against nobody" in line for line in found.sentences())
     refused = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=Heterogeneous())
     assert not refused.feasible
-    assert refused.verdict()[0].startswith("The bounds cannot be kept. method 'heterogeneous' proves no bound")
+    assert refused.verdict()[0].startswith(
+        "The bounds cannot be kept. method 'heterogeneous' with these parameters proves no bound"
+    )

@@ -48,7 +48,7 @@ def test_everybody_is_in_one_group_or_counted_as_suppressed_and_every_group_keep
     everywhere = groups_of(found)
     placed = np.concatenate(everywhere)
     assert len(set(placed.tolist())) == len(placed) == table.rows - found.suppressed
-    assert found.suppressed == (found.group < 0).sum()
+    assert found.figures["suppressed"] == found.suppressed == (found.group < 0).sum()
     assert not found.suppressed or (suppress and whole > alpha)
     for rows in everywhere:
         assert alpha == 1 or Fraction(len(rows), covered(table, rows)) <= alpha
@@ -93,7 +93,7 @@ def test_a_value_that_takes_all_its_room_leaves_no_residue_behind():
 def test_leftovers_become_one_group_with_groups_that_have_room():
     table = crowd(38, 3, values=4, seed=1, widths=(12, 6, 4))
     bounds, found = scatter(table, "1/3", "2/5")
-    assert found.merged > 0
+    assert found.figures["merged"] > 0
     assert found.groups > 1
     assert len(np.concatenate(groups_of(found))) == 38
     assert all(keeps_bounds(table, bounds, rows) for rows in groups_of(found))
@@ -113,7 +113,7 @@ def test_what_no_group_can_take_is_refused_with_what_could_be_kept_or_left_out_o
         scatter(mixed, "1/8", "1/2")
     _, found = scatter(mixed, "1/8", "1/2", suppress=True)
     assert 0 < found.suppressed < 48
-    assert (found.group < 0).sum() == found.suppressed
+    assert (found.group < 0).sum() == found.figures["suppressed"]
 
 
 def test_sizes_follow_from_the_tightest_bound_where_bounds_differ():
