@@ -308,7 +308,7 @@ def test_a_question_that_is_not_understood_is_bad_input(place: Path, published: 
     assert run("query", "release", "age > 3", "--confidence", "2").code == 2
 
 
-@pytest.mark.parametrize("estimator", ["paper", "likelihood", "em"])
+@pytest.mark.parametrize("estimator", ["paper", "likelihood"])
 def test_the_estimator_can_be_chosen(place: Path, run: Run, estimator: str) -> None:
     (place / "p.toml").write_text(POLICY + '[method]\nname = "multi-size"\n')
     assert run("publish", "people.csv", "-p", "p.toml", "-o", "release").code == 0

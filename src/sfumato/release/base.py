@@ -25,7 +25,7 @@ from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
-    from sfumato.query.predicate import Query
+    from sfumato.query.language.predicate import Query
 
 FORMS: dict[str, type[Release]] = {}
 
@@ -169,7 +169,7 @@ class Release(ABC):
         self,
         query: str | Query,
         *,
-        estimator: Literal["paper", "likelihood", "em"] | None = None,
+        estimator: Literal["paper", "likelihood"] | None = None,
         confidence: float = 0.95,
     ) -> Answer:
         """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY."""
