@@ -95,11 +95,11 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     bounds = _bounds(real, alpha, beta)
     found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
-    assert found.grouping.sizes.min() >= 10
+    assert found.sizes.min() >= 10
     views = Views.of(real.quasi, ["age"])
     alone = 0
     for group in range(200):
-        mine = np.flatnonzero(found.grouping.group == group)
+        mine = np.flatnonzero(found.group == group)
         told = worst(views.left[mine], views.right[mine], real.sensitive.codes[mine], bounds.limits)
         alone += told.belief == 1
     assert alone == 200
@@ -109,17 +109,17 @@ def test_theorem_5_every_group_has_one_over_beta_values_and_few_people_are_resid
     """A random pick leaves next to nobody over; every group has ⌈1/β⌉ different values and keeps α by itself."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
-    assert (found.grouping.group >= 0).all()
+    assert (found.group >= 0).all()
     assert found.residues < 50
-    pairs = np.unique(found.grouping.group.astype(np.int64) * 1000 + real.sensitive.codes)
+    pairs = np.unique(found.group.astype(np.int64) * 1000 + real.sensitive.codes)
     assert np.bincount(pairs // 1000).min() >= 5
-    assert found.grouping.sizes.mean() < 5.1
+    assert found.sizes.mean() < 5.1
 
 
 def test_many_small_groups_cover_a_person_and_together_break_alpha(real):
     """Theorem 1 speaks of the group that covers a person: 1 − Π(1 − p) over all that do exceeds α for most members."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
-    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False).grouping
+    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
     covers = np.ones((300, found.groups), bool)
     volume = np.ones(found.groups)
     for column in real.quasi:
