@@ -18,11 +18,11 @@ from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crow
 from tests.makers import people
 
 
-def scatter(table, alpha, beta, *, suppress=False, seed=1):
+def scatter(table, alpha, beta, *, suppress=False, seed=1, greedy=False):
     requirement = PresenceAssociation(alpha, beta)
     bounds = requirement.bounds(table.sensitive.histogram())
     turned, rows = table.shuffled(SeededRandomness(seed))
-    found = scattered_groups(turned.quasi, turned.sensitive.codes, bounds, Fraction(alpha), suppress=suppress)
+    found = scattered_groups(turned.quasi, turned.sensitive.codes, bounds, Fraction(alpha), suppress=suppress, greedy=greedy)
     return bounds, replace(found, grouping=Grouping(found.grouping.group[np.argsort(rows)], found.grouping.groups))
 
 
@@ -35,13 +35,14 @@ BETAS = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 5), FPrivacy(theta=1, offse
     beta=st.sampled_from(BETAS),
     suppress=st.booleans(),
     seed=st.integers(0, 99),
+    greedy=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_everybody_is_in_one_group_or_counted_as_suppressed_and_every_group_keeps_alpha_and_bounds(
-    table, alpha, beta, suppress, seed
+    table, alpha, beta, suppress, seed, greedy
 ):
     whole = Fraction(table.rows, covered(table, np.arange(table.rows)))
-    made, refused = attempt(lambda: scatter(table, alpha, beta, suppress=suppress, seed=seed))
+    made, refused = attempt(lambda: scatter(table, alpha, beta, suppress=suppress, seed=seed, greedy=greedy))
     if refused is not None:
         assert "beta" in refused.nearest or (whole > alpha and refused.nearest["alpha"] >= min(whole, 1))
         return
