@@ -155,7 +155,7 @@ def _plans() -> list[_Plan]:
     plans = []
     methods = {"Mondrian": sfumato.Mondrian(form="buckets"), "Near groups": sfumato.NearGroups(form="buckets")}
     for name, method in methods.items():
-        release: Any = method.publish(table, needed, random=1)
+        release: Any = method.run(table, needed, random=1).release
         places = np.stack([np.asarray(column.values)[column.codes] for column in release.quasi], axis=1).astype(float)
         groups = len(np.unique(release.bucket))
         plans.append(_Plan(f"{name}: {groups} groups, GCP {gcp(release).value:.3f}", places, release.bucket))

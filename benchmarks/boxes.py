@@ -23,6 +23,7 @@ from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
 from sfumato.groups.cuts import Space, cut_boxes
 from sfumato.groups.grouping import Grouping
+from sfumato.methods import Method
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, anatomy_workload, range_workload
 from sfumato.release.buckets import BucketsRelease
@@ -45,12 +46,12 @@ PROTOTYPE = {
 }
 """What a first prototype reached with boxes of two people or more."""
 
-METHODS: dict[str, tuple[Against, sfumato.Buckets]] = {
-    "blind": ("engineer", sfumato.Buckets(locality="none")),
-    "safe": ("engineer", sfumato.Buckets(locality="boxes", floor=2)),
-    "safe, ≥ 100": ("engineer", sfumato.Buckets(locality="boxes", floor=100)),
-    "tight": ("reader", sfumato.Buckets(locality="boxes", floor=2)),
-    "tight, ≥ 100": ("reader", sfumato.Buckets(locality="boxes", floor=100)),
+METHODS: dict[str, tuple[Against, Method]] = {
+    "blind": ("engineer", sfumato.MultiSize()),
+    "safe": ("engineer", sfumato.Boxes(floor=2)),
+    "safe, ≥ 100": ("engineer", sfumato.Boxes(floor=100)),
+    "tight": ("reader", sfumato.Boxes(floor=2)),
+    "tight, ≥ 100": ("reader", sfumato.Boxes(floor=100)),
 }
 
 
@@ -105,7 +106,7 @@ def requirements(against: Against) -> dict[str, Requirement]:
 def _study(
     tables: Sequence[sfumato.Table],
     queries: int,
-    methods: Mapping[str, tuple[Against, sfumato.Buckets]],
+    methods: Mapping[str, tuple[Against, Method]],
     bounds: Sequence[str] | Mapping[str, Requirement],
 ) -> Study:
     workloads = [
@@ -129,7 +130,7 @@ def _study(
     return found
 
 
-def _release(table: sfumato.Table, requirement: Requirement, method: sfumato.Buckets, asked: Mapping[str, Workload]) -> Found:
+def _release(table: sfumato.Table, requirement: Requirement, method: Method, asked: Mapping[str, Workload]) -> Found:
     start = time.perf_counter()
     result = sfumato.publication(table, requirement, method=method, random=1)
     seconds = time.perf_counter() - start
@@ -148,7 +149,7 @@ def _release(table: sfumato.Table, requirement: Requirement, method: sfumato.Buc
         largest=int(release.sizes.max()),
         loss=float(result.private["loss"]),
         seconds=seconds,
-        fell_back=method.locality == "boxes" and release.manifest.parameters["locality"] == "none",
+        fell_back=method.locality == "boxes" and release.manifest.basis == "none",
     )
 
 

@@ -191,7 +191,7 @@ def _published(method: Method, table: sfumato.Table, needed: Requirement) -> tup
     """Return processor seconds and release, or None where the bounds cannot be kept."""
     start = time.process_time()
     try:
-        release = method.publish(table, needed, random=1)
+        release = method.run(table, needed, random=1).release
     except Infeasible:
         return None
     return time.process_time() - start, release

@@ -47,7 +47,7 @@ def run(show: Show, quick: bool) -> None:
     """Show buckets, matchers, partitions, beliefs after the draw, and why heterogeneity itself saves nothing."""
     people = 2_000 if quick else 10_000
     table = census_table(people)
-    PAPER.publish(census_table(1_000), TEN, random=1)
+    PAPER.run(census_table(1_000), TEN, random=1)
     _packings(show, table)
     seconds = _matchers(show, table)
     if not quick:

@@ -65,7 +65,7 @@ def _table(people: int) -> Table:
 def _warm() -> None:
     """Compile every kernel once: compilation is not what is measured here."""
     for partition in PARTITIONS:
-        Mondrian(k=K, partition=partition, constraint="distinct", l=L).publish(_table(2_000), OPEN, random=1)
+        Mondrian(k=K, partition=partition, constraint="distinct", l=L).run(_table(2_000), OPEN, random=1)
 
 
 def _cut(table: Table, constraint: Constraint, partition: str) -> Grouping:
@@ -106,7 +106,7 @@ def _usual(work: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def _publish(method: Mondrian, table: Table) -> Any:
-    return method.publish(table, OPEN).tables()
+    return method.run(table, OPEN).release.tables()
 
 
 def _anonypy(people: int, diversity: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -124,7 +124,7 @@ def _as_grouping(groups: Sequence[Any], people: int) -> Grouping:
     group = np.empty(people, np.int32)
     for number, rows in enumerate(groups):
         group[np.asarray(rows)] = number
-    return Grouping(group, len(groups))
+    return Grouping(group, len(groups), "tight")
 
 
 def _figures(table: Table, grouping: Grouping) -> list[Cell]:

@@ -63,13 +63,13 @@ def _table(people: int, sensitive: str = "occupation") -> sfumato.Table:
 
 def _compile() -> None:
     for needed in BOUNDS.values():
-        sfumato.NearGroups(effort=0.001).publish(_table(2_000), needed, random=1)
+        sfumato.NearGroups(effort=0.001).run(_table(2_000), needed, random=1)
 
 
 def _line(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[list[Cell], float, float]:
     """Return the cells of a line, the loss, and the seconds that all processors worked."""
     begin = time.process_time()
-    release = method.publish(table, needed, random=1)
+    release = method.run(table, needed, random=1).release
     seconds = time.process_time() - begin
     sizes = release.sizes  # type: ignore[attr-defined]
     loss = gcp(release).value
@@ -109,7 +109,7 @@ def _effort(show: Show, people: int, efforts: tuple[float, ...]) -> None:
 def _spread(show: Show, people: int, seeds: int) -> None:
     table = _table(people)
     for bound, needed in BOUNDS.items():
-        found = [gcp(sfumato.NearGroups().publish(table, needed, random=seed)).value for seed in range(seeds)]
+        found = [gcp(sfumato.NearGroups().run(table, needed, random=seed).release).value for seed in range(seeds)]
         show.table(f"Seeds, {bound}, {people:,} people", [str(seed) for seed in range(seeds)], [found])
         show.target(f"spread of GCP over {seeds} seeds, {bound}", max(found) - min(found), 0.004)
 
@@ -136,7 +136,7 @@ def _answers(show: Show, people: int, queries: int) -> None:
     rows: list[list[Cell]] = []
     for bound, needed in BOUNDS.items():
         for form in ("buckets", "ranges"):
-            release = sfumato.NearGroups(form=form).publish(table, needed, random=1)
+            release = sfumato.NearGroups(form=form).run(table, needed, random=1).release
             found = query_error(release, table, workload)
             share = found.median / found.independence_median
             rows.append([bound, form, found.median, found.independence_median, share])

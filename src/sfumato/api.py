@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.auditor import Audit, audit_release, audit_stored
-from sfumato.errors import ClaimBroken, PolicyError
-from sfumato.methods import Method, default_method
+from sfumato.errors import PolicyError
+from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
@@ -17,17 +15,6 @@ from sfumato.release.base import Release
 from sfumato.release.files import read_release
 from sfumato.release.links import Links
 from sfumato.table.table import Table
-
-
-@dataclass(frozen=True)
-class Publication:
-    """A release that passed its audit, the audit, and what only the publisher may see: figures, and links if records have any."""
-
-    release: Release
-    audit: Audit
-    private: Mapping[str, Any]
-    method: Method
-    links: Links | None = None
 
 
 def publication(
@@ -41,16 +28,9 @@ def publication(
     """Return the release with its audit and private figures; a release whose claim fails is not returned but raised."""
     _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
-    chosen = default_method(requirement) if method is None else method
-    _require_kind(chosen, Method, "method", "such as Buckets() or Anatomy()")
-    if requirement.presence in (None, 1) and not chosen.bounds(table, requirement).protects:
-        raise _protects_nobody(requirement)
-    outcome = chosen.run(table, requirement, random=random, progress=progress)
-    # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
-    audit = audit_release(outcome.release, table, placed=outcome.placed, links=outcome.links, draw=False)
-    if audit.holds is not True:
-        raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
-    return Publication(outcome.release, audit, outcome.private, chosen, outcome.links)
+    chosen = default_method(requirement, table) if method is None else method
+    _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
+    return chosen.run(table, requirement, random=random, progress=progress)
 
 
 def publish(
@@ -95,18 +75,6 @@ def audit(
         return audit_release(release, table, outsiders=away)
     _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")
     return audit_stored(read_release(Path(release)), table, outsiders=away)
-
-
-def _protects_nobody(requirement: Requirement) -> PolicyError:
-    if requirement.presence is not None:
-        return PolicyError(
-            "the requirement protects nobody: alpha is 1, and every sensitive value of this table has a bound of 1",
-            hint="lower alpha, which bounds presence, or beta, which bounds the belief in values",
-        )
-    return PolicyError(
-        "the requirement protects nobody: every sensitive value of this table has a bound of 1",
-        hint="lower the bounds (a smaller theta, offset or beta, a larger l), or set bounds for single values",
-    )
 
 
 def _require_kind(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:

@@ -101,7 +101,7 @@ def _require(fact: bool, promise: str) -> None:
 
 def audit_confirms_the_claims(method: Method, requirement: Requirement, table: Table) -> None:
     """With the table the audit finds every claim kept and nothing lost or invented; without it, nothing broken."""
-    release = method.publish(table, requirement, random=1)
+    release = method.run(table, requirement, random=1).release
     _require(bool(release.claims), "a release makes at least one claim")
     values = [claim for claim in release.claims if claim.kind == "association"]
     _require(all(claim.adversary == requirement.against for claim in values), "the claim names the policy's adversary")
@@ -117,10 +117,10 @@ def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: 
 
     A randomized release leaves the shares of its parts to the reader: the bounds are about the true ones, or about the declared.
     """
-    release = method.publish(table, requirement, random=2)
+    release = method.run(table, requirement, random=2).release
     if isinstance(release, RandomizedRelease):
         people = _numbered(table)
-        release = method.publish(people, requirement, random=2)
+        release = method.run(people, requirement, random=2).release
         assert isinstance(release, RandomizedRelease)
         beliefs = release.beliefs(people.to_arrow(), shares=None if release.declared else _true_shares(release, people))
         told = release.manifest.method["shares"] if release.declared else table.sensitive.histogram()
@@ -165,12 +165,12 @@ def seeds_decide_everything(method: Method, requirement: Requirement, table: Tab
 
     They may be equal where no coin decides anything: then every seed gives the same release.
     """
-    one, two = (method.publish(table, requirement, random=3) for _ in range(2))
+    one, two = (method.run(table, requirement, random=3).release for _ in range(2))
     _require(_same(one, two), "the same seed gives the same release")
     _require(one.manifest.seeded and one.manifest.reproducible, "a seeded release says that it is seeded and reproducible")
-    fresh, other = (method.publish(table, requirement) for _ in range(2))
+    fresh, other = (method.run(table, requirement).release for _ in range(2))
     _require(not fresh.manifest.seeded, "a release made with secure randomness does not say that it is seeded")
-    settled = all(_same(one, method.publish(table, requirement, random=seed)) for seed in range(4, 8))
+    settled = all(_same(one, method.run(table, requirement, random=seed).release) for seed in range(4, 8))
     _require(settled or not _same(fresh, other), "two runs without a seed differ, unless every seed gives the same release")
 
 
@@ -231,7 +231,7 @@ def _order_decides_nothing(method: Method, requirement: Requirement) -> None:
     """Check fifty orders of every balanced design, with 2-diversity where the requirement asks too much of it."""
     for name, table in balanced_designs().items():
         try:
-            method.publish(table, requirement, random=8)
+            method.run(table, requirement, random=8)
             asked = requirement
         except SfumatoError:
             asked = _asking(requirement, 2, requirement.against)
@@ -255,7 +255,7 @@ def _one_thread() -> Iterator[None]:
 def _files(method: Method, requirement: Requirement, table: Table) -> dict[str, bytes]:
     """Return every file of a saved release by its name; what a refusal says, where there is no release."""
     try:
-        release = method.publish(table, requirement, random=8)
+        release = method.run(table, requirement, random=8).release
     except SfumatoError as error:
         return {"refused": str(error).encode()}
     with tempfile.TemporaryDirectory() as folder:
@@ -266,7 +266,7 @@ def _files(method: Method, requirement: Requirement, table: Table) -> dict[str, 
 
 def release_survives_the_disk(method: Method, requirement: Requirement, table: Table) -> None:
     """Saved as Parquet or CSV and loaded, the release is the same and answers the same; a second save is refused."""
-    release = method.publish(table, requirement, random=5)
+    release = method.run(table, requirement, random=5).release
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("parquet", "csv"):
             place = Path(folder) / kind
@@ -285,7 +285,7 @@ def release_survives_the_disk(method: Method, requirement: Requirement, table: T
 
 def nothing_else_is_told(method: Method, requirement: Requirement, table: Table) -> None:
     """No identifier, dropped column, seed, path or foreign metadata is in the tables or the manifest."""
-    release = method.publish(table, requirement, random=987_654_321)
+    release = method.run(table, requirement, random=987_654_321).release
     text = release.manifest.to_json()
     json.loads(text)
     _require("987654321" not in text, "the seed is not in the manifest")
@@ -304,7 +304,7 @@ def unprovable_claims_are_refused(method: Method, requirement: Requirement, tabl
     for against in get_args(Against):
         if against not in method.proves():
             try:
-                method.publish(table, _asking(requirement, 1, against), random=6)
+                method.run(table, _asking(requirement, 1, against), random=6)
             except NotProvable as error:
                 _require(bool(error.hint), "the refusal says what would work")
                 continue
@@ -314,7 +314,7 @@ def unprovable_claims_are_refused(method: Method, requirement: Requirement, tabl
 def infeasible_bounds_are_refused(method: Method, requirement: Requirement, table: Table) -> None:
     """Bounds below a value's share are refused with the values that break them."""
     try:
-        method.publish(table, _asking(requirement, 10_000, requirement.against), random=7)
+        method.run(table, _asking(requirement, 10_000, requirement.against), random=7)
     except Infeasible as error:
         _require(bool(error.values) and bool(error.hint), "the error names the values and what would be feasible")
         return

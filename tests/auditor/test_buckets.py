@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Anatomy, Buckets, FPrivacy, LDiversity, Release, Schema, Table, audit, publish
+from sfumato import Anatomy, Decoys, FPrivacy, LDiversity, MultiSize, Release, Schema, Table, audit, publish
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.errors import FormatError
 from sfumato.release.files import sha256
@@ -18,7 +18,7 @@ from tests.makers import people, skewed
 from tests.release._forge import edited, forge, refusal, with_rows
 
 REQUIREMENT = FPrivacy(theta=3, offset="0.05")
-BLIND = Buckets(locality="none")
+BLIND = MultiSize()
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def test_suppression_is_no_excuse_for_a_method_that_has_none(saved, table):
 
 def test_misplaced_people_are_found_although_others_were_suppressed():
     table = people(["flu"] * 6 + list("abcd"))
-    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
+    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
     shuffled = dataclasses.replace(release, bucket=release.bucket[::-1].copy()).canonical()
     assert audit(shuffled, table).holds is False
 
@@ -336,7 +336,7 @@ def test_a_row_of_st_split_in_two_is_found(saved):
 
 def test_a_value_twice_in_a_bucket_with_decoys_is_found():
     table = people([f"v{k % 12}" for k in range(240)])
-    release = publish(table, LDiversity(4), method=Buckets(locality="none", decoys=1), random=1)
+    release = publish(table, LDiversity(4), method=Decoys(decoys=1), random=1)
     count = release.st_count.copy()
     count[0] = 2
     assert any("at most once" in problem for problem in audit(dataclasses.replace(release, st_count=count)).problems)
@@ -355,7 +355,7 @@ def test_rows_that_are_not_people_are_warned_about():
 def test_exposure_under_suppression_is_a_mean_over_published_people_in_their_own_buckets():
     # Twelve flu and a, b, c, d, all with the same quasi values; eight are published in four groups {flu, one of a … d}.
     table = people(["flu"] * 12 + list("abcd"), sex=["f"] * 16)
-    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
+    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
     assert audit(release, table).exposure == pytest.approx(0.5)
 
 
@@ -374,7 +374,7 @@ def test_the_exposure_is_the_mean_belief_in_the_truth():
     table = people(["a", "a", "b", "b"], sex=["f", "f", "m", "m"])
     release = publish(table, LDiversity(2), random=1)
     assert audit(release, table).exposure == pytest.approx(0.5)
-    alone = BLIND.publish(people(["a", "b", "c"]), FPrivacy(offset=1), random=1)
+    alone = BLIND.run(people(["a", "b", "c"]), FPrivacy(offset=1), random=1).release
     assert audit(alone, people(["a", "b", "c"])).exposure == pytest.approx(1.0)
 
 
@@ -420,18 +420,18 @@ def test_an_insider_is_reported_as_stronger_never_as_a_claim(table):
 
 def test_decoys_hide_the_shares_so_only_the_table_can_settle_share_dependent_bounds():
     table = people([f"v{k % 12}" for k in range(240)])
-    release = publish(table, FPrivacy(theta=1, offset="0.15"), method=Buckets(locality="none", decoys=1), random=1)
+    release = publish(table, FPrivacy(theta=1, offset="0.15"), method=Decoys(decoys=1), random=1)
     alone = audit(release)
     assert alone.holds is None
     assert "audit it with the table" in alone.claims[0].note
     assert audit(release, table).holds is True
-    fixed = publish(table, LDiversity(4), method=Buckets(locality="none", decoys=1), random=1)
+    fixed = publish(table, LDiversity(4), method=Decoys(decoys=1), random=1)
     assert audit(fixed).holds is True
 
 
 def test_suppressed_people_are_told_with_the_table_and_invented_ones_are_a_problem():
     table = people(["flu"] * 6 + list("abcd"))
-    release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=1)
+    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
     report = audit(release, table)
     assert report.holds is True
     assert "2 people of the table were suppressed" in report.warnings

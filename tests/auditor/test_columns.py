@@ -285,7 +285,7 @@ def test_outsiders_may_be_a_table_and_are_refused_where_presence_is_not_spoken_o
     assert found.stronger["presence of outsiders, all covering groups combined"].figure == pytest.approx(1 / 2)
     with pytest.raises(InputError, match="outsiders: people: the quasi columns sex are missing"):
         sfumato.audit(honest(), outsiders=[{"age": 20}])
-    shown = Anatomy().publish(TABLE, LDiversity(2), random=1)
+    shown = Anatomy().run(TABLE, LDiversity(2), random=1).release
     shown.save(tmp_path / "out")
     for release in (shown, tmp_path / "out"):
         with pytest.raises(InputError, match="says nothing about presence"):

@@ -69,7 +69,7 @@ def test_columns_of_another_method_hold_against_no_engineer(parameters, method):
 
 
 def test_buckets_said_to_be_made_by_ambiguity_hold_against_no_engineer():
-    release = Anatomy().publish(TABLE, LDiversity(2), random=1)
+    release = Anatomy().run(TABLE, LDiversity(2), random=1).release
     parameters = {**release.manifest.parameters, "locality": "safe"}
     manifest = replace(release.manifest, parameters=parameters, method={"name": "ambiguity", "grouping": "boxes"})
     assert audit_buckets(release.manifest, release.tables(), None).holds is True
@@ -112,7 +112,7 @@ def test_a_table_whose_rows_are_not_people_supports_no_claim_about_people():
         (Mondrian(), LDiversity(2, against="reader")),
         (SmallDomain(), FPrivacy(theta=2, offset="0.2")),
     ):
-        other = method.publish(table, requirement, random=1)
+        other = method.run(table, requirement, random=1).release
         assert words not in audit_release(other, table).problems
         lying = replace(
             other, manifest=replace(other.manifest, parameters={**other.manifest.parameters, "one_row_per_person": True})

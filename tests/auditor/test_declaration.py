@@ -15,7 +15,7 @@ coin = np.random.default_rng(3)
 COUNTS = {"a": 120, "b": 80, "c": 60, "d": 50, "e": 40, "f": 30, "g": 10, "h": 10, "i": 10, "j": 10}
 METHOD = SmallDomain(parameters="declared", shares=COUNTS, otherwise="j")
 TABLE = closed_for(METHOD, people([value for value, count in COUNTS.items() for _ in range(count)]))
-RELEASE = METHOD.publish(TABLE, RhoPrivacy("1/3", "2/3", against="insider"), random=1)
+RELEASE = METHOD.run(TABLE, RhoPrivacy("1/3", "2/3", against="insider"), random=1).release
 
 
 def with_method(release, **changes):
@@ -94,7 +94,7 @@ def test_a_release_of_a_table_that_was_read_as_a_whole_does_not_hold():
 
 
 def test_computed_parameters_tell_no_shares_and_no_weights():
-    computed = SmallDomain().publish(TABLE, RhoPrivacy("1/3", "2/3"), random=1)
+    computed = SmallDomain().run(TABLE, RhoPrivacy("1/3", "2/3"), random=1).release
     assert audit_release(computed, TABLE).holds is True
     for forged in (
         with_part(computed, 1, weight="1/2"),
@@ -108,7 +108,7 @@ def test_bounds_made_large_by_shares_that_do_not_add_up_are_found():
     # Under 2f + 1/10 shares of 1 would leave every value without a bound, and a retention of nearly 1 would pass.
     method = UniformPerturbation(parameters="declared", shares={"x": 1, "y": 1, "z": 1}, otherwise="z")
     table = closed_for(method, people(["x", "y", "z"] * 40))
-    honest = method.publish(table, FPrivacy(theta=1, offset="1/6", against="insider"), random=1)
+    honest = method.run(table, FPrivacy(theta=1, offset="1/6", against="insider"), random=1).release
     kept = Fraction(119, 120)
     gamma = (1 + 2 * kept) / (1 - kept)
     forged = with_part(honest, 1, gamma=str(gamma), retention=str(kept))
@@ -124,13 +124,13 @@ def test_bounds_made_large_by_shares_that_do_not_add_up_are_found():
 
 @pytest.mark.parametrize("share", ["2", "0", "1/1000", "999/1000"])
 def test_a_largest_share_that_gamma_does_not_allow_for_fails_with_the_table_as_without(share):
-    computed = UniformPerturbation().publish(TABLE, LDiversity(2), random=1)
+    computed = UniformPerturbation().run(TABLE, LDiversity(2), random=1).release
     forged = with_part(computed, 1, largest_share=share)
     assert [audit_release(forged, against).holds for against in (None, TABLE)] == [False, False]
 
 
 def test_a_retention_that_breaks_the_told_largest_share_fails_with_the_table_too():
-    computed = UniformPerturbation().publish(TABLE, LDiversity(2), random=1)
+    computed = UniformPerturbation().run(TABLE, LDiversity(2), random=1).release
     forged = with_part(computed, 1, gamma=None, retention=[*map(str, computed.parts[0].retention)], largest_share="9/10")
     alone, known = audit_release(forged), audit_release(forged, TABLE)
     assert alone.claims[0].holds is False

@@ -75,6 +75,6 @@ def test_what_the_program_makes_by_halves_is_confirmed_and_its_other_boxes_are_n
         table = crowd(300, 3, seed=seed, widths=(40, 8, 12))
         asked = PresenceAssociation("1/3", "1/2", against="reader")
         for grouping, holds in (("halves", True), ("boxes", False)):
-            release = Ambiguity(grouping=grouping).publish(table, asked, random=seed)
+            release = Ambiguity(grouping=grouping).run(table, asked, random=seed).release
             assert len(release.sizes) > 2
             assert judged(release, table).holds is holds

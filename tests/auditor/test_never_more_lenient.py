@@ -13,7 +13,7 @@ from sfumato import (
     Ambiguity,
     Anatomy,
     BetaLikeness,
-    Buckets,
+    Boxes,
     BuReLPerturbation,
     FPrivacy,
     LDiversity,
@@ -47,7 +47,7 @@ SHARES = {"u": 3, "v": 3, "w": 2, "x": 2, "y": 1}
 DECLARED = SmallDomain(parameters="declared", shares=SHARES, otherwise="y")
 HIDDEN = PresenceAssociation(1, LDiversity(2, against="reader"), against="reader")
 CASES = {
-    "buckets": (Buckets(), LDiversity(3), TABLE),
+    "buckets": (Boxes(), LDiversity(3), TABLE),
     "anatomy": (Anatomy(), LDiversity(3), TABLE),
     "mondrian": (Mondrian(), LDiversity(2, against="reader"), TABLE),
     "columns": (Ambiguity(), HIDDEN, TABLE),
@@ -89,7 +89,7 @@ def verdict(release, table):
 @pytest.mark.parametrize("name", CASES)
 def test_what_an_audit_refuses_without_the_table_it_refuses_with_it(name):
     method, requirement, table = CASES[name]
-    release = method.publish(table, requirement, random=1)
+    release = method.run(table, requirement, random=1).release
     document = json.loads(release.manifest.to_json())
     assert audit_release(release, table).holds is True
     refused = 0
@@ -113,7 +113,7 @@ def test_what_an_audit_refuses_without_the_table_it_refuses_with_it(name):
 @pytest.mark.parametrize("name", CASES)
 def test_another_schema_than_the_tables_is_found(name):
     method, requirement, table = CASES[name]
-    release = method.publish(table, requirement, random=1)
+    release = method.run(table, requirement, random=1).release
     told = release.manifest.schema
     others = [
         {**told, "declared": {**told["declared"], "recode": {"age": {"width": 5, "top": 19}}}},

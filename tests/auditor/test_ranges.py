@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato import Buckets, FPrivacy, LDiversity
+from sfumato import Boxes, FPrivacy, LDiversity
 from sfumato.auditor import containment
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.release.manifest import Claim
@@ -181,7 +181,7 @@ def test_tight_boxes_are_not_confirmed_against_an_engineer(release):
     for locality, holds in (("tight", False), ("safe", True)):
         parameters = dict(release.manifest.parameters) | {"locality": locality}
         claims = (Claim.association("engineer"),)
-        changed = forged(release, requirement=requirement, claims=claims, parameters=parameters, method=Buckets().to_dict())
+        changed = forged(release, requirement=requirement, claims=claims, parameters=parameters, method=Boxes().to_dict())
         assert audit(changed).claims[0].holds is holds
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.methods import Buckets
+from sfumato.methods import Method
 from sfumato.release.atomic import move_new
 from tests.cli.conftest import POLICY, Run, listing, people
 
@@ -201,7 +201,7 @@ def test_ctrl_c_inside_the_method_leaves_nothing(place: Path, run: Run, monkeypa
     def interrupted(*given: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Buckets, "run", interrupted)
+    monkeypatch.setattr(Method, "run", interrupted)
     before = listing(place)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
     assert (done.code, done.err) == (130, "interrupted; nothing was written\n")
@@ -336,7 +336,7 @@ def test_an_unexpected_error_is_a_bug_with_a_code_of_its_own(place: Path, run: R
     def broken(*given: object, **options: object) -> None:
         raise RuntimeError("N17 has HIV")
 
-    monkeypatch.setattr(Buckets, "run", broken)
+    monkeypatch.setattr(Method, "run", broken)
     done = run("publish", "people.csv", "-p", "p.toml", "--out", "release")
     assert done.code == 3
     assert "RuntimeError" in done.err

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.cli import demo as demo_verb
 from sfumato.cli._workers import limited
-from sfumato.methods import Buckets
+from sfumato.methods import Boxes
 from sfumato.policy import Policy
 from tests.cli.conftest import POLICY, Run, listing, people
 
@@ -182,8 +182,7 @@ def test_the_limit_on_workers_holds_inside_and_ends_outside() -> None:
 
 def test_the_demo_puts_near_people_together_and_its_answers_have_intervals(place: Path, run: Run) -> None:
     chosen = Policy.parse(demo_verb.POLICY).method
-    assert isinstance(chosen, Buckets)
-    assert chosen.locality == "boxes"
+    assert isinstance(chosen, Boxes)
     done = run("demo", "--rows", "3000")
     assert "Near people together, by safe cuts: " in words(done.out)
     assert "no interval" not in done.out

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato import Ambiguity, Buckets, FPrivacy, Heterogeneous, LDiversity, PresenceAssociation
+from sfumato import Ambiguity, Boxes, FPrivacy, Heterogeneous, LDiversity, PresenceAssociation
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.methods import METHODS, default_method
 from sfumato.release import Release
@@ -35,7 +35,7 @@ def test_boxes_claim_presence_to_a_stranger_and_association_to_the_policys_adver
             ("presence", "stranger"),
             ("association", asked.against),
         ]
-        assert made.release.manifest.parameters["locality"] == cuts
+        assert made.release.manifest.basis == cuts
         assert made.private["groups"] > 1
         assert made.private["smallest"] >= 20
         presence = made.release.presence(table.to_arrow())
@@ -49,7 +49,7 @@ def test_halves_claim_presence_to_a_stranger_who_knows_the_program_and_their_aud
         assert presence == Claim.presence("stranger", program=True)
         assert "the program and its parameters, but does not know who else is in the table" in presence.statement
         assert association.adversary == asked.against
-        assert made.release.manifest.parameters["locality"] == cuts
+        assert made.release.manifest.basis == cuts
         assert made.private["groups"] > 1
         made.release.save(tmp_path / cuts)
         assert sfumato.audit(Release.load(tmp_path / cuts)).holds is True
@@ -89,33 +89,33 @@ def test_groups_as_published_state_the_papers_claim_and_no_other(table):
 
 def test_groups_as_published_run_only_if_their_claim_is_accepted_and_against_a_reader(table):
     with pytest.raises(NotProvable, match=r"several may cover a person(.|\n)*accept_weaker_claim = true"):
-        Ambiguity(grouping="paper").publish(table, READER)
+        Ambiguity(grouping="paper").run(table, READER)
     with pytest.raises(NotProvable, match="not against 'engineer'"):
-        PAPER.publish(table, ASKED)
+        PAPER.run(table, ASKED)
 
 
 def test_an_insider_is_refused(table):
     with pytest.raises(NotProvable, match="not against 'insider'"):
-        Ambiguity().publish(table, PresenceAssociation("1/4", "1/3", against="insider"))
+        Ambiguity().run(table, PresenceAssociation("1/4", "1/3", against="insider"))
 
 
 def test_a_requirement_without_alpha_is_refused_here_and_one_with_alpha_elsewhere(table):
     with pytest.raises(PolicyError, match=r"l-diversity does not say how well(.|\n)*presence-association"):
-        Ambiguity().publish(table, LDiversity(2))
+        Ambiguity().run(table, LDiversity(2))
     with pytest.raises(PolicyError, match="does not say how well"):
-        PAPER.publish(table, LDiversity(2, against="reader"))
+        PAPER.run(table, LDiversity(2, against="reader"))
     for name, kind in METHODS.items():
         if kind.hides_presence:
             continue
         with pytest.raises(NotProvable, match=r"cannot keep a bound on presence(.|\n)*ambiguity(.|\n)*priview"):
-            kind().publish(table, READER if name in ("ring", "heterogeneous") else ASKED)
+            kind().run(table, READER if name in ("ring", "heterogeneous") else ASKED)
     with pytest.raises(NotProvable, match="cannot keep a bound on presence"):
-        Heterogeneous(accept_weaker_claim=True).publish(table, READER)
+        Heterogeneous(accept_weaker_claim=True).run(table, READER)
 
 
 def test_it_is_the_default_where_presence_is_bounded():
     assert default_method(ASKED) == Ambiguity()
-    assert default_method(LDiversity(2)) == Buckets()
+    assert default_method(LDiversity(2)) == Boxes()
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_options_that_make_no_sense_are_refused(options, told):
 
 def test_infeasible_alpha_and_beta_are_refused_with_what_would_work(table):
     with pytest.raises(Infeasible) as caught:
-        Ambiguity().publish(table, PresenceAssociation("1/1000000", "1/3"))
+        Ambiguity().run(table, PresenceAssociation("1/1000000", "1/3"))
     near = caught.value.nearest["alpha"]
     assert sfumato.publish(table, PresenceAssociation(near, "1/3"), method=Ambiguity(), random=1).rows == 600
     with pytest.raises(Infeasible) as caught:
-        Ambiguity().publish(table, PresenceAssociation("1/4", "1/10"))
+        Ambiguity().run(table, PresenceAssociation("1/4", "1/10"))
     assert 0 < caught.value.nearest["beta"] < 1
 
 
@@ -156,7 +156,7 @@ def test_nobody_is_lost_and_who_is_left_out_is_counted():
     table = people([f"v{k % 5}" for k in range(rare + same)], x=x, y=y)
     asked = PresenceAssociation("1/20", "1/2", against="reader")
     with pytest.raises(Infeasible, match=r"suppress = true"):
-        PAPER.publish(table, asked, random=1)
+        PAPER.run(table, asked, random=1)
     leaving = Ambiguity(grouping="paper", accept_weaker_claim=True, suppress=True)
     made = sfumato.publication(table, asked, method=leaving, random=1)
     told = made.release.manifest.parameters["suppression"]
@@ -193,7 +193,7 @@ def test_boxes_pass_the_conformance_suite_with_presence_bounded(table):
 def test_the_same_seed_gives_the_same_release_whatever_the_order_of_the_input(table):
     turned = table.take(np.random.default_rng(3).permutation(table.rows))
     for method, asked in ((Ambiguity(floor=10), ASKED), (HALVES, READER), (PAPER, READER)):
-        one, two = (method.publish(which, asked, random=7).tables() for which in (table, turned))
+        one, two = (method.run(which, asked, random=7).release.tables() for which in (table, turned))
         assert one.keys() == two.keys()
         for name, content in one.items():
             assert content.equals(two[name]), name

@@ -32,9 +32,9 @@ def test_groups_are_as_many_as_possible_and_hold_distinct_values(counts, l, seed
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
     if l * max(counts) > len(values):
         with pytest.raises(Infeasible):
-            Anatomy(l=l).publish(people(values), LDiversity(1))
+            Anatomy(l=l).run(people(values), LDiversity(1))
         return
-    release = Anatomy(l=l).publish(people(values), LDiversity(1), random=seed)
+    release = Anatomy(l=l).run(people(values), LDiversity(1), random=seed).release
     assert len(release.sizes) == len(values) // l
     assert release.sizes.min() >= l
     assert (release.st_count == 1).all()
@@ -49,7 +49,7 @@ def test_the_group_size_follows_from_the_smallest_bound():
 
 def test_a_too_frequent_value_is_an_error_that_says_what_would_work():
     with pytest.raises(Infeasible, match=r"flu has 60 %") as caught:
-        Anatomy(l=3).publish(people(["flu"] * 6 + list("abcd")), LDiversity(1))
+        Anatomy(l=3).run(people(["flu"] * 6 + list("abcd")), LDiversity(1))
     assert caught.value.nearest == {"l": 1}
     assert caught.value.needs == {"flu": Fraction(1, 3)}
 
@@ -57,7 +57,7 @@ def test_a_too_frequent_value_is_an_error_that_says_what_would_work():
 def test_suppression_removes_as_few_as_possible_and_keeps_only_the_readers_claim():
     table = people(["flu"] * 6 + list("abcd"))
     with pytest.raises(NotProvable, match="'reader'"):
-        Anatomy(l=2, suppress=True).publish(table, LDiversity(1))
+        Anatomy(l=2, suppress=True).run(table, LDiversity(1))
     result = publication(table, FPrivacy(offset="2/3", against="reader"), method=Anatomy(l=2, suppress=True), random=4)
     assert result.private["suppressed"] == {"flu": 2}
     assert result.release.rows == 8
@@ -87,7 +87,7 @@ def test_left_over_people_go_to_every_possible_group_equally_often():
     values = ["a", "a", "a", "b", "b", "c", "d"]
     joined = Counter()
     for seed in range(600):
-        release = Anatomy(l=2).publish(people(values), LDiversity(1), random=seed)
+        release = Anatomy(l=2).run(people(values), LDiversity(1), random=seed).release
         large = int(np.argmax(release.sizes))
         joined[tuple(np.array(release.domain.labels)[release.st_value[release.st_bucket == large]])] += 1
     alone = min(joined.values())
@@ -100,7 +100,7 @@ def test_everybody_of_a_too_frequent_value_is_suppressed_equally_often():
     gone = Counter()
     table = people(["flu"] * 6 + list("abcd"))
     for seed in range(300):
-        release = Anatomy(l=2, suppress=True).publish(table, LDiversity(1, against="reader"), random=seed)
+        release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=seed).release
         gone.update(set(range(6)) - set(release.tables()["qit"]["number"].to_pylist()))
     # Two of six go in every run: each 100 times of 300 (false alarm about 1e-5).
     assert sum(gone.values()) == 600

@@ -17,7 +17,7 @@ from sfumato.groups.blind import assign_blindly, round_robin
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.streams import Step
-from sfumato.methods import Buckets
+from sfumato.methods import MultiSize
 from sfumato.methods.base import PEOPLE
 from sfumato.papers.decoys.decoys import _holders, _plan_slots, make_room
 from sfumato.privacy import FPrivacy, LDiversity
@@ -130,7 +130,7 @@ def test_the_whole_method_is_blind_not_only_its_core():
     for world in worlds(values):
         table = people(world)
         for deal, first in product(permutations(range(4)), [(0, 1, 2, 3), (3, 1, 0, 2)]):
-            tables = Buckets(locality="none").publish(table, requirement, random=Coins(deal, first)).tables()
+            tables = MultiSize().run(table, requirement, random=Coins(deal, first)).release.tables()
             shown = tuple(map(str, (tables["qit"].to_pylist(), tables["st"].to_pylist())))
             likelihood[shown][tuple("ab".index(value) for value in world)] += 1
     worst = posterior(likelihood, 2)

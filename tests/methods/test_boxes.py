@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato import Buckets, FPrivacy, LDiversity, audit, publication, publish
+from sfumato import Boxes, FPrivacy, LDiversity, audit, publication, publish
 from sfumato.errors import NotProvable, PolicyError
 from sfumato.groups.boxes import association
 from tests.makers import people, skewed
@@ -12,8 +12,8 @@ from tests.makers import people, skewed
 def test_safe_boxes_are_claimed_against_an_engineer_and_tight_ones_against_a_reader():
     table = skewed(rows=3000)
     for against, locality in (("engineer", "safe"), ("reader", "tight")):
-        result = publication(table, FPrivacy(theta=3, offset="0.1", against=against), method=Buckets(locality="boxes", floor=20))
-        assert result.release.manifest.parameters["locality"] == locality
+        result = publication(table, FPrivacy(theta=3, offset="0.1", against=against), method=Boxes(floor=20))
+        assert result.release.manifest.basis == locality
         assert result.audit.claims[0].adversary == against
         assert result.audit.holds is True
         assert result.release.sizes.min() >= 20
@@ -23,7 +23,7 @@ def test_safe_boxes_are_claimed_against_an_engineer_and_tight_ones_against_a_rea
 
 def test_tight_boxes_are_smaller_than_safe_ones():
     table = skewed(rows=3000)
-    method = Buckets(locality="boxes", floor=5)
+    method = Boxes(floor=5)
     counts = [
         len(publish(table, FPrivacy(theta=2, offset="0.1", against=against), method=method, random=1).sizes)
         for against in ("engineer", "reader")
@@ -33,7 +33,7 @@ def test_tight_boxes_are_smaller_than_safe_ones():
 
 def test_near_people_share_a_bucket():
     table = skewed(rows=3000)
-    release = publish(table, FPrivacy(theta=3, offset="0.1"), method=Buckets(locality="boxes", floor=20), random=1)
+    release = publish(table, FPrivacy(theta=3, offset="0.1"), method=Boxes(floor=20), random=1)
     ages = np.asarray(release.tables()["qit"]["age"].to_pylist(), dtype=float)
     inside = sum(ages[release.bucket == box].var() * (release.bucket == box).sum() for box in range(len(release.sizes)))
     assert inside / len(ages) < 0.2 * ages.var()
@@ -41,15 +41,15 @@ def test_near_people_share_a_bucket():
 
 def test_where_there_is_no_room_for_a_safe_cut_and_bounds_are_equal_near_people_are_matched():
     table = people(["a", "b"] * 40, age=list(range(80)))
-    release = publish(table, LDiversity(2), method=Buckets(locality="boxes", floor=2), random=1)
-    assert release.manifest.parameters["locality"] == "near"
+    release = publish(table, LDiversity(2), method=Boxes(floor=2), random=1)
+    assert release.manifest.basis == "near"
     assert set(release.sizes.tolist()) == {2}
     assert audit(release, table).holds is True
 
 
 def test_association_weights_look_at_sensitive_values_and_are_refused_against_an_engineer():
     with pytest.raises(NotProvable, match="'reader'"):
-        publish(skewed(), FPrivacy(theta=3, offset="0.1"), method=Buckets(locality="boxes", weights="association"))
+        publish(skewed(), FPrivacy(theta=3, offset="0.1"), method=Boxes(weights="association"))
 
 
 def test_association_is_largest_for_the_column_that_tells_most():
@@ -65,7 +65,7 @@ def test_a_setting_inside_boxes_keeps_the_bounds_and_says_where_larger_buckets_w
     table = skewed(rows=2000)
     requirement = FPrivacy(theta=3, offset="0.05")
     bounds = requirement.bounds(table.sensitive.histogram())
-    method = Buckets(locality="boxes", inside="setting", strategy="two-size", floor=50, max_size=3)
+    method = Boxes(inside="setting", strategy="two-size", floor=50, max_size=3)
     result = publication(table, requirement, method=method, random=1)
     release = result.release
     shares = [
@@ -80,4 +80,4 @@ def test_a_setting_inside_boxes_keeps_the_bounds_and_says_where_larger_buckets_w
 
 def test_unknown_columns_in_weights_are_refused():
     with pytest.raises(PolicyError, match="did you mean 'age'"):
-        publish(skewed(), FPrivacy(theta=3, offset="0.1"), method=Buckets(locality="boxes", weights={"agee": 2}))
+        publish(skewed(), FPrivacy(theta=3, offset="0.1"), method=Boxes(weights={"agee": 2}))

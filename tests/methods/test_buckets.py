@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import Buckets, audit, publication, publish
+from sfumato import Boxes, MultiSize, audit, publication, publish
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError
 from sfumato.groups.grouping import Histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.table import Schema, Table
 from tests.makers import people, skewed
 
-BLIND = Buckets(locality="none")
+BLIND = MultiSize()
 
 
 def shares_by_bucket(release):
@@ -37,7 +37,7 @@ def test_every_bucket_keeps_every_bound_and_everybody_is_published_once(counts, 
     requirement = FPrivacy(theta=2, offset="0.2")
     bounds = requirement.bounds(table.sensitive.histogram())
     try:
-        release = Buckets(locality="none", strategy=strategy, max_size=len(values)).publish(table, requirement, random=seed)
+        release = MultiSize(strategy=strategy, max_size=len(values)).run(table, requirement, random=seed).release
     except Infeasible:
         assert strategy == "two-size"  # one group of all always exists; two sizes below it need not
         return
@@ -54,7 +54,7 @@ def test_a_table_of_one_value_needs_a_bound_of_one():
         publish(table, LDiversity(2))
     with pytest.raises(PolicyError, match="protects nobody"):
         publish(table, FPrivacy(offset=1))
-    release = BLIND.publish(table, FPrivacy(offset=1), random=1)
+    release = BLIND.run(table, FPrivacy(offset=1), random=1).release
     assert set(release.sizes.tolist()) == {1}
 
 
@@ -138,24 +138,24 @@ def test_dropped_people_lose_the_engineers_claim():
 )
 def test_parameters_are_checked_when_the_method_is_made(options, message):
     with pytest.raises(PolicyError, match=message):
-        Buckets(**options)
+        Boxes(**options)
 
 
 def test_an_option_without_effect_is_refused_with_the_locality_that_would_use_it():
     with pytest.raises(PolicyError) as caught:
-        Buckets(locality="none", floor=50)
+        MultiSize(floor=50)
     assert caught.value.hint == 'leave it out, or set locality = "boxes"'
 
 
 def test_near_people_share_a_bucket_unless_a_policy_says_otherwise():
-    assert Buckets() == Buckets(locality="boxes")
+    assert Boxes() == Boxes()
     release = publish(skewed(), FPrivacy(theta=3, offset="0.1"), random=1)
-    assert release.manifest.parameters["locality"] == "safe"
+    assert release.manifest.basis == "safe"
 
 
 def test_the_blind_variant_keeps_the_options_that_it_uses():
-    near = Buckets(strategy="two-size", max_size=30, floor=7, inside="setting", weights={"age": 2})
-    assert near.blind() == Buckets(locality="none", strategy="two-size", max_size=30)
+    near = Boxes(strategy="two-size", max_size=30, floor=7, inside="setting", weights={"age": 2})
+    assert near.blind() == MultiSize(strategy="two-size", max_size=30)
 
 
 def test_a_group_over_its_bound_is_never_published():

@@ -54,7 +54,7 @@ def test_any_other_bounds_are_kept_too():
     table = skewed(rows=1200)
     for requirement in (LDiversity(3, against="reader"), FPrivacy(theta=2, offset="0.1", against="reader")):
         bounds = requirement.bounds(table.sensitive.histogram())
-        release = BuReL(form="buckets").publish(table, requirement, random=1)
+        release = BuReL(form="buckets").run(table, requirement, random=1).release
         assert len(release.sizes) > 10
         assert all(
             Fraction(int(count), int(release.sizes[bucket])) <= bounds.limits[value]
@@ -64,7 +64,7 @@ def test_any_other_bounds_are_kept_too():
 
 def test_0_likeness_leaves_groups_with_exactly_the_shares_of_the_table():
     table = people(["a", "b", "b"] * 8, age=list(range(24)))
-    release = BuReL(form="buckets").publish(table, BetaLikeness(0, against="reader"), random=1)
+    release = BuReL(form="buckets").run(table, BetaLikeness(0, against="reader"), random=1).release
     assert len(release.sizes) == 8
     assert audit(release, table).holds is True
 
@@ -88,7 +88,7 @@ def test_near_people_are_put_together():
     apart = np.random.default_rng(1).permutation(table.rows)
     losses = {}
     for fill in ("hilbert", "near"):
-        release = BuReL(fill=fill).publish(table, requirement, random=1)
+        release = BuReL(fill=fill).run(table, requirement, random=1).release
         losses[fill] = gcp(release).value
         scattered = np.repeat(np.arange(len(release.sizes)), release.sizes)[apart]
         assert losses[fill] < 0.7 * gcp_of_groups(table.quasi, scattered).value
@@ -98,31 +98,31 @@ def test_near_people_are_put_together():
 def test_missing_numbers_do_not_draw_people_to_the_lower_end():
     age = [None if k % 5 == 0 else float(k) for k in range(300)]
     table = people([f"v{k % 6}" for k in range(300)], age=age, sex=["f", "m"] * 150)
-    release = BuReL().publish(table, LDiversity(3, against="reader"), random=1)
+    release = BuReL().run(table, LDiversity(3, against="reader"), random=1).release
     assert audit(release, table).holds is True
     assert len(release.sizes) > 20
 
 
 def test_an_engineer_is_refused():
     with pytest.raises(NotProvable, match="'reader'"):
-        BuReL().publish(skewed(), BetaLikeness(2))
+        BuReL().run(skewed(), BetaLikeness(2))
 
 
 def test_bounds_of_1_leave_nothing_to_keep():
     with pytest.raises(PolicyError, match="nothing to keep"):
-        BuReL().publish(skewed(), FPrivacy(offset=1, against="reader"))
+        BuReL().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
 def test_bounds_below_a_share_are_infeasible():
     with pytest.raises(Infeasible, match="below a value's own share"):
-        BuReL().publish(skewed(), LDiversity(9, against="reader"))
+        BuReL().run(skewed(), LDiversity(9, against="reader"))
 
 
 @pytest.mark.parametrize("column", ["bucket", "count"])
 def test_a_column_with_a_name_of_the_form_is_refused(column):
     table = people(["a", "b"] * 5, **{column: list(range(10))})
     with pytest.raises(InputError, match=column):
-        BuReL(form="buckets").publish(table, LDiversity(2, against="reader"))
+        BuReL(form="buckets").run(table, LDiversity(2, against="reader"))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato import Anatomy, Buckets, BuReL, FPrivacy, LDiversity, Mondrian, NearGroups
+from sfumato import Anatomy, Boxes, BuReL, Decoys, FPrivacy, LDiversity, Mondrian, MultiSize, NearGroups
 from sfumato.methods import METHODS, default_method
 from sfumato.progress import silent
 from sfumato.randomness import SeededRandomness, randomness
@@ -13,13 +13,13 @@ from sfumato.testing import CHECKS, ConformanceError, balanced_designs, check_me
 @pytest.mark.parametrize(
     "method",
     [
-        Buckets(),
-        Buckets(locality="none"),
-        Buckets(locality="none", strategy="top-down"),
-        Buckets(locality="none", strategy="two-size"),
-        Buckets(locality="none", strategy="one-size"),
-        Buckets(locality="boxes", floor=5),
-        Buckets(locality="boxes", floor=30, inside="setting", strategy="two-size"),
+        Boxes(),
+        MultiSize(),
+        MultiSize(strategy="top-down"),
+        MultiSize(strategy="two-size"),
+        MultiSize(strategy="one-size"),
+        Boxes(floor=5),
+        Boxes(floor=30, inside="setting", strategy="two-size"),
         Anatomy(),
         Anatomy(l=3),
         NearGroups(),
@@ -35,19 +35,19 @@ def test_every_method_passes_the_conformance_suite(method):
 def test_buckets_keep_uneven_bounds_too():
     requirement = FPrivacy(theta=2, offset="0.1", bounds={"v0": "0.19"})
     tables = {name: table for name, table in example_tables().items() if name != "compound"}
-    for method in (Buckets(floor=5), Buckets(locality="none")):
+    for method in (Boxes(floor=5), MultiSize()):
         assert len(check_method(method, requirement, tables)) == len(CHECKS) * len(tables)
 
 
 def test_methods_with_decoys_pass_where_decoys_are_possible():
     tables = {name: table for name, table in example_tables().items() if name != "compound"}
-    assert check_method(Buckets(locality="none", decoys=1), LDiversity(2), tables)
-    assert check_method(Buckets(locality="none", decoys=1, guard_decoys=True), LDiversity(2, against="reader"), tables)
+    assert check_method(Decoys(decoys=1), LDiversity(2), tables)
+    assert check_method(Decoys(decoys=1, guard=True), LDiversity(2, against="reader"), tables)
 
 
 def test_boxes_pass_against_a_reader_too_with_any_weights():
     weights = "association"
-    assert check_method(Buckets(locality="boxes", floor=10, weights=weights), LDiversity(2, against="reader"))
+    assert check_method(Boxes(floor=10, weights=weights), LDiversity(2, against="reader"))
 
 
 def test_suppression_passes_where_nobody_needs_to_go():
@@ -56,15 +56,15 @@ def test_suppression_passes_where_nobody_needs_to_go():
 
 def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bound():
     @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Careless(Buckets):
+    class Careless(MultiSize):
         def run(self, table, requirement, *, random=None, progress=None):
             return super().run(table, LDiversity(1, against=requirement.against), random=random, progress=progress)
 
-    class Forgetful(Buckets):
+    class Forgetful(MultiSize):
         def run(self, table, requirement, *, random=None, progress=None):
             return super().run(table, requirement, random=5, progress=progress)
 
-    class Orderly(Buckets):
+    class Orderly(MultiSize):
         """Deals people and publishes rows in the order of the input."""
 
         def run(self, table, requirement, *, random=None, progress=None):
@@ -83,7 +83,7 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
 
 
 def test_the_suite_refuses_a_method_that_lets_the_order_of_the_input_decide():
-    class Unshuffled(Buckets):
+    class Unshuffled(MultiSize):
         """Takes people as they come, as if nobody sorted files by the secret."""
 
         def run(self, table, requirement, *, random=None, progress=None):
@@ -117,4 +117,4 @@ def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_th
         "ambiguity",
         "priview",
     }
-    assert default_method(LDiversity(3)) == Buckets()
+    assert default_method(LDiversity(3)) == Boxes()

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato import Buckets, publication, publish
+from sfumato import Decoys, publication, publish
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.papers.decoys._kernel import mix
 from sfumato.papers.decoys.decoys import inflate
@@ -20,7 +20,7 @@ def zipf(rows=600, values=12, seed=1):
 
 
 def test_every_bucket_shows_sigma_more_distinct_values_than_it_has_people():
-    release = publish(zipf(), LDiversity(5), method=Buckets(locality="none", decoys=2), random=3)
+    release = publish(zipf(), LDiversity(5), method=Decoys(decoys=2), random=3)
     assert (release.shown == release.sizes + 2).all()
     assert (release.st_count == 1).all()
     assert release.rows == 600
@@ -29,7 +29,7 @@ def test_every_bucket_shows_sigma_more_distinct_values_than_it_has_people():
 
 def test_decoys_are_as_frequent_as_the_values_they_imitate():
     table = zipf(rows=3000)
-    release = publish(table, LDiversity(4), method=Buckets(locality="none", decoys=1), random=3)
+    release = publish(table, LDiversity(4), method=Decoys(decoys=1), random=3)
     true = table.sensitive.histogram()
     for value, shown in Counter(release.tables()["st"]["value"].to_pylist()).items():
         assert shown == pytest.approx(true[value] * 5 / 4, abs=len(set(release.sizes.tolist())) + 1)
@@ -46,12 +46,12 @@ def test_inflation_is_by_largest_remainder_and_never_twice_in_a_bucket():
 def test_a_value_too_frequent_to_be_inflated_is_named():
     values = ["often"] * 18 + [f"v{k}" for k in range(9) for _ in range(9)]
     with pytest.raises(Infeasible, match=r"at most 1/6 of the people; too frequent: often"):
-        publish(people(values), LDiversity(5), method=Buckets(locality="none", decoys=1))
+        publish(people(values), LDiversity(5), method=Decoys(decoys=1))
 
 
 def test_decoys_are_refused_where_a_value_must_occur_twice():
     with pytest.raises(Infeasible):
-        publish(people(["a"] * 6 + ["b"] * 2 + ["c"] * 2), FPrivacy(offset="2/3"), method=Buckets(locality="none", decoys=1))
+        publish(people(["a"] * 6 + ["b"] * 2 + ["c"] * 2), FPrivacy(offset="2/3"), method=Decoys(decoys=1))
 
 
 def test_the_walk_reaches_every_choice_of_decoys_equally_often():
@@ -72,7 +72,7 @@ def test_the_walk_reaches_every_choice_of_decoys_equally_often():
 
 
 def test_the_receipt_measures_a_guessing_adversary_beside_the_promise():
-    result = publication(zipf(rows=2000), LDiversity(5), method=Buckets(locality="none", decoys=1), random=5)
+    result = publication(zipf(rows=2000), LDiversity(5), method=Decoys(decoys=1), random=5)
     figures = result.private["decoys"]["guessing"]
     assert [line["known"] for line in figures] == [0, 2, 4]
     for line in figures:
@@ -83,7 +83,7 @@ def test_the_receipt_measures_a_guessing_adversary_beside_the_promise():
 
 def test_guarding_decoys_holds_against_a_reader_only():
     with pytest.raises(NotProvable):
-        publish(zipf(), LDiversity(5), method=Buckets(locality="none", decoys=1, guard_decoys=True))
+        publish(zipf(), LDiversity(5), method=Decoys(decoys=1, guard=True))
 
 
 def test_a_guard_leaves_no_decoy_that_an_association_rules_out_for_everybody():
@@ -94,9 +94,7 @@ def test_a_guard_leaves_no_decoy_that_an_association_rules_out_for_everybody():
     value = np.where(coins.random(6000) < 0.25, np.where(sex == "f", 0, 1), drawn)
     table = people([f"v{k}" for k in value], sex=sex.tolist())
     requirement = LDiversity(3, against="reader")
-    guarded = publication(table, requirement, method=Buckets(locality="none", decoys=2, guard_decoys=True), random=3).private[
-        "decoys"
-    ]
+    guarded = publication(table, requirement, method=Decoys(decoys=2, guard=True), random=3).private["decoys"]
     assert guarded["excludable_before_exchange"] > 100
     assert guarded["excludable_for_everybody_in_their_bucket"] < guarded["excludable_before_exchange"] / 10
     assert guarded["exchanged"] > 0
@@ -107,9 +105,7 @@ def test_counts_take_decoys_out_without_bias():
     table = zipf(rows=1500)
     truth = table.sensitive.histogram()["v0"]
     found = [
-        publish(table, LDiversity(4), method=Buckets(locality="none", decoys=1), random=seed)
-        .count("value = 'v0'", estimator="paper")
-        .value
+        publish(table, LDiversity(4), method=Decoys(decoys=1), random=seed).count("value = 'v0'", estimator="paper").value
         for seed in range(6)
     ]
     assert np.mean(found) == pytest.approx(truth, rel=0.02)

@@ -46,7 +46,7 @@ def test_mondrian_in_ranges_passes_the_conformance_suite(method):
 
 def test_people_who_look_alike_are_one_group():
     table = example_tables()["all alike"]
-    release = Mondrian(form="buckets").publish(table, LDiversity(2, against="reader"), random=1)
+    release = Mondrian(form="buckets").run(table, LDiversity(2, against="reader"), random=1).release
     assert release.sizes.tolist() == [table.rows]
     assert audit(release, table).holds is True
 
@@ -72,30 +72,30 @@ def test_the_bounds_of_the_requirement_are_kept_and_claimed_against_a_reader():
 def test_both_forms_show_the_same_groups():
     table = skewed(rows=500)
     requirement = FPrivacy(theta=3, offset="0.1", against="reader")
-    forms = [Mondrian(form=form, k=3).publish(table, requirement, random=1) for form in ("buckets", "ranges")]
+    forms = [Mondrian(form=form, k=3).run(table, requirement, random=1).release for form in ("buckets", "ranges")]
     assert sorted(forms[0].sizes.tolist()) == sorted(forms[1].sizes.tolist())
     assert forms[1].form == "ranges"
 
 
 def test_an_engineer_is_refused_because_a_refused_cut_tells_something():
     with pytest.raises(NotProvable, match="'reader'"):
-        Mondrian(form="buckets").publish(skewed(), LDiversity(2))
+        Mondrian(form="buckets").run(skewed(), LDiversity(2))
 
 
 def test_a_release_that_is_only_k_anonymous_says_that_it_claims_nothing_about_sensitive_values(tmp_path):
     table = skewed()
     for form in ("buckets", "ranges"):
-        Mondrian(k=5, form=form).publish(table, OPEN, random=1).save(tmp_path / form)
+        Mondrian(k=5, form=form).run(table, OPEN, random=1).release.save(tmp_path / form)
         manifest = json.loads((tmp_path / form / "manifest.json").read_text())
         assert manifest["parameters"]["note"] == "k-anonymity makes no claim about sensitive values"
         assert Release.load(tmp_path / form).sizes.min() >= 5
-    other = Mondrian(constraint="distinct", l=2, form="buckets").publish(table, OPEN, random=1)
+    other = Mondrian(constraint="distinct", l=2, form="buckets").run(table, OPEN, random=1).release
     assert "'distinct', kept in every group, makes no claim" in other.manifest.parameters["note"]
 
 
 def test_with_no_bound_no_k_and_no_constraint_there_is_nothing_to_keep():
     with pytest.raises(PolicyError, match="nothing to keep"):
-        Mondrian(form="buckets").publish(skewed(), OPEN)
+        Mondrian(form="buckets").run(skewed(), OPEN)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_with_no_bound_no_k_and_no_constraint_there_is_nothing_to_keep():
     ids=["distinct", "entropy", "recursive"],
 )
 def test_every_group_satisfies_its_diversity(method, holds):
-    release = method.publish(skewed(rows=1500), OPEN, random=1)
+    release = method.run(skewed(rows=1500), OPEN, random=1).release
     found = [release.st_count[release.st_bucket == bucket] for bucket in range(len(release.sizes))]
     assert len(found) > 5
     assert all(holds(counts) for counts in found)
@@ -122,7 +122,7 @@ def test_every_group_is_t_close_in_the_order_of_the_numbers():
     age = coins.integers(20, 70, 1500)
     pay = np.clip(age // 10 + coins.integers(-2, 3, 1500), 1, 9)
     table = Table.from_frame(pa.table({"age": age, "pay": pay}), Schema(quasi=["age"], sensitive=["pay"]))
-    release = Mondrian(form="buckets", constraint="t-closeness", t="0.2", distance="ordered").publish(table, OPEN, random=1)
+    release = Mondrian(form="buckets", constraint="t-closeness", t="0.2", distance="ordered").run(table, OPEN, random=1).release
     values = np.unique(pay)
     whole = np.array([(pay == value).mean() for value in values])
     counts = np.zeros((len(release.sizes), len(values)))
@@ -135,26 +135,26 @@ def test_every_group_is_t_close_in_the_order_of_the_numbers():
 def test_ordered_distance_needs_values_with_an_order():
     method = Mondrian(form="buckets", constraint="t-closeness", t="0.2", distance="ordered")
     with pytest.raises(PolicyError, match="numbers, dates or bins"):
-        method.publish(skewed(), OPEN)
+        method.run(skewed(), OPEN)
     frame = pa.table({"age": list(range(40)), "pay": [float(k % 20) for k in range(40)]})
     schema = Schema(quasi=["age"], sensitive=["pay"], bins={"pay": [0, 10, 20]})
-    assert method.publish(Table.from_frame(frame, schema), OPEN, random=1).rows == 40
+    assert method.run(Table.from_frame(frame, schema), OPEN, random=1).release.rows == 40
 
 
 def test_what_the_table_cannot_give_is_infeasible_and_says_what_would_work():
     table = people(["a"] * 4 + ["b"] * 2 + ["c", "d"])
     with pytest.raises(Infeasible, match="the table has 8") as caught:
-        Mondrian(form="buckets", k=9).publish(table, OPEN)
+        Mondrian(form="buckets", k=9).run(table, OPEN)
     assert caught.value.nearest == {"k": 8}
     with pytest.raises(Infeasible, match="only 4 sensitive values"):
-        Mondrian(form="buckets", constraint="distinct", l=5).publish(table, OPEN)
+        Mondrian(form="buckets", constraint="distinct", l=5).run(table, OPEN)
 
 
 def test_a_column_with_the_name_of_one_that_the_form_adds_is_refused():
     with pytest.raises(InputError, match="'bucket'"):
-        Mondrian(form="buckets", k=2).publish(people(["a", "b"], bucket=[1, 2]), OPEN)
+        Mondrian(form="buckets", k=2).run(people(["a", "b"], bucket=[1, 2]), OPEN)
     with pytest.raises(InputError, match="'group'"):
-        Mondrian(k=2).publish(people(["a", "b"], age=[1, 2], group=["x", "y"]), OPEN)
+        Mondrian(k=2).run(people(["a", "b"], age=[1, 2], group=["x", "y"]), OPEN)
 
 
 @pytest.mark.parametrize(

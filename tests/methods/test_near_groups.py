@@ -45,10 +45,10 @@ def test_matched_groups_are_published_against_an_engineer_and_audited(form):
 def test_both_forms_show_the_same_groups():
     table = skewed(rows=500)
     requirement = FPrivacy(theta=3, offset="0.1", against="reader")
-    forms = [NearGroups(form=form, effort=QUICK).publish(table, requirement, random=1) for form in ("buckets", "ranges")]
+    forms = [NearGroups(form=form, effort=QUICK).run(table, requirement, random=1).release for form in ("buckets", "ranges")]
     assert sorted(forms[0].sizes.tolist()) == sorted(forms[1].sizes.tolist())
     assert gcp(forms[0]).value == pytest.approx(gcp(forms[1]).value)
-    assert forms[0].manifest.parameters["locality"] == "annealed"
+    assert forms[0].manifest.basis == "annealed"
 
 
 def test_ranges_are_narrower_than_those_of_mondrian():
@@ -56,7 +56,7 @@ def test_ranges_are_narrower_than_those_of_mondrian():
 
     table = skewed(rows=1500)
     requirement = BetaLikeness(1, against="reader")
-    ours, theirs = (gcp(m.publish(table, requirement, random=1)).value for m in (NearGroups(effort=0.05), Mondrian()))
+    ours, theirs = (gcp(m.run(table, requirement, random=1).release).value for m in (NearGroups(effort=0.05), Mondrian()))
     assert ours < 0.8 * theirs
 
 
@@ -72,7 +72,7 @@ def test_the_private_figures_are_those_of_the_groups():
 
 def test_progress_ends_at_one_and_never_falls():
     told = []
-    NearGroups(effort=QUICK).publish(
+    NearGroups(effort=QUICK).run(
         skewed(), BetaLikeness(2, against="reader"), random=1, progress=lambda stage, done: told.append((stage, done))
     )
     done = [share for _, share in told]
@@ -95,7 +95,7 @@ def test_declared_domains_decide_what_is_narrow(tmp_path):
     for wide in ("a", "b"):
         domains = {name: {"min": 0, "max": 99 if name != wide else 99_000} for name in ("a", "b")}
         table = Table.from_frame(frame, Schema(quasi=["a", "b"], sensitive=["v"], domains=domains))
-        release = NearGroups(effort=0.05).publish(table, LDiversity(3, against="reader"), random=1)
+        release = NearGroups(effort=0.05).run(table, LDiversity(3, against="reader"), random=1).release
         spans.append(gcp(release).per_column["a"])
     assert spans[1] < spans[0] * 1000 / 3
 
@@ -103,7 +103,7 @@ def test_declared_domains_decide_what_is_narrow(tmp_path):
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_a_table_too_small_for_the_bound_is_infeasible(rows):
     with pytest.raises(Infeasible):
-        NearGroups().publish(people(["a", "b", "c"][:rows]), LDiversity(4, against="reader"))
+        NearGroups().run(people(["a", "b", "c"][:rows]), LDiversity(4, against="reader"))
 
 
 def test_a_single_quasi_column_and_constant_columns_are_fine():
@@ -115,23 +115,23 @@ def test_a_single_quasi_column_and_constant_columns_are_fine():
     ):
         table = people(values, **quasi)
         for form in ("ranges", "buckets"):
-            release = NearGroups(effort=QUICK, form=form).publish(table, LDiversity(3, against="reader"), random=1)
+            release = NearGroups(effort=QUICK, form=form).run(table, LDiversity(3, against="reader"), random=1).release
             assert audit(release, table).holds is True
 
 
 def test_bounds_that_are_all_one_leave_nothing_to_keep():
     with pytest.raises(PolicyError, match="nothing to keep"):
-        NearGroups().publish(skewed(), FPrivacy(offset=1, against="reader"))
+        NearGroups().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
 def test_an_insider_is_refused():
     with pytest.raises(NotProvable, match="insider"):
-        NearGroups().publish(skewed(), LDiversity(2, against="insider"))
+        NearGroups().run(skewed(), LDiversity(2, against="insider"))
 
 
 def test_an_effort_is_refused_where_there_is_no_search():
     with pytest.raises(PolicyError, match="no search to extend"):
-        NearGroups(effort=2).publish(skewed(), LDiversity(2), random=1)
+        NearGroups(effort=2).run(skewed(), LDiversity(2), random=1)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_parameters_are_checked_at_construction(arguments, told):
 def test_a_column_with_the_name_of_one_that_the_form_adds_is_refused():
     requirement = LDiversity(2, against="reader")
     with pytest.raises(InputError, match="'bucket'"):
-        NearGroups(form="buckets").publish(people(["a", "b"], bucket=[1, 2]), requirement)
+        NearGroups(form="buckets").run(people(["a", "b"], bucket=[1, 2]), requirement)
     with pytest.raises(InputError, match="'group'"):
-        NearGroups().publish(people(["a", "b"], age=[1, 2], group=["x", "y"]), requirement)
+        NearGroups().run(people(["a", "b"], age=[1, 2], group=["x", "y"]), requirement)
 
 
 def test_a_policy_can_name_it(tmp_path):
@@ -176,7 +176,7 @@ effort = 0.5
 
 
 def test_a_saved_release_says_how_it_was_made(tmp_path):
-    NearGroups(effort=QUICK).publish(skewed(), BetaLikeness(2, against="reader"), random=1).save(tmp_path / "out")
+    NearGroups(effort=QUICK).run(skewed(), BetaLikeness(2, against="reader"), random=1).release.save(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["method"] == {"name": "near-groups", "form": "ranges", "effort": QUICK}
     assert Release.load(tmp_path / "out").rows == 600
@@ -185,9 +185,9 @@ def test_a_saved_release_says_how_it_was_made(tmp_path):
 @pytest.mark.parametrize("form", ["ranges", "buckets"])
 def test_annealed_groups_say_so_and_cannot_be_passed_off_as_matched_to_an_engineer(form):
     table = skewed(300)
-    release = NearGroups(form=form, effort=0.02).publish(table, LDiversity(2, against="reader"), random=1)
+    release = NearGroups(form=form, effort=0.02).run(table, LDiversity(2, against="reader"), random=1).release
     manifest = release.manifest
-    assert manifest.parameters["locality"] == "annealed"
+    assert manifest.basis == "annealed"
     forged = replace(
         manifest, requirement={**manifest.requirement, "against": "engineer"}, claims=(Claim.association("engineer"),)
     )

@@ -21,7 +21,7 @@ from sfumato.groups.near.packing import pack
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.groups.streams import Step
-from sfumato.methods import Buckets
+from sfumato.methods import Boxes, NearGroups
 from sfumato.methods.base import MAKING, PEOPLE
 from sfumato.policy import Policy
 from sfumato.privacy import FPrivacy, LDiversity
@@ -228,7 +228,7 @@ def test_the_same_coins_give_the_same_groups_in_a_world_with_permuted_labels():
     labels = [f"v{code}" for code in codes]
     # Nobody shares an age: people who look alike are first put in the order of their values, and then nobody knows who is who.
     quasi = {"age": coins.permutation(80).tolist(), "town": coins.integers(0, 4, 80).astype(str).tolist()}
-    requirement, method = LDiversity(4), Buckets(locality="near")
+    requirement, method = LDiversity(4), NearGroups(form="buckets")
     shown = publication(people(labels, **quasi), requirement, method=method, random=7)
     assert shown.private["people_left_over"] == 0
     table = people(labels, **quasi)
@@ -246,8 +246,8 @@ def test_the_same_coins_give_the_same_groups_in_a_world_with_permuted_labels():
 
 @pytest.mark.parametrize("against", ["reader", "engineer"])
 def test_near_buckets_are_claimed_against_both_and_the_audit_agrees(against):
-    result = publication(skewed(2000), LDiversity(2, against=against), method=Buckets(locality="near"), random=1)
-    assert result.release.manifest.parameters["locality"] == "near"
+    result = publication(skewed(2000), LDiversity(2, against=against), method=NearGroups(form="buckets"), random=1)
+    assert result.release.manifest.basis == "near"
     assert result.audit.claims[0].adversary == against
     assert result.audit.holds is True
     assert result.private["group_sizes"] == [2]
@@ -255,7 +255,7 @@ def test_near_buckets_are_claimed_against_both_and_the_audit_agrees(against):
 
 def test_bounds_that_differ_are_kept_by_classes_of_several_sizes():
     requirement = FPrivacy(theta=3, offset="0.1")
-    result = publication(skewed(2000), requirement, method=Buckets(locality="near", floor=500), random=1)
+    result = publication(skewed(2000), requirement, method=NearGroups(form="buckets", floor=500), random=1)
     assert result.audit.holds is True
     assert len(result.private["group_sizes"]) > 1
 
@@ -264,18 +264,18 @@ def test_near_buckets_stand_in_where_all_bounds_are_equal_and_there_is_no_room_f
     values = ["a", "b"] * 40
     table = people(values, age=list(range(80)))
     engineer = publish(table, LDiversity(2), random=1)
-    assert engineer.manifest.parameters["locality"] == "near"
+    assert engineer.manifest.basis == "near"
     assert set(engineer.sizes.tolist()) == {2}
-    reader = publish(table, LDiversity(2, against="reader"), method=Buckets(floor=60), random=1)
-    assert reader.manifest.parameters["locality"] == "none"
+    reader = publish(table, LDiversity(2, against="reader"), method=Boxes(floor=60), random=1)
+    assert reader.manifest.basis == "none"
     differing = publish(people(values[:-1], age=list(range(79))), FPrivacy(theta="1.1"), random=1)
-    assert differing.manifest.parameters["locality"] == "none"
+    assert differing.manifest.basis == "none"
 
 
 @pytest.mark.parametrize("options", [{"inside": "setting"}, {"decoys": 1}, {"weights": "association"}])
 def test_options_that_near_buckets_cannot_use_are_refused(options):
     with pytest.raises(PolicyError, match=next(iter(options))):
-        Buckets(locality="near", **options)
+        NearGroups(form="buckets", **options)
 
 
 def test_a_policy_may_ask_for_near_buckets():
@@ -283,7 +283,7 @@ def test_a_policy_may_ask_for_near_buckets():
         "[columns]\nquasi = ['age']\nsensitive = ['value']\n[requirement]\nmodel = 'l-diversity'\nl = 2\nagainst = 'engineer'\n"
         "[method]\nname = 'buckets'\nlocality = 'near'\nfloor = 20\n"
     )
-    assert policy.method == Buckets(locality="near", floor=20)
+    assert policy.method == NearGroups(form="buckets", floor=20)
 
 
 def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import Buckets, FPrivacy, Mondrian, Schema, Table, publication
+from sfumato import Boxes, FPrivacy, Mondrian, Schema, Table, publication
 from sfumato.errors import Infeasible
 from sfumato.explain import no_room
 from tests.makers import people
@@ -12,10 +12,10 @@ from tests.makers import people
 ROWS = 240
 VALUES = [f"v{k % 8}" for k in range(ROWS)]
 WAYS = {
-    "safe": (Buckets(floor=10), "engineer"),
-    "safe, setting": (Buckets(floor=10, inside="setting"), "engineer"),
-    "tight": (Buckets(floor=10), "reader"),
-    "tight, association": (Buckets(floor=10, weights="association"), "reader"),
+    "safe": (Boxes(floor=10), "engineer"),
+    "safe, setting": (Boxes(floor=10, inside="setting"), "engineer"),
+    "tight": (Boxes(floor=10), "reader"),
+    "tight, association": (Boxes(floor=10, weights="association"), "reader"),
     "strict": (Mondrian(k=10, form="buckets"), "reader"),
     "relaxed": (Mondrian(k=10, partition="relaxed", form="buckets"), "reader"),
     "ranges": (Mondrian(k=10), "reader"),
@@ -85,7 +85,7 @@ def test_columns_with_more_categories_than_people_are_cut_like_others(way):
 @pytest.mark.parametrize(("against", "inside"), [("engineer", "whole"), ("engineer", "setting"), ("reader", "whole")])
 def test_a_floor_larger_than_the_table_leaves_no_boxes_and_says_which_floor_would_do(against, inside):
     table = people(VALUES, age=list(range(ROWS)))
-    requirement, method = FPrivacy(offset="1/2", against=against), Buckets(floor=10 * ROWS, inside=inside)
+    requirement, method = FPrivacy(offset="1/2", against=against), Boxes(floor=10 * ROWS, inside=inside)
     result = publication(table, requirement, method=method, random=1)
     assert locality(result) == ("near" if (against, inside) == ("engineer", "whole") else "none")
     told = no_room(table, requirement, method)

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from sfumato import Ambiguity, Anatomy, Buckets, LDiversity, NearGroups, publication
+from sfumato import Ambiguity, Anatomy, Boxes, LDiversity, MultiSize, NearGroups, publication
 from sfumato.methods.base import PEOPLE
 from sfumato.privacy import PresenceAssociation
 from sfumato.randomness import SeededRandomness
@@ -61,12 +61,12 @@ def every_world(values, quasi, requirement, method, seed=1):
     """Return the worlds that give each release."""
     found = defaultdict(list)
     for world in sorted(set(permutations(values))):
-        found[shown(method.publish(sorted_by_secret(world, quasi), requirement, random=seed))].append(world)
+        found[shown(method.run(sorted_by_secret(world, quasi), requirement, random=seed).release)].append(world)
     return found
 
 
 @pytest.mark.parametrize(
-    "method", [Buckets(locality="near", floor=1), NearGroups(form="buckets")], ids=["buckets", "near-groups"]
+    "method", [NearGroups(form="buckets", floor=1), NearGroups(form="buckets")], ids=["buckets", "near-groups"]
 )
 def test_columns_that_permute_each_other_tell_nothing_about_who_is_matched(method):
     """Person (69, 59) would have z for certain in one of the releases, were columns told apart by rounding."""
@@ -95,7 +95,7 @@ def fitting(release):
 
 @pytest.mark.parametrize(
     ("method", "requirement"),
-    [(Buckets(floor=2), THREE), (Ambiguity(floor=2), PresenceAssociation(1, THREE))],
+    [(Boxes(floor=2), THREE), (Ambiguity(floor=2), PresenceAssociation(1, THREE))],
     ids=["buckets", "ambiguity"],
 )
 def test_every_world_that_fits_boxes_of_categories_with_equal_means_produces_them(method, requirement):
@@ -103,7 +103,7 @@ def test_every_world_that_fits_boxes_of_categories_with_equal_means_produces_the
     first = publication(sorted_by_secret("uvwxyzuvwxyz", EQUAL_MEANS), requirement, method=method, random=1).release
     many = 0
     for world in fitting(first):
-        assert shown(method.publish(sorted_by_secret(world, EQUAL_MEANS), requirement, random=1)) == shown(first)
+        assert shown(method.run(sorted_by_secret(world, EQUAL_MEANS), requirement, random=1).release) == shown(first)
         many += 1
     assert many == 6**4
 
@@ -124,10 +124,10 @@ class OneOrder(SeededRandomness):
 
 TWO = LDiversity(2)
 ENGINEER = {
-    "blind": (Buckets(locality="none"), TWO),
+    "blind": (MultiSize(), TWO),
     "anatomy": (Anatomy(), TWO),
-    "boxes": (Buckets(locality="boxes", floor=1), TWO),
-    "near": (Buckets(locality="near", floor=1), TWO),
+    "boxes": (Boxes(floor=1), TWO),
+    "near": (NearGroups(form="buckets", floor=1), TWO),
     "near-groups": (NearGroups(), TWO),
     "ambiguity": (Ambiguity(floor=1), PresenceAssociation(1, TWO)),
 }
@@ -147,5 +147,5 @@ def test_the_shuffle_alone_keeps_every_belief_within_its_bound_in_a_file_that_is
     for world in sorted(set(permutations(values))):
         table = sorted_by_secret(world, quasi)
         for order in permutations(range(4)):
-            likelihood[shown(method.publish(table, requirement, random=OneOrder(order)))].append(world)
+            likelihood[shown(method.run(table, requirement, random=OneOrder(order)).release)].append(world)
     assert max(map(beliefs, likelihood.values())) <= Fraction(1, 2)

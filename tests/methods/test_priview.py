@@ -28,7 +28,7 @@ def table():
 
 def test_a_release_that_moves_several_columns_survives_the_disk(tmp_path):
     several = PriView(column=["q1", "q2"], grouping="paper", accept_weaker_claim=True)
-    release = several.publish(crowd(60, 3, seed=1), ASKED, random=1)
+    release = several.run(crowd(60, 3, seed=1), ASKED, random=1).release
     release.save(tmp_path / "release")
     assert Release.load(tmp_path / "release").manifest.method["column"] == ["q1", "q2"]
 
@@ -49,7 +49,7 @@ def test_the_column_that_gives_most_groups_is_moved_unless_one_is_named(table):
     release = sfumato.publish(table, ASKED, method=PriView(), random=1)
     assert release.manifest.parameters["moved"] == ["z"]  # with x moved, every joined value is alone
     with pytest.raises(Infeasible, match="of the rows with one value of x, 1, there are 1 with one sensitive value"):
-        PriView(column="x").publish(table, ASKED)
+        PriView(column="x").run(table, ASKED)
 
 
 def test_groups_as_published_move_the_most_even_column_and_state_the_papers_claim(table):
@@ -67,22 +67,22 @@ def test_several_columns_may_be_moved_but_not_all():
     assert release.manifest.parameters["moved"] == ["q1", "q2"]
     assert release.tables()["at"].column_names == ["q0", "group"]
     with pytest.raises(PolicyError, match="all quasi columns would be moved"):
-        PriView(column=["q0", "q1", "q2"]).publish(wide, ASKED)
+        PriView(column=["q0", "q1", "q2"]).run(wide, ASKED)
     with pytest.raises(PolicyError, match=r"'q9' is not a quasi column"):
-        PriView(column="q9").publish(wide, ASKED)
+        PriView(column="q9").run(wide, ASKED)
     with pytest.raises(PolicyError, match=r"has only one(.|\n)*ambiguity"):
-        PriView().publish(people(list("abcd"), x=[1, 2, 3, 4]), ASKED)
+        PriView().run(people(list("abcd"), x=[1, 2, 3, 4]), ASKED)
 
 
 def test_only_a_reader_can_be_promised_anything(table):
     with pytest.raises(NotProvable, match="not against 'engineer'"):
-        PriView().publish(table, PresenceAssociation("1/4", "1/3"))
+        PriView().run(table, PresenceAssociation("1/4", "1/3"))
     with pytest.raises(NotProvable, match="several may cover a person"):
-        PriView(grouping="paper").publish(table, ASKED)
+        PriView(grouping="paper").run(table, ASKED)
     with pytest.raises(NotProvable, match="not against 'engineer'"):
-        PAPER.publish(table, PresenceAssociation("1/4", "1/3"))
+        PAPER.run(table, PresenceAssociation("1/4", "1/3"))
     with pytest.raises(PolicyError, match="does not say how well"):
-        PriView().publish(table, LDiversity(2, against="reader"))
+        PriView().run(table, LDiversity(2, against="reader"))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_boxes_leave_out_nobody_because_that_would_tell_who_is_elsewhere():
     x, z = good.quasi[0].arrow().to_pylist(), good.quasi[1].arrow().to_pylist()
     table = people(values + ["v1"] * bad, x=x + [5000 + k for k in range(bad)], z=z + ["z0"] * bad)
     with pytest.raises(Infeasible, match="nobody fits into a box that keeps alpha and the bounds"):
-        PriView(column="z").publish(table, PresenceAssociation("1/4", "2/3", against="reader"))
+        PriView(column="z").run(table, PresenceAssociation("1/4", "2/3", against="reader"))
     with pytest.raises(PolicyError, match=r"suppress=…\): disjoint boxes do not use it(.|\n)*grouping = \"paper\""):
         PriView(suppress=True)
 
@@ -129,13 +129,13 @@ def test_people_dropped_for_a_missing_value_cannot_be_promised_hidden_presence()
     asked = PresenceAssociation(1, "1/2", against="reader")
     for method in (PriView(), Ambiguity()):
         with pytest.raises(NotProvable, match=r"1 people were left out because a value is missing(.|\n)*missing = \"value\""):
-            method.publish(table, asked)
+            method.run(table, asked)
 
 
 def test_advice_is_taken_from_a_column_that_has_some_and_never_to_move_one_that_was_tried():
     table = people(list("abab") * 5, x=range(20), z=["often"] * 12 + ["rare"] * 8, y=[1] * 20)
     with pytest.raises(Infeasible) as caught:
-        PriView().publish(table, PresenceAssociation("1/4", "1/2", against="reader"))
+        PriView().run(table, PresenceAssociation("1/4", "1/2", against="reader"))
     assert caught.value.nearest
     assert "another column" not in caught.value.hint
     sfumato.publish(table, PresenceAssociation(**caught.value.nearest, against="reader"), method=PriView(), random=1)
@@ -157,7 +157,7 @@ def test_boxes_pass_the_conformance_suite():
 def test_the_same_seed_gives_the_same_release_whatever_the_order_of_the_input(table):
     turned = table.take(np.random.default_rng(3).permutation(table.rows))
     for method in (PriView(), PAPER):
-        one, two = (method.publish(which, ASKED, random=7).tables() for which in (table, turned))
+        one, two = (method.run(which, ASKED, random=7).release.tables() for which in (table, turned))
         for name, content in one.items():
             assert content.equals(two[name]), name
 

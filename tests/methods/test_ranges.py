@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from sfumato.methods.show_ranges import require_free_range_names, show_as_ranges
 
 from sfumato import LDiversity
 from sfumato.errors import InputError
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.buckets import Buckets
-from sfumato.methods.show_ranges import require_free_range_names, show_as_ranges
+from sfumato.methods import Boxes
 from sfumato.randomness import SecureRandomness, SeededRandomness
 from sfumato.release.manifest import Claim
 from tests.makers import people
@@ -20,7 +20,7 @@ def show(random, **options):
     requirement = LDiversity(2)
     bounds = requirement.bounds(TABLE.sensitive.histogram())
     grouping = Grouping(np.array([0, 0, 1, 1], dtype=np.int32), 2)
-    return show_as_ranges(TABLE, grouping, bounds=bounds, requirement=requirement, method=Buckets(), random=random, **options)
+    return show_as_ranges(TABLE, grouping, bounds=bounds, requirement=requirement, method=Boxes(), random=random, **options)
 
 
 def test_the_manifest_says_what_was_done():

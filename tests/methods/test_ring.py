@@ -71,7 +71,7 @@ def test_ranges_are_never_wider_than_the_groups_and_exchanging_places_narrows_th
     bounds = THREE.bounds(table.sensitive.histogram())
     groups = ring_partition(table.quasi, table.sensitive.codes, bounds, 3, "diverse")
     whole = gcp_of_groups(table.quasi, groups.group).value
-    first, mended = (gcp(accepting(tries=tries).publish(table, THREE, random=4)).value for tries in (0, 20))
+    first, mended = (gcp(accepting(tries=tries).run(table, THREE, random=4).release).value for tries in (0, 20))
     assert mended < first < whole
 
 
@@ -107,7 +107,7 @@ def test_the_audit_finds_the_weaker_claim_kept_and_says_what_it_leaves_open():
 @pytest.mark.parametrize("name", list(example_tables()))
 def test_odd_tables_are_published_and_survive_the_disk(name, tmp_path):
     table = example_tables()[name]
-    release = accepting().publish(table, LDiversity(2, against="reader"), random=1)
+    release = accepting().run(table, LDiversity(2, against="reader"), random=1).release
     for kind in ("parquet", "csv"):
         release.save(tmp_path / kind, format=kind)
         assert audit(tmp_path / kind, table).holds is True
@@ -115,7 +115,7 @@ def test_odd_tables_are_published_and_survive_the_disk(name, tmp_path):
 
 def test_the_same_seed_gives_the_same_release():
     table = skewed(rows=400)
-    one, two, other = (accepting().publish(table, THREE, random=seed).tables()["records"] for seed in (5, 5, 6))
+    one, two, other = (accepting().run(table, THREE, random=seed).release.tables()["records"] for seed in (5, 5, 6))
     assert one.equals(two)
     assert not one.equals(other)
 
@@ -143,32 +143,32 @@ def test_uneven_bounds_are_kept_by_the_length_that_the_smallest_needs():
 
 def test_a_length_that_cannot_keep_the_bounds_is_refused():
     with pytest.raises(PolicyError, match="cannot keep a bound of 1/3"):
-        accepting(l=2).publish(skewed(), THREE)
+        accepting(l=2).run(skewed(), THREE)
 
 
 def test_a_value_too_frequent_for_the_length_is_infeasible_and_the_error_says_what_fits():
     with pytest.raises(Infeasible, match="needs every value to have at most") as caught:
-        accepting().publish(skewed(), BetaLikeness(1, against="reader"))
+        accepting().run(skewed(), BetaLikeness(1, against="reader"))
     assert caught.value.nearest["l"] >= 2
     assert "burel" in caught.value.hint
 
 
 def test_bounds_of_1_leave_nothing_to_keep():
     with pytest.raises(PolicyError, match="nothing to keep"):
-        accepting().publish(skewed(), FPrivacy(offset=1, against="reader"))
+        accepting().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
 def test_it_runs_only_where_the_weaker_claim_is_accepted_in_place_of_a_readers():
     with pytest.raises(NotProvable, match="proves no bound on what a reader believes"):
-        Ring().publish(skewed(), THREE)
+        Ring().run(skewed(), THREE)
     with pytest.raises(NotProvable, match="in place of one against 'reader'"):
-        accepting().publish(skewed(), LDiversity(3))
+        accepting().run(skewed(), LDiversity(3))
 
 
 def test_a_column_with_a_name_of_the_form_is_refused():
     table = people(["a", "b"] * 5, age=list(range(10)), age_min=["x"] * 10)
     with pytest.raises(InputError, match="age_min"):
-        accepting().publish(table, LDiversity(2, against="reader"))
+        accepting().run(table, LDiversity(2, against="reader"))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def parts_of(release):
 
 
 def test_example_1_of_the_paper_as_a_release():
-    release = SmallDomain().publish(people(VALUES), RHO, random=1)
+    release = SmallDomain().run(people(VALUES), RHO, random=1).release
     small, large = sorted(parts_of(release), key=lambda part: -Fraction(part["gamma"]))
     assert (large["values"], large["gamma"], large["retention"]) == (list("abcdef"), "4", "1/3")
     assert (small["values"], small["gamma"], small["retention"]) == (list("dfghij"), "10", "3/5")
@@ -45,7 +45,7 @@ def test_example_1_of_the_paper_as_a_release():
 
 
 def test_the_manifest_tells_no_counts_and_no_shares_beyond_the_matrix():
-    text = SmallDomain().publish(people(VALUES), RHO, random=1).manifest.to_json()
+    text = SmallDomain().run(people(VALUES), RHO, random=1).release.manifest.to_json()
     assert '"counts"' not in text
     assert '"shares": null' in text  # the method's option, not given
     assert '"weight"' not in text
@@ -53,7 +53,7 @@ def test_the_manifest_tells_no_counts_and_no_shares_beyond_the_matrix():
 
 def test_parts_are_numbered_by_their_values_whatever_the_coins_say():
     for seed in range(6):
-        parts = SmallDomain().publish(people(VALUES), RHO, random=seed).manifest.parameters["parts"]
+        parts = SmallDomain().run(people(VALUES), RHO, random=seed).release.manifest.parameters["parts"]
         assert [part["part"] for part in parts] == [1, 2]
         assert [part["values"] for part in parts] == sorted(part["values"] for part in parts)
         assert {part["gamma"] for part in parts} == {"4", "10"}
@@ -61,19 +61,19 @@ def test_parts_are_numbered_by_their_values_whatever_the_coins_say():
 
 def test_retention_per_value_is_the_default_for_models_other_than_rho_privacy():
     for requirement in (FPrivacy(theta=2, offset="0.1"), LDiversity(3), BetaLikeness(2)):
-        release = SmallDomain().publish(people(VALUES), requirement, random=1)
+        release = SmallDomain().run(people(VALUES), requirement, random=1).release
         assert all(isinstance(part["retention"], list) and "gamma" not in part for part in parts_of(release))
-        uniform = SmallDomain(retention="uniform").publish(people(VALUES), requirement, random=1)
+        uniform = SmallDomain(retention="uniform").run(people(VALUES), requirement, random=1).release
         assert all(isinstance(part["retention"], str) and "gamma" in part for part in parts_of(uniform))
-    assert all("gamma" in part for part in parts_of(SmallDomain().publish(people(VALUES), RHO, random=1)))
-    own = SmallDomain(retention="per-value").publish(people(VALUES), RHO, random=1)
+    assert all("gamma" in part for part in parts_of(SmallDomain().run(people(VALUES), RHO, random=1).release))
+    own = SmallDomain(retention="per-value").run(people(VALUES), RHO, random=1).release
     assert all(isinstance(part["retention"], list) for part in parts_of(own))
 
 
 @pytest.mark.parametrize("retention", ["uniform", "per-value"])
 def test_a_bound_at_a_values_share_is_refused_with_the_reason(retention):
     with pytest.raises(Infeasible, match="cannot keep a bound that equals a value's share") as caught:
-        SmallDomain(retention=retention).publish(people(["a"] * 5 + ["b"] * 3 + ["c"] * 2), LDiversity(2))
+        SmallDomain(retention=retention).run(people(["a"] * 5 + ["b"] * 3 + ["c"] * 2), LDiversity(2))
     assert caught.value.values == ("a",)
     assert caught.value.hint
 
@@ -108,7 +108,7 @@ def test_education_protects_the_rare_values_only(ell):
     quasi = ["age", "gender"]
     frame = census(20_000, 3).select([*quasi, "education"])
     table = Table.from_frame(frame, Schema(quasi=quasi, sensitive=["education"]))
-    release = SmallDomain().publish(table, RhoPrivacy("1/30", Fraction(1, ell)), random=1)
+    release = SmallDomain().run(table, RhoPrivacy("1/30", Fraction(1, ell)), random=1).release
     counts = table.sensitive.counts
     rare = max(int(count) for count in counts if Fraction(int(count), 20_000) <= Fraction(1, 30))
     assert [part["largest_share"] for part in parts_of(release)] == [str(Fraction(rare, 20_000))]
@@ -116,7 +116,7 @@ def test_education_protects_the_rare_values_only(ell):
 
 def test_an_infeasible_rho2_says_what_is_expected():
     with pytest.raises(PolicyError, match="expected 0 < rho1 < rho2 < 1, got rho1 = 1/30 and rho2 = 1/40"):
-        SmallDomain().publish(people(VALUES), RhoPrivacy("1/30", "1/40"))
+        SmallDomain().run(people(VALUES), RhoPrivacy("1/30", "1/40"))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def declared(shares=COUNTS, **options):
 
 
 def published(method, table, requirement):
-    return method.publish(closed_for(method, table), requirement, random=1)
+    return method.run(closed_for(method, table), requirement, random=1).release
 
 
 INSIDER = RhoPrivacy("1/3", "2/3", against="insider")
@@ -155,7 +155,7 @@ def test_declared_parameters_prove_the_claim_against_insiders_and_computed_ones_
     assert [claim.adversary for claim in release.claims] == ["insider"]
     assert "γp/(1+(γ−1)p)" in release.claims[0].statement
     with pytest.raises(NotProvable):
-        SmallDomain().publish(people(VALUES), INSIDER)
+        SmallDomain().run(people(VALUES), INSIDER)
 
 
 def test_what_is_declared_is_published_and_does_not_depend_on_the_table():
@@ -183,7 +183,7 @@ def test_values_that_nobody_has_can_be_published_and_values_without_a_share_fall
 def test_a_table_that_was_not_read_for_the_declared_values_is_refused_whatever_is_in_it():
     for values in (VALUES, ["a", "b"]):
         with pytest.raises(PolicyError, match="read without regard to the declared values") as caught:
-            declared().publish(people(values), INSIDER)
+            declared().run(people(values), INSIDER)
         assert "method.close(schema)" in caught.value.hint
 
 
@@ -208,8 +208,8 @@ def test_people_left_out_for_a_missing_value_lose_the_claim_against_insiders():
     shares = {"a": 1, "b": 1, "c": 1}
     table = Table.from_frame(frame, declared(shares).close(Schema(quasi=["n"], sensitive=["v"], missing={"n": "drop"})))
     with pytest.raises(NotProvable, match="insider does not cover"):
-        declared(shares).publish(table, RhoPrivacy("0.4", "0.6", against="insider"))
-    assert declared(shares).publish(table, RhoPrivacy("0.4", "0.6", against="reader"), random=1).rows == 3
+        declared(shares).run(table, RhoPrivacy("0.4", "0.6", against="insider"))
+    assert declared(shares).run(table, RhoPrivacy("0.4", "0.6", against="reader"), random=1).release.rows == 3
 
 
 def test_compound_attributes_are_randomized_as_one():
@@ -218,7 +218,7 @@ def test_compound_attributes_are_randomized_as_one():
         {"n": np.arange(600), "x": coins.integers(0, 4, 600), "y": np.array(["u", "v", "w"])[coins.integers(0, 3, 600)]}
     )
     table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"]))
-    release = SmallDomain().publish(table, RhoPrivacy("0.2", "0.4"), random=1)
+    release = SmallDomain().run(table, RhoPrivacy("0.2", "0.4"), random=1).release
     observed = {tuple(row.values()) for row in frame.select(["x", "y"]).to_pylist()}
     records = release.tables()["records"]
     assert {(row["x"], row["y"]) for row in records.select(["x", "y"]).to_pylist()} <= observed

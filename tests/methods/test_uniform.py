@@ -11,7 +11,7 @@ VALUES = ["a"] * 40 + ["b"] * 30 + ["c"] * 20 + ["d"] * 10
 
 
 def test_one_part_with_all_values_and_the_largest_gamma():
-    release = UniformPerturbation().publish(people(VALUES), RhoPrivacy("0.4", "0.6"), random=1)
+    release = UniformPerturbation().run(people(VALUES), RhoPrivacy("0.4", "0.6"), random=1).release
     # γ = (0.6/0.4)(0.6/0.4) = 9/4, p = (5/4)/(3 + 9/4) = 5/21
     assert release.manifest.parameters["parts"] == [
         {"part": 1, "values": ["a", "b", "c", "d"], "gamma": "9/4", "retention": "5/21", "largest_share": "2/5"}
@@ -21,7 +21,7 @@ def test_one_part_with_all_values_and_the_largest_gamma():
 
 
 def test_other_models_get_the_gamma_of_their_tightest_value_and_no_largest_share():
-    release = UniformPerturbation().publish(people(VALUES), FPrivacy(theta=1, offset="0.1"), random=1)
+    release = UniformPerturbation().run(people(VALUES), FPrivacy(theta=1, offset="0.1"), random=1).release
     odds = [Fraction(k, 10) / (1 - Fraction(k, 10)) for k in (5, 4, 3, 2)]
     shares = [Fraction(k, 10) for k in (4, 3, 2, 1)]
     gamma = min(odd * (1 - share) / share for odd, share in zip(odds, shares, strict=True))
@@ -31,7 +31,7 @@ def test_other_models_get_the_gamma_of_their_tightest_value_and_no_largest_share
 
 
 def test_a_cap_lowers_gamma_and_hides_the_largest_share():
-    release = UniformPerturbation(amplification=2).publish(people(VALUES), RhoPrivacy("0.4", "0.6"), random=1)
+    release = UniformPerturbation(amplification=2).run(people(VALUES), RhoPrivacy("0.4", "0.6"), random=1).release
     (part,) = release.manifest.parameters["parts"]
     assert part["gamma"] == "2"
     assert Fraction(part["largest_share"]) == Fraction(3, 7)  # where γ = 2 would just keep ρ2, above the true 2/5
@@ -39,7 +39,7 @@ def test_a_cap_lowers_gamma_and_hides_the_largest_share():
 
 def test_quasi_values_and_rows_stay_and_some_values_change():
     table = people(VALUES)
-    release = UniformPerturbation().publish(table, RhoPrivacy("0.4", "0.6"), random=3)
+    release = UniformPerturbation().run(table, RhoPrivacy("0.4", "0.6"), random=3).release
     records = release.tables()["records"].to_pylist()
     truth = dict(enumerate(VALUES))
     assert [record["number"] for record in records] == [*range(100)]
@@ -79,25 +79,25 @@ def test_bad_parameters_are_refused_when_the_method_is_made(arguments, message):
 )
 def test_rho_privacy_that_cannot_be_is_refused(rho1, rho2, message):
     with pytest.raises(PolicyError, match=message):
-        UniformPerturbation().publish(people(VALUES), RhoPrivacy(rho1, rho2))
+        UniformPerturbation().run(people(VALUES), RhoPrivacy(rho1, rho2))
 
 
 @pytest.mark.parametrize("values", [["a"] * 10, ["a"]], ids=["all records one value", "one record"])
 def test_a_domain_of_one_value_is_refused(values):
     with pytest.raises(PolicyError, match="no value has a share of at most"):
-        UniformPerturbation().publish(people(values), RhoPrivacy("0.5", "0.6"))
+        UniformPerturbation().run(people(values), RhoPrivacy("0.5", "0.6"))
     with pytest.raises(Infeasible, match="below a value's own share"):
-        UniformPerturbation().publish(people(values), LDiversity(2))
+        UniformPerturbation().run(people(values), LDiversity(2))
     with pytest.raises(PolicyError, match="every sensitive value has a bound of 1"):
-        UniformPerturbation().publish(people(values), FPrivacy(theta=1))
+        UniformPerturbation().run(people(values), FPrivacy(theta=1))
 
 
 def test_insiders_are_refused_with_computed_parameters():
     with pytest.raises(NotProvable, match="not against 'insider'"):
-        UniformPerturbation().publish(people(VALUES), RhoPrivacy("0.4", "0.6", against="insider"))
+        UniformPerturbation().run(people(VALUES), RhoPrivacy("0.4", "0.6", against="insider"))
 
 
 def test_a_column_called_part_is_refused():
     table = people(VALUES, part=np.arange(100).tolist())
     with pytest.raises(InputError, match="column 'part'"):
-        UniformPerturbation().publish(table, RhoPrivacy("0.4", "0.6"))
+        UniformPerturbation().run(table, RhoPrivacy("0.4", "0.6"))

@@ -97,11 +97,11 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     bounds = _bounds(real, alpha, beta)
     found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
-    assert found.grouping.sizes.min() >= 10
+    assert found.sizes.min() >= 10
     views = Views.of(real.quasi, ["age"])
     alone = 0
     for group in range(200):
-        mine = np.flatnonzero(found.grouping.group == group)
+        mine = np.flatnonzero(found.group == group)
         told = worst(views.left[mine], views.right[mine], real.sensitive.codes[mine], bounds.limits)
         alone += told.belief == 1
     assert alone == 200
@@ -111,11 +111,11 @@ def test_theorem_5_every_group_has_one_over_beta_values_and_few_people_are_resid
     """A random pick leaves next to nobody over; every group has ⌈1/β⌉ different values and keeps α by itself."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
-    assert (found.grouping.group >= 0).all()
-    assert found.residues < 50
-    pairs = np.unique(found.grouping.group.astype(np.int64) * 1000 + real.sensitive.codes)
+    assert (found.group >= 0).all()
+    assert found.figures["residues"] < 50
+    pairs = np.unique(found.group.astype(np.int64) * 1000 + real.sensitive.codes)
     assert np.bincount(pairs // 1000).min() >= 5
-    assert found.grouping.sizes.mean() < 5.1
+    assert found.sizes.mean() < 5.1
 
 
 def test_figure_7_picks_the_tuple_with_which_the_group_covers_most_buckets(figure_1):
@@ -143,8 +143,8 @@ def test_figure_7_picks_the_tuple_with_which_the_group_covers_most_buckets(figur
 def test_figure_1_in_the_groups_of_the_three_steps_as_printed(figure_1, alpha, beta, groups, residues):
     bounds, alpha = _bounds(figure_1, alpha, beta), Fraction(alpha)
     found = scattered_groups(figure_1.quasi, figure_1.sensitive.codes, bounds, alpha, suppress=False, greedy=True)
-    assert _named(found.grouping) == groups
-    assert found.residues == residues
+    assert _named(found) == groups
+    assert found.figures["residues"] == residues
 
 
 def test_figure_1_in_groups_of_two_views_bucketized_on_zipcode_and_disease(figure_1):
@@ -152,7 +152,7 @@ def test_figure_1_in_groups_of_two_views_bucketized_on_zipcode_and_disease(figur
     alpha = Fraction(1, 4)
     bounds, codes = _bounds(figure_1, alpha, "1/2"), figure_1.sensitive.codes
     found = published_groups(figure_1.quasi, ["zipcode"], codes, bounds, alpha, suppress=False, pairs=True)
-    assert _named(found.grouping) == [{"Alan", "Charles", "Henry", "Helen"}, {"Carol", "George", "Grace", "Alice"}]
+    assert _named(found) == [{"Alan", "Charles", "Henry", "Helen"}, {"Carol", "George", "Grace", "Alice"}]
 
 
 def _named(grouping):
@@ -165,8 +165,8 @@ def test_the_greedy_pick_uses_up_diverse_people_first_and_leaves_more_residues_t
     random, greedy = (
         scattered_groups(real.quasi, real.sensitive.codes, bounds, alpha, suppress=False, greedy=one) for one in (False, True)
     )
-    assert greedy.residues > 5 * random.residues
-    assert greedy.grouping.groups < random.grouping.groups
+    assert greedy.figures["residues"] > 5 * random.figures["residues"]
+    assert greedy.groups < random.groups
 
 
 def test_no_pair_is_picked_twice_for_a_group_of_two_views_bucketized_on_pairs(real):
@@ -174,17 +174,17 @@ def test_no_pair_is_picked_twice_for_a_group_of_two_views_bucketized_on_pairs(re
     alpha, beta = Fraction(1, 20), Fraction(1, 10)
     codes = real.sensitive.codes
     found = published_groups(real.quasi, ["age"], codes, _bounds(real, alpha, beta), alpha, suppress=False, pairs=True)
-    assert found.residues < 1000
-    assert found.grouping.sizes.min() >= 20
-    keys = np.stack([found.grouping.group, real.quasi[0].codes, codes])
-    picked = real.rows - found.residues
+    assert found.figures["residues"] < 1000
+    assert found.sizes.min() >= 20
+    keys = np.stack([found.group, real.quasi[0].codes, codes])
+    picked = real.rows - found.figures["residues"]
     assert np.unique(keys[[0, 2]], axis=1).shape[1] < picked <= np.unique(keys, axis=1).shape[1]
 
 
 def test_many_small_groups_cover_a_person_and_together_break_alpha(real):
     """Theorem 1 speaks of the group that covers a person: 1 − Π(1 − p) over all that do exceeds α for most members."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
-    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False).grouping
+    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
     covers = np.ones((300, found.groups), bool)
     volume = np.ones(found.groups)
     for column in real.quasi:

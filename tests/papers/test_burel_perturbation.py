@@ -60,5 +60,5 @@ def test_every_belief_keeps_its_bound_and_every_retention_is_positive(counts, be
 @pytest.mark.parametrize("enhanced", [False, True])
 def test_the_audit_confirms_a_release(enhanced):
     table = skewed(rows=800)
-    release = BuReLPerturbation().publish(table, BetaLikeness(2, enhanced=enhanced, against="reader"), random=1)
+    release = BuReLPerturbation().run(table, BetaLikeness(2, enhanced=enhanced, against="reader"), random=1).release
     assert audit(release, table).holds is True

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.explain import Explanation, explain
 from sfumato.explain.sentences import FORMS
-from sfumato.methods import Anatomy, Buckets, BuReL, Heterogeneous, Method, Mondrian, NearGroups, SmallDomain
+from sfumato.methods import Anatomy, Boxes, BuReL, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 
@@ -75,7 +75,7 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
 
 
 def test_a_largest_bucket_that_is_too_small_is_told() -> None:
-    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), Buckets(max_size=5))
+    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), Boxes(max_size=5))
     assert not found.feasible
     assert "HIV" in text[text.index("The bounds cannot be kept.") :]
     assert all(strategy.loss is None for strategy in found.strategies if strategy.name != "anatomy")
@@ -139,7 +139,7 @@ def test_the_json_form_keeps_bounds_exact() -> None:
 
 def test_the_verdict_comes_first_and_says_what_is_kept_who_is_unprotected_and_who_is_unique() -> None:
     requirement = FPrivacy(theta=2, offset="0.05", bounds={"Flu": 1, "Gout": "0.9"})
-    found, text = told({"HIV": 10, "Gout": 40, "Flu": 50}, requirement, Buckets(locality="none"))
+    found, text = told({"HIV": 10, "Gout": 40, "Flu": 50}, requirement, MultiSize())
     assert [sentence.split(":")[0] for sentence in found.verdict()] == ["The bounds can be kept", "Unprotected", "Unique"]
     assert text.startswith(found.verdict()[0])
     sentences = found.sentences()
@@ -188,7 +188,7 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     table = Table.from_frame(
         pa.table({"age": ages, "illness": ["a", "b", "c", "d", "e"] * 40}), Schema(quasi=["age"], sensitive=["illness"])
     )
-    found = explain(table, LDiversity(2), method=Buckets(locality="boxes", floor=20))
+    found = explain(table, LDiversity(2), method=Boxes(floor=20))
     assert found.boxes is not None
     assert found.boxes.number > 1
     assert found.boxes.sizes[0] >= 20
@@ -196,7 +196,7 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert not any(strategy.chosen for strategy in found.strategies)
     assert "near people together by safe cuts" in found.sentences()[0]
     assert "Loss says how much buckets drawn at random blur" in "\n".join(found.sentences())
-    matched = explain(table, LDiversity(5), method=Buckets(locality="boxes", floor=20))
+    matched = explain(table, LDiversity(5), method=Boxes(floor=20))
     assert matched.boxes is None
     assert "near people matched into small buckets" in matched.sentences()[0]
     assert matched.sentences()[1].startswith("No room for a first safe cut: 'a' has 20 % of people and a bound of 20 %")
@@ -218,7 +218,7 @@ def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Me
     assert any(f"nobody with it is in a {inside} of fewer than 2" in line for line in lines)
 
 
-@pytest.mark.parametrize("method", [Buckets(locality="none"), Anatomy(), SmallDomain()], ids=str)
+@pytest.mark.parametrize("method", [MultiSize(), Anatomy(), SmallDomain()], ids=str)
 def test_where_there_is_no_form_to_choose_none_is_spoken_of(method: Method) -> None:
     found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method, quick=True)
     assert not any("form buckets" in line or "publishes the form" in line for line in found.sentences())

@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.explain import explain
 from sfumato.explain.study import MATCHED
-from sfumato.methods import Buckets
+from sfumato.methods import Boxes, NearGroups
 from sfumato.privacy import LDiversity
 from tests.makers import people, skewed
 
@@ -34,7 +34,7 @@ def test_the_row_of_safe_cuts_says_that_people_were_matched_instead():
 
 
 def test_a_policy_with_near_buckets_has_a_row_of_its_own():
-    told = explain(skewed(1000), LDiversity(2, against="reader"), method=Buckets(locality="near"))
+    told = explain(skewed(1000), LDiversity(2, against="reader"), method=NearGroups(form="buckets"))
     assert told.study is not None
     assert [row.name for row in told.study.rows] == ["none", "safe", "tight", "near"]
     near = told.study.rows[-1]
@@ -43,6 +43,6 @@ def test_a_policy_with_near_buckets_has_a_row_of_its_own():
 
 
 def test_boxes_with_room_are_told_as_before():
-    found = explain(skewed(3000, values=30), LDiversity(2), method=Buckets(floor=20), quick=True)
+    found = explain(skewed(3000, values=30), LDiversity(2), method=Boxes(floor=20), quick=True)
     assert found.boxes is not None
     assert not found.near

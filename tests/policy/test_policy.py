@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import PolicyError
-from sfumato.methods import Anatomy, Buckets, Mondrian
+from sfumato.methods import Anatomy, Boxes, Mondrian
 from sfumato.policy import Policy
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
 
@@ -87,7 +87,7 @@ def test_every_key_of_the_file_arrives() -> None:
     assert schema.to_dict()["domains"] == {"sex": ["f", "m"]}
     assert schema.missing_rule("diagnosis") == "value"
     assert policy.requirement == FPrivacy(theta=8, offset="1/50", bounds={"HIV": "29/100", "Flu": 1}, against="reader")
-    assert policy.method == Buckets(strategy="top-down", max_size=40, time_limit=2.5)
+    assert policy.method == Boxes(strategy="top-down", max_size=40, time_limit=2.5)
     assert policy.text == FULL
 
 
@@ -114,11 +114,11 @@ def test_every_model_can_be_asked_for(lines: str, expected: object) -> None:
 
 
 def test_without_a_method_the_default_of_the_requirement_is_used() -> None:
-    assert Policy.parse(SMALL).method == Buckets()
+    assert Policy.parse(SMALL).method == Boxes()
 
 
 def test_method_options_without_a_name_belong_to_the_default_method() -> None:
-    assert Policy.parse(SMALL + "[method]\nmax_size = 30\n").method == Buckets(max_size=30)
+    assert Policy.parse(SMALL + "[method]\nmax_size = 30\n").method == Boxes(max_size=30)
 
 
 def test_anatomy_can_be_chosen_with_its_options() -> None:
@@ -128,9 +128,9 @@ def test_anatomy_can_be_chosen_with_its_options() -> None:
 
 def test_every_option_of_boxes_arrives() -> None:
     text = '[method]\nlocality = "boxes"\nfloor = 30\ninside = "setting"\nweights = { age = 2.5 }\n'
-    assert Policy.parse(SMALL + text).method == Buckets(locality="boxes", floor=30, inside="setting", weights={"age": 2.5})
+    assert Policy.parse(SMALL + text).method == Boxes(floor=30, inside="setting", weights={"age": 2.5})
     learned = Policy.parse(SMALL + '[method]\nlocality = "boxes"\nweights = "association"\n').method
-    assert learned == Buckets(locality="boxes", weights="association")
+    assert learned == Boxes(weights="association")
 
 
 @pytest.mark.parametrize(

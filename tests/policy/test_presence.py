@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato import Ambiguity, Buckets, FPrivacy, PresenceAssociation, PriView
+from sfumato import Ambiguity, Boxes, FPrivacy, PresenceAssociation, PriView
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.explain import explain
 from sfumato.policy import Policy
@@ -111,7 +111,7 @@ def test_what_cannot_be_kept_is_explained(table):
     assert told.obstacle.nearest == {"alpha": Fraction(1852, 10_000)}
     assert "only 4,320 combinations" in told.verdict()[0]
     assert "What would work" in told.verdict()[1]
-    shown = explain(table, PresenceAssociation("1/4", "1/2"), method=Buckets())
+    shown = explain(table, PresenceAssociation("1/4", "1/2"), method=Boxes())
     assert not shown.feasible
     assert "cannot keep a bound on presence" in shown.verdict()[0]
 

@@ -12,13 +12,13 @@ from sfumato.explain import explain, no_room
 from sfumato.explain import study as module
 from sfumato.explain.room import variant
 from sfumato.explain.study import study
-from sfumato.methods import Anatomy, Buckets, Mondrian
+from sfumato.methods import Anatomy, Boxes, Decoys, Mondrian, MultiSize
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.query import sql_workload
 from sfumato.table import Schema, Table
 from sfumato.utility import query_error
 
-BOXES = Buckets(locality="boxes", floor=20)
+BOXES = Boxes(floor=20)
 LINEAR = FPrivacy(theta=4, offset="0.1")
 
 
@@ -45,7 +45,7 @@ def test_errors_and_exposure_are_those_of_a_release_with_the_same_seed() -> None
     found = study(table, LINEAR, BOXES, workload=workload)
     assert [row.name for row in found.rows] == ["none", "safe", "tight"]
     assert (found.workloads, found.questions, found.unmet) == (("owner's queries",), (3,), 0)
-    for row, method in zip(found.rows, (Buckets(locality="none"), BOXES, BOXES), strict=True):
+    for row, method in zip(found.rows, (MultiSize(), BOXES, BOXES), strict=True):
         made = sf.publication(table, variant(LINEAR, against=row.against), method=method, random=0)
         error = query_error(made.release, table, workload)
         assert row.errors == pytest.approx((error.median,))
@@ -58,7 +58,7 @@ def test_every_way_names_the_adversary_it_holds_against_and_the_policys_own_is_m
     for against, method, chosen in (
         ("engineer", BOXES, "safe"),
         ("reader", BOXES, "tight"),
-        ("reader", Buckets(locality="none"), "none"),
+        ("reader", MultiSize(), "none"),
         ("engineer", Anatomy(), "anatomy"),
         ("reader", Mondrian(), "mondrian"),
     ):
@@ -88,7 +88,7 @@ def test_where_boxes_have_no_room_the_row_has_the_figures_of_blind_buckets_and_s
 
 
 def test_ways_that_cannot_be_used_are_rows_with_the_reason() -> None:
-    found = explain(people(), FPrivacy(theta=4, offset="0.1"), method=Buckets(locality="boxes", floor=20, max_size=1))
+    found = explain(people(), FPrivacy(theta=4, offset="0.1"), method=Boxes(floor=20, max_size=1))
     assert found.feasible
     assert found.study is not None
     none, safe, _ = found.study.rows
@@ -99,13 +99,13 @@ def test_ways_that_cannot_be_used_are_rows_with_the_reason() -> None:
     assert "Drawn at random (none): not possible, because" in text
     frame = pa.table({"age": [1, 2, 3, 4] * 20, "illness": [*(["a", "b", "c"] * 27)[:79], None]})
     table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"], missing={"illness": "drop"}))
-    dropped = study(table, LDiversity(2, against="reader"), Buckets(locality="none"))
+    dropped = study(table, LDiversity(2, against="reader"), MultiSize())
     assert [row.against for row in dropped.rows] == ["reader", "engineer", "reader"]
     assert "left out" in dropped.rows[1].note
 
 
 def test_a_release_that_cannot_be_made_when_it_is_tried_is_the_verdict() -> None:
-    method = Buckets(locality="none", decoys=1)  # needs every value at most once in a bucket, and a is too frequent
+    method = Decoys(decoys=1)  # needs every value at most once in a bucket, and a is too frequent
     table = skewed({"a": 200, "b": 150, "c": 150})
     found = explain(table, FPrivacy(theta=2, offset="0.1"), method=method)
     assert not found.feasible
@@ -171,13 +171,13 @@ def test_the_boxes_told_are_those_of_the_release() -> None:
 
 
 def test_settings_inside_boxes_are_told_as_such() -> None:
-    found = explain(people(), LINEAR, method=Buckets(locality="boxes", floor=20, inside="setting", max_size=10), quick=True)
+    found = explain(people(), LINEAR, method=Boxes(floor=20, inside="setting", max_size=10), quick=True)
     assert "and in every box buckets of at most 10 people, drawn at random (larger ones" in found.verdict()[0]
 
 
 def test_an_open_value_is_in_buckets_of_one_person_only_where_buckets_are_blind() -> None:
     requirement = FPrivacy(theta=4, offset="0.1", bounds={"v0": 1})
-    near, blind = (explain(people(), requirement, method=m, quick=True) for m in (BOXES, Buckets(locality="none")))
+    near, blind = (explain(people(), requirement, method=m, quick=True) for m in (BOXES, MultiSize()))
     assert "A release may show openly who has them;" in near.verdict()[1]
     assert "in buckets of one person" in blind.verdict()[1]
 
@@ -219,14 +219,14 @@ def test_what_is_named_leaves_room_indeed() -> None:
         (variant(tight, theta="2.25"), "safe"),
         (variant(tight, theta="1.88"), "none"),
     ):
-        assert sf.publish(table, requirement, method=BOXES).manifest.parameters["locality"] == locality
+        assert sf.publish(table, requirement, method=BOXES).manifest.basis == locality
 
 
 def test_a_table_too_small_for_the_floor_is_told_with_a_floor_that_works() -> None:
-    found = no_room(people(100), LINEAR, Buckets(locality="boxes", floor=60))
+    found = no_room(people(100), LINEAR, Boxes(floor=60))
     assert found.reason == "with a floor of 60 two buckets need 120 people, and the table has 100"
     assert "floor = 25" in found.helps
-    assert sf.publish(people(100), LINEAR, method=Buckets(locality="boxes", floor=25)).manifest.parameters["locality"] == "safe"
+    assert sf.publish(people(100), LINEAR, method=Boxes(floor=25)).manifest.basis == "safe"
 
 
 def test_people_who_cannot_be_told_apart_leave_no_room() -> None:

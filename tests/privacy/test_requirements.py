@@ -46,7 +46,7 @@ def test_parameters_that_make_no_sense_are_refused():
         BetaLikeness(-1)
     with pytest.raises(PolicyError, match="0 < rho1 < rho2 < 1"):
         RhoPrivacy("1/3", "1/4")
-    with pytest.raises(PolicyError, match="0 < rho1 < rho2 < 1"):
+    with pytest.raises(PolicyError, match="between 0 and 1"):
         RhoPrivacy("1/3", 1)
     with pytest.raises(PolicyError, match=r"against=….*got 'enginer'(.|\n)*did you mean 'engineer'"):
         LDiversity(2, against="enginer")

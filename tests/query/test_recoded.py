@@ -276,7 +276,7 @@ def test_intervals_cover_the_truth_of_questions_that_cut_through_bands() -> None
         rows = [{"age": int(a), "ill": f"v{v}"} for a, v in zip(age, ill, strict=True)]
         schema = Schema(quasi=["age"], sensitive=["ill"], recode={"age": {"width": 5, "top": 90}})
         table = Table.from_frame(pa.Table.from_pylist(rows), schema)
-        release = Anatomy(l=4).publish(table, LDiversity(4), random=seed)
+        release = Anatomy(l=4).run(table, LDiversity(4), random=seed).release
         for low in (3, 22, 41, 63):
             answer = count(release, f"age BETWEEN {low} AND {low + 20} AND ill IN ('v1', 'v4')")
             assert isinstance(answer, Estimate)
@@ -321,7 +321,7 @@ def test_workloads_and_their_truth_speak_of_published_values() -> None:
     schema = Schema(quasi=["age", "sex"], sensitive=["ill"], recode={"age": {"width": 5}})
     table = Table.from_frame(pa.Table.from_pylist(rows), schema)
     workload = range_workload(table, queries=20, lambda_=2, theta=0.3, seed=0)
-    release = Anatomy(l=3).publish(table, LDiversity(3), random=0)
+    release = Anatomy(l=3).run(table, LDiversity(3), random=0).release
     assert query_error(release, table, workload).whole.queries == 20
     assert true_answers(table, [parse_sql("age BETWEEN 30 AND 39")]) == sum(30 <= row["age"] <= 39 for row in rows)
     with pytest.raises(QueryError, match="no exact answer"):

@@ -25,7 +25,7 @@ QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"
 def boxed(table: People, bucket: np.ndarray, cuts: str = "safe") -> BucketsRelease:
     """A release whose manifest says that its buckets are boxes."""
     release = release_of(table, bucket, method={"name": "buckets", "locality": "boxes", "inside": "whole"})
-    release.manifest.parameters["locality"] = cuts
+    release.manifest.basis = cuts
     return release
 
 
@@ -232,7 +232,7 @@ def outcomes() -> np.ndarray:
         workloads = (anatomy_workload(table, queries=60, seed=seed), range_workload(table, queries=60, seed=seed))
         for against, floor in (("engineer", 20), ("reader", 20), ("reader", 100)):
             requirement = sfumato.FPrivacy(theta=16, offset="0.02", against=against)
-            release = sfumato.Buckets(locality="boxes", floor=floor).publish(table, requirement, random=seed)
+            release = sfumato.Boxes(floor=floor).run(table, requirement, random=seed).release
             assert boxes_by(release) == ("safe" if against == "engineer" else "tight")
             for workload in workloads:
                 papers = count_many(release, workload, estimator="paper")
@@ -268,7 +268,7 @@ def test_near_groups_are_answered_by_the_trend_more_closely_than_by_the_papers_a
         census(6_000, 51).select([*QUASI, "occupation"]), sfumato.Schema(quasi=QUASI, sensitive=["occupation"])
     )
     method = sfumato.NearGroups(form="buckets", effort=0.05 if against == "reader" else None)
-    release = method.publish(table, sfumato.LDiversity(5, against=against), random=1)
+    release = method.run(table, sfumato.LDiversity(5, against=against), random=1).release
     assert boxes_by(release) == ("annealed" if against == "reader" else "near")
     workload = range_workload(table, queries=150, seed=3)
     actual = np.array(true_answers(table, workload))

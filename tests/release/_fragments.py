@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-
-from sfumato.groups.grouping import Grouping
-from sfumato.methods import Ambiguity, PriView
 from sfumato.methods.show_columns import show_as_columns
 from sfumato.methods.show_fragments import Terms
 from sfumato.methods.show_views import show_as_views
+
+from sfumato.groups.grouping import Grouping
+from sfumato.methods import Ambiguity, PriView
 from sfumato.privacy import PresenceAssociation
 from sfumato.randomness import SeededRandomness
 from sfumato.release.weaker import WEAKER_CLAIMS

@@ -29,7 +29,7 @@ def honest(form):
     if form == "buckets":
         return sf.publish(TABLE, LDiversity(3), random=1)
     if form == "ranges":
-        return Mondrian().publish(TABLE, LDiversity(2, against="reader"), random=1)
+        return Mondrian().run(TABLE, LDiversity(2, against="reader"), random=1).release
     if form == "columns":
         return columns_of(TABLE, GROUPS, asked)
     if form == "views":
@@ -37,6 +37,6 @@ def honest(form):
     if form == "randomized":
         return release_of(TABLE, [{0: 4, 1: 2}, {1: 2, 2: 4}], requirement=FPrivacy(offset="9/10"), retention="1/5")
     if form == "weaker":
-        return Ring(accept_weaker_claim=True).publish(TABLE, LDiversity(3, against="reader"), random=1)
+        return Ring(accept_weaker_claim=True).run(TABLE, LDiversity(3, against="reader"), random=1).release
     assert form == "note"
-    return Mondrian(k=2, constraint="distinct", l=2).publish(TABLE, LDiversity(1, against="reader"), random=1)
+    return Mondrian(k=2, constraint="distinct", l=2).run(TABLE, LDiversity(1, against="reader"), random=1).release

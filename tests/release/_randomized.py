@@ -6,10 +6,10 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
+from sfumato.methods.forms import public_schema
 
 from sfumato import __version__
 from sfumato.methods import SmallDomain
-from sfumato.methods.forms import public_schema
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import RandomizedRelease, plain_values, randomized_claim

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from sfumato.methods.show_ranges import show_as_ranges
 
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.mondrian import Mondrian
-from sfumato.methods.show_ranges import show_as_ranges
 from sfumato.privacy import FPrivacy
 from sfumato.randomness import SeededRandomness
 

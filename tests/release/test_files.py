@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Buckets, LDiversity, Release, Schema, Table, audit, publish
+from sfumato import LDiversity, MultiSize, Release, Schema, Table, audit, publish
 from sfumato.cli._workers import limited
 from sfumato.errors import FormatError, InputError, OutputError
 from sfumato.release.files import read_release
@@ -258,7 +258,7 @@ def test_a_written_release_is_readable_for_others(saved):
 
 
 def test_a_csv_header_that_is_no_text_is_refused(tmp_path):
-    release = publish(people(["x", "y"] * 4), LDiversity(2), method=Buckets(locality="none"), random=1)
+    release = publish(people(["x", "y"] * 4), LDiversity(2), method=MultiSize(), random=1)
     release.save(tmp_path / "r", format="csv")
     path = tmp_path / "r" / "qit.csv"
     data = path.read_bytes().replace(b"number", b"num\xb6er")

@@ -26,7 +26,7 @@ ASKED = PresenceAssociation("1/2", "1/2", against="reader")
 OPEN = PresenceAssociation(1, "1/2", against="reader")
 COLUMNS = [
     columns_of(TABLE, SIDE, ASKED),
-    Ambiguity(grouping="halves").publish(TABLE, ASKED, random=1),
+    Ambiguity(grouping="halves").run(TABLE, ASKED, random=1).release,
     columns_of(TABLE, [k % 7 for k in range(60)], ASKED, weaker=True),
 ]
 VIEWS = [views_of(TABLE, SIDE, ["q1"], OPEN), views_of(TABLE, [0] * 60, ["q1", "q2"], OPEN)]

@@ -3,10 +3,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Anatomy, Buckets, LDiversity, Schema, Table, publish
+from sfumato import Anatomy, Decoys, LDiversity, MultiSize, Schema, Table, publish
 from tests.makers import people, skewed
 
-BLIND = Buckets(locality="none")
+BLIND = MultiSize()
 
 
 def test_parquet_files_carry_no_metadata_of_pandas_or_arrow(tmp_path):
@@ -25,7 +25,7 @@ def test_suppressed_people_leave_no_trace_in_dictionaries(tmp_path):
     # Twenty people with "often" and quasi values of their own; most are suppressed.
     values = ["often"] * 20 + list("abcd")
     table = people(values, town=[f"town{k}" for k in range(24)])
-    release = Anatomy(l=3, suppress=True).publish(table, LDiversity(1, against="reader"), random=2)
+    release = Anatomy(l=3, suppress=True).run(table, LDiversity(1, against="reader"), random=2).release
     release.save(tmp_path / "release")
     published = set(release.tables()["qit"]["town"].to_pylist())
     assert len(published) == release.rows < 24
@@ -37,9 +37,9 @@ def test_suppressed_people_leave_no_trace_in_dictionaries(tmp_path):
 def test_the_manifest_shows_bounds_only_where_the_tables_show_the_counts():
     table = people(list("aabbccdd") * 4)
     assert len(publish(table, LDiversity(2)).manifest.values) == 4
-    assert publish(table, LDiversity(2), method=Buckets(locality="none", decoys=1)).manifest.values is None
+    assert publish(table, LDiversity(2), method=Decoys(decoys=1)).manifest.values is None
     frequent = people(["x"] * 9 + list("abcd") * 2)
-    suppressed = Anatomy(l=2, suppress=True).publish(frequent, LDiversity(1, against="reader"))
+    suppressed = Anatomy(l=2, suppress=True).run(frequent, LDiversity(1, against="reader")).release
     assert suppressed.manifest.values is None
 
 

@@ -433,7 +433,7 @@ def test_what_is_loaded_and_saved_again_has_the_same_bytes(tmp_path, form, forma
     ],
 )
 def test_names_of_values_and_columns_that_nobody_has_are_refused(tmp_path, place, told):
-    sf.publish(TABLE, sf.FPrivacy(theta=1, offset="0.3"), method=sf.Buckets(), random=1).save(tmp_path / "release")
+    sf.publish(TABLE, sf.FPrivacy(theta=1, offset="0.3"), method=sf.Boxes(), random=1).save(tmp_path / "release")
     forge(tmp_path / "release", manifest=lambda document: document[place].update(told))
     with pytest.raises(FormatError, match="values or of columns that the release does not have"):
         sf.Release.load(tmp_path / "release")

@@ -5,14 +5,14 @@ import polars
 import pyarrow as pa
 import pytest
 
-from sfumato import Ambiguity, Buckets, LDiversity, Mondrian, PresenceAssociation, RhoPrivacy, UniformPerturbation, publish
+from sfumato import Ambiguity, LDiversity, Mondrian, MultiSize, PresenceAssociation, RhoPrivacy, UniformPerturbation, publish
 from sfumato.errors import SfumatoError
 from tests.makers import people
 
 TABLE = people(["x", "y", "z"] * 8, age=[20 + k % 7 for k in range(24)], sex=["f", "m"] * 12)
 READER = LDiversity(2, against="reader")
 RELEASES = [
-    publish(TABLE, LDiversity(2), method=Buckets(locality="none"), random=1),
+    publish(TABLE, LDiversity(2), method=MultiSize(), random=1),
     publish(TABLE, READER, method=Mondrian(), random=1),
     publish(TABLE, PresenceAssociation(1, READER, against="reader"), method=Ambiguity(), random=1),
     publish(TABLE, RhoPrivacy("2/5", "4/5"), method=UniformPerturbation(), random=1),

@@ -52,31 +52,18 @@ def unfounded(claim: Claim, manifest: Manifest) -> str:
         return "the claim is not made in the words that such a claim has"
     if claim.adversary != manifest.requirement.get("against"):
         return "the claim names another adversary than the requirement"
-    if claim.adversary == "engineer" and not _is_blind(manifest):
-        return "the method named in the manifest is not known to hold against an engineer"
+    if claim.adversary == "engineer" and (manifest.basis not in _ENGINEERS or manifest.parameters.get("suppression")):
+        return "groups on the basis that the manifest states are not known to hold against an engineer"
     return ""
 
 
-def _is_blind(manifest: Manifest) -> bool:
-    """Return whether the method is one of those known to put people together regardless of who they are, and makes this form."""
-    method = manifest.method
-    locality = manifest.parameters.get("locality")
-    if manifest.form == "columns":
-        boxes = method.get("name") == "ambiguity" and method.get("grouping") in ("boxes", "halves")
-        return boxes and locality == "safe" and not manifest.parameters.get("suppression")
-    if manifest.form == "views":
-        return False
-    if method.get("name") == "anatomy":
-        return method.get("suppress") is False and not manifest.parameters.get("suppression")
-    if method.get("name") == "near-groups":
-        return locality == "near"
-    return method.get("name") == "buckets" and locality in ("none", "safe", "near") and method.get("guard_decoys") is False
+_ENGINEERS = ("blind", "safe", "matched")
+"""The bases that hold against an engineer: nobody was put anywhere because of a value that the release does not show."""
 
 
 def may_suppress(manifest: Manifest) -> bool:
     """Return whether people may be missing: only where the method says so openly."""
-    method = manifest.method
-    return bool(manifest.parameters.get("suppression")) and method.get("name") == "anatomy" and method.get("suppress") is True
+    return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
 
 
 def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Worst:

@@ -150,9 +150,9 @@ def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> 
         manifest = Manifest.from_json((release / MANIFEST).read_text(encoding="utf-8"))
         for name, made, asked in (
             ("requirement", manifest.requirement, policy.requirement.to_dict()),
-            ("method", manifest.method, policy.method.to_dict()),
+            ("method", manifest.method, None if policy.method is None else policy.method.to_dict()),
         ):
-            if dict(made) != asked:
+            if asked is not None and dict(made) != asked:
                 problems.append(f"the release was made with another {name} than the policy has: {_differences(made, asked)}")
     if kept is not None and not kept.same:
         problems.append(f"the manifest is not the one that was published: {kept.path.name} remembers another sha-256 of it")

@@ -48,8 +48,7 @@ HIV = "0.03"                    # at most 3 % sure
 Flu = "1"                       # no bound
 
 [method]
-name     = "buckets"
-locality = "boxes"              # near people share a bucket; "none" draws them at random, which exposes more
+name     = "boxes"              # near people share a bucket
 floor    = 100                  # at least so many people in a bucket
 weights  = { ward = 2 }         # questions are often about wards: cut them apart sooner
 """

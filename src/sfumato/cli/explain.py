@@ -117,7 +117,7 @@ def _show_study(screen: Console, study: Study) -> None:
     from sfumato.exact import percent
     from sfumato.explain.sentences import range_text
 
-    headings = ("locality", "holds against", "groups", "people in each", *study.workloads, "exposure")
+    headings = ("people together", "holds against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)
     title = "What you decide on: the median error of answers, and exposure"
     table = grid(*headings, title=title, right=(2, *range(4, 5 + many)))

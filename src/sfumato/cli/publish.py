@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,8 +16,8 @@ from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
-    from sfumato.policy import Policy
-    from sfumato.privacy import Bounds
+    from sfumato.methods import Boxes, Publication
+    from sfumato.privacy import Bounds, Requirement
     from sfumato.release import Release
     from sfumato.table import Table
 
@@ -88,8 +88,8 @@ def deliver(
     from sfumato.release.undisturbed import undisturbed
 
     chosen = Policy.load(policy)
-    if links is not None and chosen.method.name not in LINKING:
-        raise PolicyError(f"--links: method {chosen.method.name!r} matches nobody", hint=f"only for {' and '.join(LINKING)}")
+    if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
+        raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
@@ -114,8 +114,8 @@ def deliver(
         if links is not None and made.links is not None:
             made.links.save(links)
     told = made_of(made.release, made.private)
-    lost = room_lost(table, chosen, made.release)
-    open_values = unbounded(made.method.bounds(table, chosen.requirement))
+    lost = room_lost(table, chosen.requirement, made)
+    open_values = unbounded(made.bounds)
     document = {
         "private": "figures about the original table; do not publish",
         "release": str(out),
@@ -123,7 +123,8 @@ def deliver(
         "rows": made.release.rows,
         "dropped": table.dropped,
         "reproducible": made.release.manifest.reproducible,
-        "locality": made.release.manifest.parameters.get("locality"),
+        "method": made.method.name,
+        "basis": made.release.manifest.basis,
         "made": [told, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
@@ -147,7 +148,7 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     one, more = ("bucket", "buckets") if release.form == "buckets" else ("group", "groups")
     groups = f"{counted(len(sizes), one, more)} of {range_text((int(sizes.min()), int(sizes.max())))}"
     parameters = release.manifest.parameters
-    locality = parameters.get("locality")
+    basis = release.manifest.basis
     if "matches" in parameters and "weaker_claim" in parameters:
         people = counted(int(parameters["matches"]), "person", "people")
         return f"Every record has ranges of its own, which hold {people} or more; no claim is made about what a reader believes."
@@ -155,27 +156,29 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
         return f"Groups as published, scattered over quasi space: {groups}; no claim is made about what a reader believes."
     if len(sizes) == 1:
         return f"Everybody is in one {one} of {counted(int(sizes[0]), 'person', 'people')}: no division keeps what is asked for."
-    if locality == "none":
-        return f"Who shares a {one} was drawn at random: {groups}."
-    if locality in ("near", "annealed"):
-        return f"Near people together, {'matched' if locality == 'near' else locality}: {groups}."
-    near = "Near people together" if locality is None else f"Near people together, by {locality} cuts"
-    inside = f"{counted(figures['boxes'], 'box', 'boxes')}, in them " if "boxes_with_larger_buckets" in figures else ""
-    floor = figures.get("share_in_boxes_at_the_floor", 0.0) if locality == "tight" else 0.0
+    floor = figures.get("share_in_boxes_at_the_floor", 0.0) if basis == "tight" else 0.0
     stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
-    return f"{near}: {inside}{groups}{stopped}."
+    return f"{_TOGETHER[str(basis)].format(one)}: {groups}{stopped}."
 
 
-def room_lost(table: Table, policy: Policy, release: Release) -> list[str]:
-    """Return why buckets were drawn at random although the policy puts near people together, and what would help."""
+_TOGETHER = {
+    "blind": "Who shares a {} was drawn at random",
+    "safe": "Near people together, by safe cuts",
+    "tight": "Near people together, by tight cuts",
+    "matched": "Near people together, matched",
+    "annealed": "Near people together, annealed",
+}
+
+
+def room_lost(table: Table, requirement: Requirement, made: Publication) -> list[str]:
+    """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
-    from sfumato.explain.study import is_blind
-    from sfumato.methods import Buckets
+    from sfumato.methods import Boxes
 
-    method = policy.method
-    if not isinstance(method, Buckets) or method.locality != "boxes" or not is_blind(release):
+    if made.method.name != Boxes.name or made.private["groups"] > 1:
         return []
-    return no_room(table, policy.requirement, method).sentences
+    other = 'What would tell more: the method "near-groups", or "multi-size".'
+    return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 
 
 LINKING = ("heterogeneous", "ring")

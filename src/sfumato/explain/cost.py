@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from sfumato.errors import Infeasible, NotProvable
 from sfumato.groups.anatomy import excess
 from sfumato.groups.settings.plan import plan
-from sfumato.methods import Anatomy, Buckets, Method
+from sfumato.methods import Anatomy, Method, MultiSize
 from sfumato.privacy import Bounds
 from sfumato.progress import Progress, silent
 
@@ -69,32 +69,29 @@ class StrategyLoss:
 
 
 def compare_strategies(
-    bounds: Bounds, method: Method, progress: Progress = silent, *, blind: bool
+    bounds: Bounds, method: Method, progress: Progress = silent
 ) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
-    """Return the loss of every strategy, Anatomy last, and why the policy's own one cannot be used, if so.
-
-    Without `blind`, near people share a bucket: then the policy's strategy is none of these, and none is an obstacle.
-    """
-    own = method if isinstance(method, Buckets) else Buckets(locality="none")
+    """Return the loss of every strategy of blind groups, Anatomy last, and why the policy's own one cannot be used, if so."""
+    own = {name: getattr(method, name, getattr(MultiSize, name)) for name in ("max_size", "gap", "time_limit")}
+    strategy = getattr(method, "strategy", "optimal" if hasattr(method, "decoys") else None)
     found: list[StrategyLoss] = []
     obstacle: Obstacle | None = None
     names: tuple[Strategy, ...] = get_args(Strategy)
     for done, name in enumerate(names):
         progress(f"searching: {name}", done / len(names))
-        chosen = blind and own is method and own.strategy == name
+        chosen = strategy == name
         try:
-            best = plan(bounds, strategy=name, max_size=own.max_size, gap=own.gap, time_limit=own.time_limit, once=own.decoys > 0)
+            best = plan(bounds, strategy=name, once=hasattr(method, "decoys"), **own)
         except Infeasible as error:
             found.append(StrategyLoss(name, None, note=error.message, chosen=chosen))
             obstacle = Obstacle.of(error) if chosen else obstacle
         else:
             sizes = best.setting.sizes[0], best.setting.sizes[-1]
             found.append(StrategyLoss(name, best.loss, str(best.setting), sizes, gap=best.gap, chosen=chosen))
-    anatomy, blocked = _anatomy(bounds, method if isinstance(method, Anatomy) else Anatomy())
+    mine = method.name == Anatomy.name
+    anatomy, blocked = _anatomy(bounds, cast(Anatomy, method) if mine else Anatomy())
     progress("done", 1.0)
-    if not isinstance(method, Anatomy):
-        return (*found, anatomy), obstacle
-    return (*found, replace(anatomy, chosen=True)), blocked
+    return (*found, replace(anatomy, chosen=mine)), blocked if mine else obstacle
 
 
 def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | None]:
@@ -113,7 +110,7 @@ def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | 
         share = max(bounds.shares)
         return StrategyLoss("anatomy", None, note=message), Obstacle(
             message,
-            "the method buckets, which gives each value its own bound",
+            "the method multi-size, which gives each value its own bound",
             (frequent,),
             {frequent: share},
             {},

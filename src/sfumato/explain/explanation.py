@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
+from sfumato.basis import Basis
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
@@ -14,8 +15,7 @@ from sfumato.explain.forecast import Forecast
 from sfumato.explain.presence import Presence
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
-from sfumato.methods import Buckets, Method, default_method
-from sfumato.methods.randomizing import Randomizing
+from sfumato.methods import Boxes, BuReLPerturbation, Method, NearGroups, SmallDomain, UniformPerturbation, default_method
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
@@ -49,13 +49,12 @@ class ValueBound:
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """The boxes into which near people are put: how many, how large, and whether a box is one bucket or holds several."""
+class Cut:
+    """The boxes into which near people are put: by which cuts, how many, and how large."""
 
-    cuts: Literal["safe", "tight"]
+    basis: Basis
     number: int
     sizes: tuple[int, int]
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Explanation:
     either_form: bool = False
     weaker: str | None = None
     near: bool = False
-    boxes: Boxes | None = None
+    boxes: Cut | None = None
     room: NoRoom | None = None
     study: Study | None = None
     randomization: Forecast | None = None
@@ -192,12 +191,15 @@ def explain(
     """
     if quick and workload is not None:
         raise PolicyError("explain: a workload is measured, and quick leaves measuring out", hint="give one of the two")
-    method = method or default_method(requirement)
     tell = progress or silent
     counts = {value: count for value, count in table.sensitive.histogram().items() if count}
     total = sum(counts.values())
     shares = {value: Fraction(count, total) for value, count in counts.items()}
-    limits = requirement.limits(shares) | _declared_limits(requirement, method)
+    try:
+        method = method or default_method(requirement, table)
+    except Infeasible:
+        method = Boxes()  # no method keeps these bounds
+    limits = requirement.limits(shares) | requirement.limits(getattr(method, "declared", {}) or shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
     cost = _cost(table, requirement, method, tell)
     measured = None
@@ -213,12 +215,12 @@ def explain(
         requirement=requirement.to_dict(),
         against=requirement.against,
         method=method.name,
-        max_size=method.max_size if isinstance(method, Buckets) else None,
-        decoys=method.decoys if isinstance(method, Buckets) else 0,
+        max_size=getattr(method, "max_size", None),
+        decoys=getattr(method, "decoys", 0),
         values=tuple(ValueBound(value, counts[value], shares[value], limits[value]) for value in values),
         obstacle=cost.obstacle,
         strategies=cost.strategies,
-        form=getattr(method, "form", "buckets"),
+        form=method.form,
         either_form=any(parameter.name == "form" for parameter in fields(method)),
         weaker=None if method.proves() else WEAKER_CLAIMS[method.name],
         near=cost.near,
@@ -237,7 +239,7 @@ class _Cost:
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...] = ()
     near: bool = False
-    boxes: Boxes | None = None
+    boxes: Cut | None = None
     room: NoRoom | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
@@ -255,50 +257,48 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
     except NotProvable as error:
         if requirement.presence is not None:
             return _Cost(Obstacle.of(error))
-        strategies, obstacle = compare_strategies(bounds, method, tell, blind=True)
+        strategies, obstacle = compare_strategies(bounds, method, tell)
         return _Cost(obstacle or Obstacle.of(error), strategies)
     if requirement.presence is not None:
         try:
             return _Cost(None, presence=Presence.of(table, requirement, method))
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
-    boxes = _boxes(table, requirement, bounds, method)
-    room, near = None, False
-    if boxes is None and isinstance(method, Buckets):
-        near = method.locality == "near" or method.falls_back_to_near(table, requirement, bounds)
-        room = no_room(table, requirement, method) if method.locality == "boxes" else None
-    strategies, obstacle = compare_strategies(bounds, method, tell, blind=boxes is None and not near)
-    randomization = None
-    if isinstance(method, Randomizing):
-        try:
-            randomization = Forecast.of(table, requirement, method)
-        except Infeasible as error:
-            obstacle = Obstacle.of(error)
-    return _Cost(obstacle, strategies, near, boxes, room, randomization)
+    strategies, obstacle = compare_strategies(bounds, method, tell)
+    cost = _Cost(obstacle, strategies)
+    try:
+        return replace(cost, **_OUTLOOK[method.name](table, requirement, bounds, method)) if method.name in _OUTLOOK else cost
+    except Infeasible as error:
+        return replace(cost, obstacle=Obstacle.of(error))
 
 
-def _declared_limits(requirement: Requirement, method: Method) -> dict[str, Fraction]:
-    """Return the bounds that follow from declared shares, where the method takes those instead of the table's."""
-    if not isinstance(method, Randomizing) or method.parameters == "computed":
-        return {}
-    return dict(requirement.limits(method.declared))
+def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
+    """Return the boxes that would be cut, and why there is only one if so."""
+    grouping = boxes_of(table, bounds, method, tight=requirement.against == "reader")
+    sizes = grouping.sizes
+    made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())))
+    return {"boxes": made, "room": no_room(table, requirement, method) if len(sizes) == 1 else None}
+
+
+def _randomized(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
+    """Return what randomization would do."""
+    return {"randomization": Forecast.of(method.planned(requirement, bounds, table.rows), table.rows)}
+
+
+_OUTLOOK: dict[str, Callable[[Table, Requirement, Bounds, Any], dict[str, Any]]] = {
+    Boxes.name: _boxes,
+    NearGroups.name: lambda table, requirement, bounds, method: {"near": True},
+    SmallDomain.name: _randomized,
+    UniformPerturbation.name: _randomized,
+    BuReLPerturbation.name: _randomized,
+}
+"""What more can be said, before anything is published, of the methods that do not draw groups at random."""
 
 
 def _found_out(measured: Study) -> Obstacle | None:
     """Return why the policy's own release could not be made when it was tried; a sample of the table proves nothing."""
     own = next((row for row in measured.rows if row.chosen and row.groups is None), None)
     return None if own is None or measured.sampled else Obstacle(own.note, None)
-
-
-def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> Boxes | None:
-    """Return the boxes of a method that puts near people together, None where it does not or where there is no room."""
-    if not isinstance(method, Buckets) or method.locality != "boxes":
-        return None
-    tight = requirement.against == "reader"
-    sizes = boxes_of(table, bounds, method, tight=tight).sizes
-    if len(sizes) == 1:
-        return None
-    return Boxes("tight" if tight else "safe", len(sizes), (int(sizes.min()), int(sizes.max())), method.inside == "whole")
 
 
 def _plain(value: Any) -> Any:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.exact import percent
-from sfumato.methods.randomizing import Randomizing
-from sfumato.privacy import Requirement
 from sfumato.randomize.forecast import expected_relative_error, retention_per_part
-from sfumato.table import Table
+from sfumato.randomize.plan import RandomizationPlan
 
 SIZES = (100, 1_000, 10_000)
 """The counts whose expected error is told."""
@@ -25,10 +23,9 @@ class Forecast:
     whole: bool
 
     @classmethod
-    def of(cls, table: Table, requirement: Requirement, method: Randomizing) -> Forecast:
-        """Return the forecast for a method that randomizes; raises what publishing would raise."""
-        plan = method.plan_for(table, requirement)
-        sizes = [size for size in SIZES if size <= table.rows] or [table.rows]
+    def of(cls, plan: RandomizationPlan, people: int) -> Forecast:
+        """Return the forecast of a plan for so many people."""
+        sizes = [size for size in SIZES if size <= people] or [people]
         errors = {size: expected_relative_error(plan, size) for size in sizes}
         return cls(float(plan.retention), tuple(retention_per_part(plan)), errors, plan.groups > 1 and len(plan.parts) == 1)
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from sfumato.exact import percent
 from sfumato.explain.cost import people_text
 from sfumato.explain.sentences import range_text
-from sfumato.explain.study import MATCHED, NOBODY, Measured, Study
+from sfumato.explain.study import NOBODY, Measured, Study
+from sfumato.methods import NearGroups
 
 WAYS: Mapping[str, str] = {
-    "none": "drawn at random (none)",
+    "blind": "drawn at random (blind)",
     "safe": "near people, safe cuts",
     "tight": "near people, tight cuts",
-    "near": "near people, matched",
 }
-"""What each locality is called for people."""
+"""What each way to put people together is called for people."""
 
 
 def _way(row: Measured) -> str:
@@ -30,13 +30,12 @@ def about(found: Study) -> list[str]:
     lines = []
     if any(row.name in WAYS for row in found.rows):
         lines.append(
-            "Locality: none draws people into buckets at random; safe and tight cuts put near people together. Safe cuts look "
+            "Blind draws people into groups at random; safe and tight cuts put near people together. Safe cuts look "
             "only at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
         )
-    if any(row.name == "near" or row.note == MATCHED for row in found.rows):
+    if any(row.name == NearGroups.name for row in found.rows):
         lines.append(
-            "Near people matched into small buckets (near) hold against an engineer too. They are narrow, but their exposure is "
-            "at the bound, where that of boxes is far below."
+            "Small groups of near people are narrow, but their exposure is at the bound, where that of boxes is far below."
         )
     if kinds:
         lines.append(

@@ -11,10 +11,9 @@ import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent
-from sfumato.groups.boxes import near_people
-from sfumato.groups.cuts import need_table
+from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
-from sfumato.methods import Buckets
+from sfumato.methods import Boxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
 from sfumato.table import Table
@@ -27,7 +26,7 @@ R = TypeVar("R", bound=Requirement)
 
 @dataclass(frozen=True)
 class NoRoom:
-    """Why there are no boxes of near people, so that buckets are drawn at random or matched, and what would help."""
+    """Why no cut is made, so that everybody is in one box, and what would help."""
 
     reason: str
     helps: tuple[str, ...]
@@ -35,30 +34,18 @@ class NoRoom:
     @property
     def sentences(self) -> list[str]:
         """The reason, and then what would help."""
-        return self.told("to put near people together")
-
-    def told(self, what: str) -> list[str]:
-        """Return the reason why there is no room for what is named, and then what would help."""
-        lines = [f"No room {what}: {self.reason}."]
+        lines = [f"No room for a first cut: {self.reason}."]
         if self.helps:
             lines.append(f"What would leave room: {'; or '.join(self.helps)}.")
         return lines
 
 
-def boxes_of(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> Grouping:
+def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Grouping:
     """Return the boxes that this method cuts; a single one where there is no room."""
-    cut = near_people(
-        table.quasi,
-        table.sensitive.codes,
-        bounds,
-        tight=tight,
-        floor=method.floor,
-        weights=method.weights,
-    )
-    return cut.grouping
+    return cut_into_boxes(table.quasi, table.sensitive.codes, bounds, tight=tight, floor=method.floor, weights=method.weights)
 
 
-def no_room(table: Table, requirement: Requirement, method: Buckets) -> NoRoom:
+def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
     bounds = requirement.bounds(table.sensitive.histogram())
     tight = requirement.against == "reader"
@@ -82,14 +69,14 @@ def variant(requirement: R, **changes: Any) -> R:
     return type(requirement)(**{**parameters, **changes})
 
 
-def _reason(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> str:
+def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if table.rows < 2 * method.floor:
         return f"with a floor of {method.floor} two buckets need {2 * method.floor} people, and the table has {table.rows:,}"
     if all(len(np.unique(column.codes)) == 1 for column in table.quasi):
         return "everybody has the same quasi values as published"
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
-    value, needed = _neediest(bounds)
+    value, needed = least_side(bounds)
     if 2 * needed > table.rows:
         place = bounds.values.index(value)
         share, limit = bounds.shares[place], bounds.limits[place]
@@ -101,19 +88,12 @@ def _reason(table: Table, bounds: Bounds, method: Buckets, *, tight: bool) -> st
     return f"no column can be cut so evenly that the smaller side has {least:,} of {table.rows:,} people, which a safe cut needs"
 
 
-def _neediest(bounds: Bounds) -> tuple[str, int]:
-    """Return the value that needs the largest side to hold all its people within its bound, and how large."""
-    need, start = need_table(bounds)
-    sides = [int(need[start[k] + count]) for k, count in enumerate(bounds.counts)]
-    return bounds.values[sides.index(max(sides))], max(sides)
-
-
-def _has_room(table: Table, requirement: Requirement, method: Buckets, *, tight: bool) -> bool:
+def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: bool) -> bool:
     try:
         bounds = requirement.bounds(table.sensitive.histogram())
     except (Infeasible, PolicyError):
         return False
-    if not bounds.protects or (not tight and 2 * _neediest(bounds)[1] > table.rows):
+    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight):
         return False
     return boxes_of(table, bounds, method, tight=tight).groups > 1
 
@@ -121,7 +101,7 @@ def _has_room(table: Table, requirement: Requirement, method: Buckets, *, tight:
 def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Requirement]]:
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
     if isinstance(requirement, FPrivacy):
-        value, _ = _neediest(bounds)
+        value, _ = least_side(bounds)
         if value in requirement.overrides:
             own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
             if own < 1:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
-from sfumato.explain.explanation import Boxes, Explanation, ValueBound
+from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.release.manifest import KNOWS
 
@@ -130,26 +130,20 @@ def _feasible(told: Explanation) -> list[str]:
     if told.presence is not None:
         first, *others = told.presence.made()
         return [f"{can}, {first}", *others]
-    if told.boxes is not None:
-        return [f"{can}, {boxes_text(told.boxes, told.max_size)}."]
-    if told.near:
-        why = [] if told.room is None else told.room.told("for a first safe cut")
-        return [f"{can}, near people matched into small buckets.", *why]
-    largest = "" if told.max_size is None else f" with buckets of at most {told.max_size} people"
     if told.room is not None:
-        return [f"{can}{largest}, drawn at random.", *told.room.sentences]
+        other = 'What would tell more: the method "near-groups", or "multi-size".'
+        return [f"{can}, with everybody in one box.", *told.room.sentences, other]
+    if told.boxes is not None:
+        return [f"{can}, {boxes_text(told.boxes, _INSIDE[told.form])}."]
+    if told.near:
+        return [f"{can}, near people together in small groups."]
+    largest = "" if told.max_size is None else f" with {_INSIDE[told.form]}s of at most {told.max_size} people"
     return [f"{can}{largest}."]
 
 
-def boxes_text(boxes: Boxes, max_size: int | None) -> str:
+def boxes_text(boxes: Cut, inside: str) -> str:
     """Return "near people together by safe cuts: 321 buckets of 100 to 1,900 people"."""
-    near = f"near people together by {boxes.cuts} cuts"
-    if boxes.whole:
-        return f"{near}: {boxes.number:,} buckets of {range_text(boxes.sizes)}"
-    return (
-        f"{near}: {boxes.number:,} boxes of {range_text(boxes.sizes)}, and in every box buckets of at most {max_size} people, "
-        "drawn at random (larger ones where the bounds need them)"
-    )
+    return f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
 
 
 def _unprotected(told: Explanation) -> list[str]:
@@ -159,7 +153,7 @@ def _unprotected(told: Explanation) -> list[str]:
         kept = told.feasible and told.weaker is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
     share = sum((value.share for value in told.unbounded), start=Fraction(0))
-    large = told.form != "buckets" or (told.boxes is not None and told.boxes.whole)
+    large = told.form != "buckets" or told.boxes is not None
     alone = "" if large else ", in buckets of one person"
     return [
         f"Unprotected: {percent(share)} of people have values without a bound, {_quoted(told.unbounded)}. A release may show "

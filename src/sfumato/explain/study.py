@@ -1,4 +1,4 @@
-"""What an owner decides on: query error and exposure of blind, safe and tight buckets, measured on releases made in memory.
+"""What an owner decides on: query error and exposure of blind groups, safe and tight boxes, measured on releases made in memory.
 
 Nothing made here is written or returned. The figures are results on the original table, so they are private, and no method may
 choose by them: a claim takes the policy as fixed in advance.
@@ -16,7 +16,7 @@ from sfumato.api import publication
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import InputError, QueryError, SfumatoError
 from sfumato.explain.room import variant
-from sfumato.methods import Buckets, Method
+from sfumato.methods import Boxes, Method, MultiSize
 from sfumato.privacy import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Estimate, Query, Workload, anatomy_workload, count_many, range_workload, true_answers
@@ -32,8 +32,7 @@ QUESTIONS = 300
 MOST_PEOPLE = 300_000
 """A larger table is sampled for the random questions: the study then takes some seconds for any table."""
 
-FELL_BACK = "no room to put near people together, so the buckets are those of none"
-MATCHED = "no room for a first safe cut, so near people are matched into small buckets"
+ONE_BOX = "no room for a first cut, so everybody is in one box"
 
 NOBODY = "nobody"
 """Against whom a method with a weaker claim holds."""
@@ -45,8 +44,8 @@ _SEED = 0
 class Measured:
     """A way to put people together: its median relative errors, one a workload, and its exposure; or why it cannot be used.
 
-    `name` is none, safe, tight or near, or a method that has no such choice. `note` says why there are no figures, or why they
-    are those of other buckets. `against` is nobody for a method that claims less than a bound against a reader.
+    `name` is blind, safe or tight, or a method of another kind. `note` says why there are no figures, or what is special.
+    `against` is nobody for a method that claims less than a bound against a reader.
     """
 
     name: str
@@ -96,7 +95,7 @@ def study(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Study:
-    """Return the figures for locality none, safe and tight, and for the policy's own way where it is none of these.
+    """Return the figures of blind groups, safe and tight boxes, and of the policy's own method where it is none of these.
 
     Questions are random sets and ranges of values, always the same ones, or the owner's `workload`. Releases are made with a
     fixed seed. Takes about 3 s for 100,000 people and seven columns on two cores.
@@ -117,8 +116,6 @@ def study(
             if chosen and isinstance(error, InputError):
                 raise  # nothing about the bounds: publishing would stop here too
             found = Measured(name, against, note=error.message)
-        if found.note == FELL_BACK:
-            found = replace(rows[0], against=against, note=FELL_BACK)  # other coins would only be noise in the comparison
         rows.append(replace(found, name=name, chosen=chosen))
     return Study(
         people=people.rows,
@@ -189,44 +186,28 @@ def _median(answers: Floats, truth: Floats) -> float:
 def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tuple[str, Against, Method, bool]]:
     """Give name, adversary and method of every way to put people together, and whether it is the policy's own."""
     if requirement.presence is not None:
-        yield method.name, requirement.against, method, True  # buckets show who is in the table
+        yield method.name, requirement.against, method, True  # other forms do not hide who is in the table
         return
-    own = method if isinstance(method, Buckets) else Buckets(locality="none")
-    blind = own.blind()
-    tight = replace(own, locality="boxes", decoys=0, guard_decoys=False)
-    safe = replace(tight, weights=None) if own.weights == "association" else tight
-    boxes = own.locality == "boxes"
-    proven: Against = "engineer" if "engineer" in blind.proves() and not table.dropped else "reader"
-    yield "none", proven, blind, own is method and own.locality == "none"
-    yield "safe", "engineer", safe, own is method and boxes and requirement.against != "reader"
-    yield "tight", "reader", tight, own is method and boxes and requirement.against == "reader"
-    if own.locality == "near":
-        yield "near", requirement.against, own, True
-    if own is not method:
+    near = method.name == Boxes.name
+    own = cast(Boxes, method) if near else Boxes()
+    blind = method if method.name == MultiSize.name else MultiSize()
+    safe = replace(own, weights=None) if own.weights == "association" else own
+    yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
+    yield "safe", "engineer", safe, near and requirement.against != "reader"
+    yield "tight", "reader", own, near and requirement.against == "reader"
+    if not near and blind is not method:
         yield method.name, requirement.against, method, True
 
 
 def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequence[_Asked], workers: int | None) -> Measured:
     """Return the figures of one way, under the name of its method."""
     made = publication(table, requirement, method=method, random=_SEED)
-    if isinstance(method, Buckets) and method.locality == "boxes" and is_blind(made.release):
-        return Measured(method.name, requirement.against, note=FELL_BACK)
     errors = []
     for one in asked:
         answers = count_many(made.release, one.queries, workers=workers)
         errors.append(_median(np.array([answer.value for answer in answers if isinstance(answer, Estimate)]), one.truth))
     sizes = sizes_of(made.release)
     spread = int(sizes.min()), int(sizes.max())
-    matched = isinstance(method, Buckets) and method.locality == "boxes" and _locality(made.release) == "near"
-    note = MATCHED if matched else ""
+    note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
     return Measured(method.name, against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
-
-
-def is_blind(release: Release) -> bool:
-    """Return whether the manifest says that people were put together regardless of their quasi values."""
-    return _locality(release) == "none"
-
-
-def _locality(release: Release) -> str:
-    return str(release.manifest.parameters.get("locality"))

@@ -48,7 +48,7 @@ def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, r
     group = np.concatenate([pair[0] for pair in slots])
     value = np.concatenate([pair[1] for pair in slots])
     by_value = np.argsort(value, kind="stable")
-    return Grouping(deal(codes, group[by_value], random), groups)
+    return Grouping(deal(codes, group[by_value], random), groups, "blind")
 
 
 def _places_for(members: Integers, slot_group: Integers, slot_value: Integers, groups: int, random: Randomness) -> Integers:

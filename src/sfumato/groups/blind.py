@@ -45,4 +45,4 @@ def round_robin(allocation: Integers, numbers: Integers, order: Integers) -> Int
 
 def assign_blindly(codes: Array, allocation: Integers, numbers: Integers, order: Integers, random: Randomness) -> Grouping:
     """Return a grouping that follows the plan, people at random."""
-    return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()))
+    return Grouping(deal(codes, round_robin(allocation, numbers, order), random), int(numbers.sum()), "blind")

@@ -184,7 +184,7 @@ def burel_groups(
         fill_near(ranks, start, templates, seeds, *_by_rank(columns, space, order), candidates, found)
     group = np.empty(len(order), np.int32)
     group[order] = found
-    return Grouping(group, len(templates))
+    return Grouping(group, len(templates), "tight")
 
 
 def _by_rank(columns: Sequence[Column], space: Space, order: Integers) -> tuple[Any, Any, Any, int]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Tight, cut_level
 from sfumato.groups.category_order import category_places
@@ -103,7 +104,7 @@ def cut_boxes(
     need, start = need_table(bounds)
     acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
     rows = np.arange(len(sensitive), dtype=np.int32)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=weights)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, basis="tight" if tight else "safe", weights=weights)
 
 
 def cut_space(
@@ -113,6 +114,7 @@ def cut_space(
     rows: Small,
     acceptance: tuple[Any, ...],
     *,
+    basis: Basis,
     weights: Floats,
     progress: Progress = silent,
 ) -> Grouping:
@@ -142,7 +144,7 @@ def cut_space(
     order = np.argsort(begins)
     group = np.empty(len(rows), np.int32)
     group[rows] = np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order])
-    return Grouping(group, len(begins))
+    return Grouping(group, len(begins), basis)
 
 
 def _on_a_line(column: Column) -> Floats:

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
+from sfumato.basis import Basis
 from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
 from sfumato.privacy.bounds import Bounds
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """`group[r]` is the group of row r, numbered 0 … groups−1; −1 for a suppressed row.
-
-    The numbers may tell how groups were made: a release numbers its groups anew, by what they show.
-    """
-
-    group: Small
-    groups: int
-
-    @cached_property
-    def sizes(self) -> Integers:
-        """Number of people in each group."""
-        return np.bincount(self.group[self.group >= 0], minlength=self.groups).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +23,34 @@ class Histograms:
     group: Small
     value: Small
     count: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Who shares a group: `group[r]` is the group of row r, numbered 0 … groups−1; −1 for a suppressed row.
+
+    The numbers may tell how groups were made: a release numbers its groups anew, by what they show. `basis` says what was looked
+    at. `figures` are about the making and only for the publisher; `public` ones go into the manifest. `complete` is False when a
+    clock stopped a search. `shown` is what groups show where that is not just their people's values (decoys).
+    """
+
+    group: Small
+    groups: int
+    basis: Basis
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    public: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
+    shown: Histograms | None = None
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        return np.bincount(self.group[self.group >= 0], minlength=self.groups).astype(np.int64)
+
+    @property
+    def suppressed(self) -> int:
+        """Number of people in no group."""
+        return int(np.count_nonzero(self.group < 0))
 
 
 def histograms(group: Array, codes: Array, values: int) -> Histograms:

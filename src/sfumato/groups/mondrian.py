@@ -113,7 +113,7 @@ def mondrian(
     )
     rows = np.arange(len(sensitive), dtype=np.int32)
     alike = np.ones(len(columns))
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=alike, progress=progress)
+    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, basis="tight", weights=alike, progress=progress)
 
 
 def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:

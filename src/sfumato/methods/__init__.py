@@ -1,63 +1,85 @@
 """Methods: one public class a file."""
 
+from sfumato.groups.boxes import room_for_a_cut
+from sfumato.groups.settings.feasible import exists, nearest_size
 from sfumato.methods.ambiguity import Ambiguity
 from sfumato.methods.anatomy import Anatomy
-from sfumato.methods.base import Method, Outcome
-from sfumato.methods.buckets import Buckets
+from sfumato.methods.base import Method, Publication, Task
+from sfumato.methods.boxes import Boxes
 from sfumato.methods.burel import BuReL
 from sfumato.methods.burel_perturbation import BuReLPerturbation
+from sfumato.methods.decoys import Decoys
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
+from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
 from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
+from sfumato.plugins import Registry
 from sfumato.privacy.requirement import Requirement
+from sfumato.table.table import Table
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method
-    for method in (
-        Buckets,
-        NearGroups,
-        Anatomy,
-        Mondrian,
-        BuReL,
-        Heterogeneous,
-        Ring,
-        SmallDomain,
-        UniformPerturbation,
-        BuReLPerturbation,
-        Ambiguity,
-        PriView,
-    )
-}
-"""The methods by the name they have in a policy file."""
+_OWN: tuple[type[Method], ...] = (
+    Boxes,
+    NearGroups,
+    MultiSize,
+    Anatomy,
+    Mondrian,
+    BuReL,
+    SmallDomain,
+    UniformPerturbation,
+    BuReLPerturbation,
+    Ambiguity,
+    PriView,
+    Decoys,
+    Heterogeneous,
+    Ring,
+)
+
+METHODS: Registry[Method] = Registry({one.name: one for one in _OWN}, "sfumato.methods", Method)
+"""The methods by the name they have in a policy file, those of installed packages too."""
 
 
-def default_method(requirement: Requirement) -> Method:
-    """Return the method used when a policy names none: near people together in buckets, which keep any per-value bounds.
+def default_method(requirement: Requirement, table: Table) -> Method:
+    """Return the method used when a policy names none, chosen by the requirement and by the table's counts alone.
 
-    Where presence is bounded too: quasi columns apart, on disjoint boxes.
+    Where presence is bounded too: quasi columns apart, on disjoint boxes. Else boxes of near people, if the counts leave room for
+    a first cut; if not, near people matched into small groups where that holds against the adversary and bounds are equal, else
+    blind groups. Counts are published in any case, so the choice tells nobody anything.
     """
-    return Buckets() if requirement.presence is None else Ambiguity()
+    if requirement.presence is not None:
+        return Ambiguity()
+    boxes = Boxes()
+    bounds = requirement.bounds(table.sensitive.histogram())
+    tight = requirement.against == "reader"
+    if room_for_a_cut(bounds, floor=boxes.floor, tight=tight):
+        return boxes
+    if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
+        return NearGroups(form="buckets")
+    size = MultiSize().max_size
+    return MultiSize(max_size=size if exists(bounds, "optimal", size) else nearest_size(bounds, "optimal", size) or size)
 
 
 __all__ = [
     "METHODS",
     "Ambiguity",
     "Anatomy",
+    "Boxes",
     "BuReL",
     "BuReLPerturbation",
-    "Buckets",
+    "Decoys",
     "Heterogeneous",
     "Method",
     "Mondrian",
+    "MultiSize",
     "NearGroups",
-    "Outcome",
     "PriView",
+    "Publication",
     "Ring",
     "SmallDomain",
+    "Task",
     "UniformPerturbation",
     "default_method",
 ]

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.base import require_whole
-from sfumato.methods.fragmenting import Fragmented, Fragmenting
-from sfumato.methods.show_columns import show_as_columns
-from sfumato.methods.show_fragments import Terms
+from sfumato.errors import Infeasible
+from sfumato.groups.fragments.boxes import presence_boxes
+from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.fragments.halves import half_boxes
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.base import Method, Task
+from sfumato.papers.overlapping.scattered import scattered_groups
+from sfumato.parameters import choice, flag, parameter, weights, whole
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
-from sfumato.release.base import Release
 from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ambiguity(Fragmenting):
+class Ambiguity(Method):
     """Publish every quasi column in a table of its own, with the group of each value, and per group the sensitive values.
 
     Parameters
@@ -38,6 +38,10 @@ class Ambiguity(Fragmenting):
         How much a column counts when boxes are cut: a wide column with a large weight is cut first.
     suppress
         For ``"paper"``: leave out people whom no group can take, instead of refusing.
+    pick
+        For ``"paper"``, how people are picked for a group: ``"sampled"``, at random within a value, and the best of 32 to extend
+        it; or ``"greedy"``, the paper's own (its Fig. 7), the person of each value who covers most values that the group has not:
+        it uses up the diverse people first, leaves more residues and takes quadratic time.
     accept_weaker_claim
         Must be true for ``"paper"``, whose release states the paper's claim per group and none about a reader.
 
@@ -49,20 +53,22 @@ class Ambiguity(Fragmenting):
     is certainly absent, because no group covers her values, is not bounded.
     """
 
-    floor: int = 2
-    weights: Mapping[str, float] | None = None
+    grouping: Literal["boxes", "halves", "paper"] = parameter("boxes", choice("boxes", "halves", "paper"))
+    floor: int = parameter(2, whole(1), only={"grouping": ("boxes", "halves")})
+    weights: Mapping[str, float] | None = parameter(None, weights(), only={"grouping": ("boxes", "halves")})
+    suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
+    pick: Literal["sampled", "greedy"] = parameter("sampled", choice("sampled", "greedy"), only={"grouping": ("paper",)})
+    accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "ambiguity"
-    form: ClassVar[str] = "columns"
-    groupings: ClassVar[tuple[str, ...]] = ("boxes", "halves", "paper")
+    hides_presence: ClassVar[bool] = True
+    unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
+    instead: ClassVar[str] = 'grouping = "boxes"'
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_whole("Ambiguity", "floor", self.floor, 1)
-        if self.weights is not None and not isinstance(self.weights, Mapping):
-            raise PolicyError(f"Ambiguity(weights=…): expected column = weight pairs, got {self.weights!r}")
-        if self.grouping == "paper":
-            self.require_used("boxes", ("floor", "weights"), "scattered groups")
+    @property
+    def form(self) -> str:
+        """The form columns."""
+        return "columns"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer for boxes of both kinds; nobody for groups as published."""
@@ -70,8 +76,6 @@ class Ambiguity(Fragmenting):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps; where they and α cannot be kept, the error names both."""
-        from sfumato.groups.fragments.cover import require_presence
-
         try:
             return super().bounds(table, requirement)
         except Infeasible as values:
@@ -82,33 +86,25 @@ class Ambiguity(Fragmenting):
                     raise _both(values, presence) from None
             raise
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the method's name and parameters as plain JSON values."""
-        document = super().to_dict()
-        if self.weights is not None:
-            document["weights"] = dict(self.weights) or None
-        return document
-
-    def fragment(
-        self, table: Table, requirement: Requirement, bounds: Bounds, alpha: Fraction, random: Randomness, progress: Progress
-    ) -> Fragmented:
+    def group(self, task: Task) -> Grouping:
         """Return boxes, or scattered groups with the numbers of residues and merges."""
-        from sfumato.groups.fragments.boxes import presence_boxes
-        from sfumato.groups.fragments.halves import half_boxes
-        from sfumato.papers.overlapping.scattered import scattered_groups
-
-        codes, tight = table.sensitive.codes, requirement.against == "reader"
-        options: dict[str, Any] = {"tight": tight, "floor": self.floor, "weights": self.weights, "progress": progress}
-        if self.grouping == "boxes":
-            return Fragmented(presence_boxes(table.quasi, codes, bounds, alpha, **options))
-        if self.grouping == "halves":
-            return Fragmented(half_boxes(table.quasi, codes, bounds, alpha, **options))
-        found = scattered_groups(table.quasi, codes, bounds, alpha, suppress=self.suppress, progress=progress)
-        return Fragmented(found.grouping, {"residues": found.residues, "merged": found.merged})
-
-    def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:
-        """Return the values of every group, column by column."""
-        return show_as_columns(table, found.grouping, terms)
+        alpha = Fraction(task.requirement.presence or 1)
+        progress = task.part(0.0, 0.8)
+        if self.grouping == "paper":
+            greedy = self.pick == "greedy"
+            return scattered_groups(
+                task.quasi, task.codes, task.bounds, alpha, suppress=self.suppress, greedy=greedy, progress=progress
+            )
+        return (presence_boxes if self.grouping == "boxes" else half_boxes)(
+            task.quasi,
+            task.codes,
+            task.bounds,
+            alpha,
+            tight=task.against == "reader",
+            floor=self.floor,
+            weights=self.weights,
+            progress=progress,
+        )
 
 
 def _both(values: Infeasible, presence: Infeasible) -> Infeasible:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,14 +11,12 @@ import numpy as np
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.groups.anatomy import assign_by_anatomy, excess
-from sfumato.groups.grouping import Grouping, canonical_order, histograms, require_bounds
-from sfumato.methods.base import Method, Outcome, require_whole
-from sfumato.methods.forms import require_free_names, show_as_buckets
+from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.methods.base import Method, Task
+from sfumato.parameters import flag, parameter, whole
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
+from sfumato.privacy.requirement import Against
 from sfumato.randomness import Randomness
-from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,25 +32,18 @@ class Anatomy(Method):
         from the release then has a frequent value, so the claim holds against a reader only.
     """
 
-    l: int | None = None  # noqa: E741
-    suppress: bool = False
+    l: int | None = parameter(None, whole(1))  # noqa: E741
+    suppress: bool = parameter(False, flag)
 
     name: ClassVar[str] = "anatomy"
-
-    def __post_init__(self) -> None:
-        if self.l is not None:
-            require_whole("Anatomy", "l", self.l, 1)
-        if not isinstance(self.suppress, bool):
-            raise PolicyError(f"Anatomy(suppress=…): expected true or false, got {self.suppress!r}")
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader when people may be suppressed."""
         return ("reader",) if self.suppress else ("reader", "engineer")
 
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return the release; the private figures say how many people of which values were suppressed."""
-        require_free_names(table)
-        bounds = requirement.bounds(table.sensitive.histogram())
+    def group(self, task: Task) -> Grouping:
+        """Return Anatomy's groups; the private figures say how many people of which values were suppressed."""
+        bounds = task.bounds
         size = self.l or max(bounds.needs)
         if size < max(bounds.needs):
             raise PolicyError(
@@ -63,30 +54,16 @@ class Anatomy(Method):
         removed = np.array(excess(bounds.counts, size), dtype=np.int64)
         if removed.any() and not self.suppress:
             raise _not_eligible(bounds, size)
-        progress("forming groups", 0.1)
-        kept = _keep(table.sensitive.codes, removed, random)
+        task.progress("forming groups", 0.1)
+        kept = _keep(task.codes, removed, task.random)
         if len(kept) < size:
             raise _not_eligible(bounds, size)
         left = Bounds(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
-        found = assign_by_anatomy(table.sensitive.codes[kept], counts - removed, size, canonical_order(left), random)
-        group = np.full(table.rows, -1, np.int32)
+        found = assign_by_anatomy(task.codes[kept], counts - removed, size, canonical_order(left), task.random)
+        group = np.full(task.table.rows, -1, np.int32)
         group[kept] = found.group
-        grouping = Grouping(group, found.groups)
-        progress("checking every group", 0.8)
-        shown = histograms(found.group, table.sensitive.codes[kept], len(bounds.values))
-        require_bounds(shown, grouping.sizes, bounds.limits)
-        release = show_as_buckets(
-            table,
-            grouping,
-            shown,
-            bounds=None if removed.any() else bounds,
-            requirement=requirement,
-            method=self,
-            random=random,
-            suppression=bool(removed.any()),
-        )
-        progress("done", 1.0)
-        return Outcome(release, _figures(bounds, size, removed, grouping))
+        suppressed = {value: int(count) for value, count in zip(bounds.values, removed, strict=True) if count}
+        return replace(found, group=group, figures={"l": size, "suppressed": suppressed})
 
 
 def _keep(codes: Any, removed: Any, random: Randomness) -> Any:
@@ -105,21 +82,11 @@ def _not_eligible(bounds: Bounds, size: int) -> Infeasible:
     return Infeasible(
         f"Anatomy with groups of {size} needs every value to have at most 1/{size} of the people; {value} has {percent(share)}",
         hint=(
-            f"the largest possible group size for this table is {largest}; use method = buckets, which gives each value its own "
-            'bound, or suppress = true with against = "reader"'
+            f'the largest possible group size for this table is {largest}; use method "multi-size", which gives each value its '
+            'own bound, or suppress = true with against = "reader"'
         ),
         values=[value],
         has={value: share},
         needs={value: Fraction(1, size)},
         nearest={"l": largest},
     )
-
-
-def _figures(bounds: Bounds, size: int, removed: Any, grouping: Grouping) -> dict[str, Any]:
-    sizes = grouping.sizes
-    return {
-        "l": size,
-        "groups": grouping.groups,
-        "loss": int(((sizes - 1) ** 2).sum()),
-        "suppressed": {value: int(count) for value, count in zip(bounds.values, removed, strict=True) if count},
-    }

@@ -1,73 +1,138 @@
-"""What a method is: parameters, a claim, a grouping and a form — and no algorithm of its own."""
+"""What a method is: parameters, a claim, a grouping and a form, and no algorithm of its own."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.arrays import Integers
-from sfumato.errors import NotProvable, PolicyError, did_you_mean
+from sfumato.arrays import Array, Integers
+from sfumato.auditor import Audit, audit_release
+from sfumato.errors import ClaimBroken, NotProvable, PolicyError
 from sfumato.exact import require_short
+from sfumato.groups.grouping import Grouping, histograms, require_bounds
+from sfumato.methods.show import require_free_names, show
+from sfumato.parameters import check_parameters, plain
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
+from sfumato.table.column import Column
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A release, and what only the publisher may see: figures about its making, and what an exact audit needs beside the table.
-
-    `placed` is the part of each row of the table, for a randomized release; `links` says which people each record with ranges of
-    its own was matched with. The audit checks both.
-    """
-
-    release: Release
-    private: Mapping[str, Any]
-    placed: Integers | None = None
-    links: Links | None = None
-
-    def at_rows(self, order: Integers) -> Outcome:
-        """Return the outcome for the table whose row `order[i]` is row i of the one that was published."""
-        placed = None if self.placed is None else self.placed[np.argsort(order)]
-        links = None if self.links is None else self.links.at_rows(order)
-        return replace(self, placed=placed, links=links)
-
 
 PEOPLE, MAKING = 0, 1
 """The streams of coins that shuffle people, and that a method draws from."""
 
 
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a method is asked for: people in an order of coins, the bounds to keep, and against whom."""
+
+    table: Table
+    requirement: Requirement
+    bounds: Bounds
+    random: Randomness
+    progress: Progress
+
+    @property
+    def quasi(self) -> tuple[Column, ...]:
+        """The quasi columns (quasi-identifiers)."""
+        return self.table.quasi
+
+    @property
+    def codes(self) -> Array:
+        """The code of each person's sensitive value, in the order of the bounds."""
+        return self.table.sensitive.codes
+
+    @property
+    def against(self) -> Against:
+        """The adversary of the requirement."""
+        return self.requirement.against
+
+    def part(self, begin: float, end: float) -> Progress:
+        """Return a progress call for a step that takes this part of the whole."""
+        return lambda stage, done: self.progress(stage, begin + (end - begin) * done)
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A release before its audit, and what only the publisher may see: figures, and what an exact audit needs beside the table.
+
+    `parts` is the part of each row of the table, for a randomized release; `links` says which people each record with ranges of
+    its own was matched with. The audit checks both.
+    """
+
+    release: Release
+    figures: Mapping[str, Any]
+    parts: Integers | None = None
+    links: Links | None = None
+
+    def at_rows(self, order: Integers) -> Made:
+        """Return the same for the table whose row `order[i]` is row i of the one that was published."""
+        parts = None if self.parts is None else self.parts[np.argsort(order)]
+        return replace(self, parts=parts, links=None if self.links is None else self.links.at_rows(order))
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release that passed its audit, the audit, and what only the publisher may see: figures, bounds, and links if any."""
+
+    release: Release
+    audit: Audit
+    private: Mapping[str, Any]
+    method: Method
+    bounds: Bounds
+    links: Links | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A way to publish. Parameters are checked when the method is made; the same seed gives the same release."""
+    """A way to publish. Parameters are declared with their checks (`sfumato.parameters`) and checked when the method is made.
+
+    A method of one's own gives a `name`, a `form`, `proves` and `group`; docs/extending.md shows one.
+    """
 
     name: ClassVar[str]
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
+    unproven: ClassVar[str] = ""
+    """Where a paper claims less than a bound on belief: why, and what to use instead."""
+    instead: ClassVar[str] = ""
 
     def __new__(cls, **parameters: Any) -> Self:
         """Return an empty method, after refusing parameters that nothing should be done with."""
         require_short(cls.__name__, parameters)
         return super().__new__(cls)
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    @property
+    def form(self) -> str:
+        """How groups are shown; a parameter where there is a choice."""
+        return "buckets"
+
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:
-        """Return the adversaries against whom these parameters keep the bounds, provably."""
+        """Return the adversaries against whom these parameters keep the bounds, provably; none for a paper's weaker claim."""
 
     @abstractmethod
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return a release of people who stand in an order of coins, with the private figures of its making.
+    def group(self, task: Task) -> Grouping:
+        """Return who shares a group, and on what that rests. `run` calls it with a requirement that the method can prove."""
 
-        `run` calls it with a requirement that the method can prove. Rows of `placed` and `links` are those of this table.
-        """
+    def close(self, schema: Schema) -> Schema:
+        """Return the schema with which a table must be read for this method."""
+        return schema
+
+    def bounds(self, table: Table, requirement: Requirement) -> Bounds:
+        """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
+        return requirement.bounds(table.sensitive.histogram())
 
     def run(
         self,
@@ -76,97 +141,111 @@ class Method(ABC):
         *,
         random: Randomness | int | None = None,
         progress: Progress | None = None,
-    ) -> Outcome:
-        """Return a release that keeps the requirement, with the private figures of its making.
+    ) -> Publication:
+        """Return a release that keeps the requirement and passed its audit, with the private figures of its making.
 
         People are brought into the order of their own values and shuffled by coins before anything is computed: the order of the
         input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release.
         """
         self.require_provable(table, requirement)
+        require_free_names(table, self.form)
+        bounds = self.bounds(table, requirement)
+        self.require_something_to_keep(bounds, requirement)
         coins = randomness(random)
         shuffled, order = table.shuffled(coins.spawn(PEOPLE))
-        return self.make(shuffled, requirement, random=coins.spawn(MAKING), progress=progress or silent).at_rows(order)
+        task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
+        made = self.make(task).at_rows(order)
+        # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
+        audit = audit_release(made.release, table, placed=made.parts, links=made.links, draw=False)
+        if audit.holds is not True:
+            raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
+        task.progress("done", 1.0)
+        return Publication(made.release, audit, made.figures, self, bounds, made.links)
 
-    def publish(
-        self,
-        table: Table,
-        requirement: Requirement,
-        *,
-        random: Randomness | int | None = None,
-        progress: Progress | None = None,
-    ) -> Release:
-        """Return a release that keeps the requirement; randomness is the operating system's unless given."""
-        return self.run(table, requirement, random=random, progress=progress).release
-
-    def bounds(self, table: Table, requirement: Requirement) -> Bounds:
-        """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
-        return requirement.bounds(table.sensitive.histogram())
+    def make(self, task: Task) -> Made:
+        """Return the release of a task: groups, every count checked against its bound in integers, shown in the form."""
+        grouping = self.group(task)
+        task.progress("checking every group", 0.8)
+        kept = grouping.group >= 0 if grouping.suppressed else slice(None)
+        found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
+        require_bounds(found, grouping.sizes, task.bounds.limits)
+        shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
+        sizes = grouping.sizes
+        figures = {
+            "groups": grouping.groups,
+            "smallest": int(sizes.min()),
+            "largest": int(sizes.max()),
+            "loss": int(((sizes - 1) ** 2).sum()),
+        }
+        return Made(show(task, shown, self), {**figures, **grouping.figures})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the method's name and parameters as plain JSON values."""
-        return {"name": self.name, **{field.name: getattr(self, field.name) for field in fields(self)}}
+        """Return the method's name and parameters as plain JSON values; of a method that is not sfumato's also its package."""
+        from sfumato.plugins import package_of
 
-    def require_presence(self, requirement: Requirement) -> None:
+        package = package_of(type(self))
+        return {"name": self.name, **({} if package is None else {"package": package}), **plain(self)}
+
+    def require_something_to_keep(self, bounds: Bounds, requirement: Requirement) -> None:
+        """Raise `PolicyError` where every value has a bound of 1 and nothing bounds presence."""
+        if bounds.protects or requirement.presence not in (None, 1):
+            return
+        if requirement.presence is not None:
+            raise PolicyError(
+                "the requirement protects nobody: alpha is 1, and every sensitive value of this table has a bound of 1",
+                hint="lower alpha, which bounds presence, or beta, which bounds the belief in values",
+            )
+        raise PolicyError(
+            "the requirement protects nobody: every sensitive value of this table has a bound of 1",
+            hint="lower the bounds (a smaller theta, offset or beta, a larger l), or set bounds for single values",
+        )
+
+    def require_provable(self, table: Table, requirement: Requirement) -> None:
+        """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
+        against, proven = requirement.against, self.proves()
+        self._require_presence(requirement)
+        if not proven and not getattr(self, "accept_weaker_claim", False):
+            raise NotProvable(
+                f"method {self.name!r} with these parameters proves no bound on what a reader believes: {self.unproven}",
+                hint=f"accept_weaker_claim = true to publish with the paper's claim, or {self.instead}",
+                against=against,
+            )
+        if against not in (proven or ("reader",)):
+            shown = " or ".join(f"'{one}'" for one in proven) or "nobody: its weaker claim stands in place of a reader's"
+            raise NotProvable(
+                f"method {self.name!r} with these parameters proves its claim against {shown}, not against {against!r}",
+                hint=_who_can(against, (proven or ("reader",))[-1]),
+                against=against,
+            )
+        if table.dropped and proven and (requirement.presence is not None or against != "reader"):
+            claim = "the claim about presence" if requirement.presence is not None else f"the claim against an {against}"
+            raise NotProvable(
+                f"{table.dropped} people were left out because a value is missing; that says something about them, and {claim} "
+                "does not cover it",
+                hint='use missing = "value" for those columns'
+                + (", or a requirement without alpha" if requirement.presence is not None else ', or against = "reader"'),
+                against=against,
+            )
+
+    def _require_presence(self, requirement: Requirement) -> None:
         """Raise unless the requirement speaks of presence if and only if this method can hide it."""
         if requirement.presence is not None and not self.hides_presence:
             raise NotProvable(
-                f"method {self.name!r} cannot keep a bound on presence: it shows who is in the table",
+                f"method {self.name!r} cannot keep a bound on presence",
                 hint='name = "ambiguity" or "priview"; or a requirement without alpha',
                 against=requirement.against,
             )
         if requirement.presence is None and self.hides_presence:
             raise PolicyError(
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
-                hint='model = "presence-association" with alpha, and this model as beta; or name = "buckets"',
-            )
-
-    def require_provable(self, table: Table, requirement: Requirement) -> None:
-        """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
-        against = requirement.against
-        self.require_presence(requirement)
-        if against not in self.proves():
-            shown = " or ".join(f"'{one}'" for one in self.proves())
-            raise NotProvable(
-                f"method {self.name!r} with these parameters proves its claim against {shown}, not against {against!r}",
-                hint=_who_can(against, self.proves()),
-                against=against,
-            )
-        if requirement.presence is not None and table.dropped:
-            raise NotProvable(
-                f"{table.dropped} people were left out because a value is missing: whoever has such a value is certainly not "
-                "published, and the claim about presence does not cover that",
-                hint='use missing = "value" for those columns, or a requirement without alpha',
-                against=against,
-            )
-        if against != "reader" and table.dropped:
-            raise NotProvable(
-                f"{table.dropped} people were left out because a value is missing; that says something about them, and the claim "
-                f"against an {against} does not cover it",
-                hint='use against = "reader", or missing = "value" for those columns',
-                against=against,
+                hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
 
 
-def _who_can(against: Against, proven: tuple[Against, ...]) -> str:
+def _who_can(against: Against, strongest: Against) -> str:
     if against == "insider":
         return (
             "groups cannot hold against people who know others of the same group; only randomization with declared parameters "
-            f'can: method "small-domain" or "uniform" with parameters = "declared" and shares. Or choose against = "{proven[-1]}"'
+            f'can: method "small-domain" or "uniform" with parameters = "declared" and shares. Or choose against = "{strongest}"'
         )
-    return f'choose against = "{proven[-1]}"'
-
-
-def require_choice(caller: str, name: str, value: object, known: tuple[str, ...]) -> None:
-    """Raise `PolicyError` unless the parameter has one of the known values."""
-    if value not in known:
-        raise PolicyError(
-            f"{caller}({name}=…): expected one of {', '.join(map(repr, known))}, got {value!r}",
-            hint=did_you_mean(str(value), known),
-        )
-
-
-def require_whole(caller: str, name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise `PolicyError` unless the parameter is a whole number of at least `least`, and at most `most` where there is one."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        upto = "on" if most is None else f"to {most:,}"
-        raise PolicyError(f"{caller}({name}=…): expected a whole number from {least} {upto}, got {value!r}")
+    return f'choose against = "{strongest}"'

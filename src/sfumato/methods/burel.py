@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
-from sfumato.errors import PolicyError
 from sfumato.groups.burel import Fill, Packing, burel_groups, plan_burel
-from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
-from sfumato.table.table import Table
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.base import Method, Task
+from sfumato.parameters import choice, parameter, whole
+from sfumato.privacy.requirement import Against
 
-_CANDIDATES = 200
+CANDIDATES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,44 +38,28 @@ class BuReL(Method):
     which tells something to a reader who reruns the program, so the claim is a reader's.
     """
 
-    packing: Packing = "roomy"
-    fill: Fill = "near"
-    candidates: int | None = None
-    form: Form = "ranges"
+    packing: Packing = parameter("roomy", choice("roomy", "fewest"))
+    fill: Fill = parameter("near", choice("near", "hilbert"))
+    candidates: int | None = parameter(None, whole(1), only={"fill": ("near",)})
+    form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
 
     name: ClassVar[str] = "burel"
-
-    def __post_init__(self) -> None:
-        require_choice("BuReL", "packing", self.packing, ("fewest", "roomy"))
-        require_choice("BuReL", "fill", self.fill, ("hilbert", "near"))
-        require_choice("BuReL", "form", self.form, FORMS)
-        if self.fill == "near":
-            object.__setattr__(self, "candidates", _CANDIDATES if self.candidates is None else self.candidates)
-            require_whole("BuReL", "candidates", self.candidates, 1)
-        elif self.candidates is not None:
-            raise PolicyError("BuReL(candidates=…): fill 'hilbert' does not use it", hint="leave it out, or set fill = 'near'")
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader: who is put together depends on who has which value."""
         return ("reader",)
 
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return the release; the private figures are numbers of value buckets and groups, and sizes of groups."""
-        require_names_for(table, self.form)
-        bounds = requirement.bounds(table.sensitive.histogram())
-        require_something_to_keep(bounds)
-        progress("packing values", 0.0)
-        plan = plan_burel(bounds, self.packing)
+    def group(self, task: Task) -> Grouping:
+        """Return the groups; the private figures are the number of value buckets."""
+        task.progress("packing values", 0.0)
+        plan = plan_burel(task.bounds, self.packing)
         grouping = burel_groups(
-            table.quasi,
-            table.sensitive.codes,
+            task.quasi,
+            task.codes,
             plan,
             fill=self.fill,
-            candidates=self.candidates or 0,
-            random=random,
-            progress=lambda stage, done: progress(stage, 0.1 + 0.8 * done),
+            candidates=self.candidates or CANDIDATES,
+            random=task.random,
+            progress=task.part(0.1, 0.8),
         )
-        progress("checking every group", 0.9)
-        release = show_groups(table, grouping, self.form, bounds=bounds, requirement=requirement, method=self, random=random)
-        progress("done", 1.0)
-        return Outcome(release, {"value_buckets": len(plan.buckets), **group_figures(grouping)})
+        return replace(grouping, figures={"value_buckets": len(plan.buckets)})

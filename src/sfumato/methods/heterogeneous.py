@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from sfumato.errors import PolicyError
-from sfumato.methods.base import require_choice, require_whole
+from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
-from sfumato.privacy.bounds import Bounds
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
+from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.papers.heterogeneous.scheme import Choices, heterogeneous_records
+from sfumato.parameters import choice, parameter, whole
 from sfumato.release.links import Links
-from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,22 +47,18 @@ class Heterogeneous(Linking):
     carry the value of a dummy (where μ does not divide the number of people) are not published.
     """
 
-    packing: Literal["paper", "tight"] = "paper"
-    fill: Literal["random", "distant"] = "random"
-    matcher: Literal["hungarian", "sortgreedy", "greedy"] = "hungarian"
-    assignment: Literal["walks", "buckets"] = "walks"
-    partition: int | None = None
-    partitions: Literal["ranks", "separate"] | None = None
+    packing: Literal["paper", "tight"] = parameter("paper", choice("paper", "tight"))
+    fill: Literal["random", "distant"] = parameter("random", choice("random", "distant"))
+    matcher: Literal["hungarian", "sortgreedy", "greedy"] = parameter("hungarian", choice("hungarian", "sortgreedy", "greedy"))
+    assignment: Literal["walks", "buckets"] = parameter("walks", choice("walks", "buckets"))
+    partition: int | None = parameter(None, whole(1))
+    partitions: Literal["ranks", "separate"] | None = parameter(None, choice("ranks", "separate"))
 
     name: ClassVar[str] = "heterogeneous"
     unproven: ClassVar[str] = "once values are allotted to records, those linked to one person can repeat a value"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_choice("Heterogeneous", "packing", self.packing, ("paper", "tight"))
-        require_choice("Heterogeneous", "fill", self.fill, ("random", "distant"))
-        require_choice("Heterogeneous", "matcher", self.matcher, ("hungarian", "sortgreedy", "greedy"))
-        require_choice("Heterogeneous", "assignment", self.assignment, ("walks", "buckets"))
         if self.fill == "distant" and self.packing != "paper":
             raise PolicyError("Heterogeneous(fill='distant') is a mode of the paper's buckets", hint="packing = 'paper'")
         if self.partition is None and self.partitions is not None:
@@ -71,24 +66,19 @@ class Heterogeneous(Linking):
                 "Heterogeneous(partitions=…) says how to divide people, but not into how many", hint="add partition = 1000"
             )
         if self.partition is not None:
-            require_whole("Heterogeneous", "partition", self.partition, 1)
             object.__setattr__(self, "partitions", self.partitions or "ranks")
-            require_choice("Heterogeneous", "partitions", self.partitions, ("ranks", "separate"))
 
-    def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
+    def link(self, task: Task) -> Linked:
         """Return the matches and the drawn assignment; the private figures are numbers of matches, dummies and blocks."""
-        from sfumato.papers.heterogeneous.costs import Costs
-        from sfumato.papers.heterogeneous.scheme import Choices, heterogeneous_records
-
         choices = Choices(self.packing, self.fill, self.matcher, self.assignment, self.partition, self.partitions or "ranks")
         scheme = heterogeneous_records(
-            table.quasi,
-            table.sensitive.codes,
-            bounds,
-            Costs.of(table.quasi, table.schema),
+            task.quasi,
+            task.codes,
+            task.bounds,
+            Costs.of(task.quasi, task.table.schema),
             choices,
-            random=random,
-            progress=progress,
+            random=task.random,
+            progress=task.part(0.0, 0.9),
         )
         records = scheme.records
         links = Links(records.start, records.matches, records.carried)

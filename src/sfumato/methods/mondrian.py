@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
+from sfumato.exact import Number
+from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, Kind, mondrian
-from sfumato.methods.base import Method, Outcome, require_choice, require_whole
-from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, show_groups
+from sfumato.methods.base import Method, Task
+from sfumato.parameters import choice, parameter, rational, whole
+from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
 from sfumato.table.table import Table
 
-_USED_BY: dict[str, tuple[str, ...]] = {
-    "l": ("distinct", "entropy", "recursive"),
-    "c": ("recursive",),
-    "t": ("t-closeness",),
-    "distance": ("t-closeness",),
-}
+_DIVERSE = {"constraint": ("distinct", "entropy", "recursive")}
+_RECURSIVE = {"constraint": ("recursive",)}
+_CLOSE = {"constraint": ("t-closeness",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,91 +52,46 @@ class Mondrian(Method):
     whose bounds are all 1 says so.
     """
 
-    partition: Literal["strict", "relaxed"] = "strict"
-    constraint: Kind = "bounds"
-    k: int = 1
-    l: int | None = None  # noqa: E741  (the models' own letter)
-    c: Number | None = None
-    t: Number | None = None
-    distance: Literal["equal", "ordered"] | None = None
-    form: Form = "ranges"
+    partition: Literal["strict", "relaxed"] = parameter("strict", choice("strict", "relaxed"))
+    constraint: Kind = parameter("bounds", choice(*get_args(Kind)))
+    k: int = parameter(1, whole(1))
+    l: int | None = parameter(None, whole(1), only=_DIVERSE)  # noqa: E741  (the models' own letter)
+    c: Number | None = parameter(None, rational("a number above 0", lambda c: c > 0), only=_RECURSIVE)
+    t: Number | None = parameter(None, rational("a distance from 0 to 1", lambda t: 0 <= t <= 1), only=_CLOSE)
+    distance: Literal["equal", "ordered"] | None = parameter(None, choice("equal", "ordered"), only=_CLOSE)
+    form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
 
     name: ClassVar[str] = "mondrian"
 
     def __post_init__(self) -> None:
-        require_choice("Mondrian", "partition", self.partition, ("strict", "relaxed"))
-        require_choice("Mondrian", "constraint", self.constraint, get_args(Kind))
-        require_choice("Mondrian", "form", self.form, FORMS)
-        require_whole("Mondrian", "k", self.k, 1)
-        if self.constraint == "t-closeness" and self.distance is None:
-            object.__setattr__(self, "distance", "equal")
-        for parameter, users in _USED_BY.items():
-            self._require_used(parameter, users)
-        if self.l is not None:
-            require_whole("Mondrian", "l", self.l, 1)
-        if self.distance is not None:
-            require_choice("Mondrian", "distance", self.distance, ("equal", "ordered"))
-        if self.c is not None:
-            object.__setattr__(self, "c", exact(self.c, "Mondrian(c=…)"))
-            if Fraction(self.c) <= 0:
-                raise PolicyError(f"Mondrian(c=…): expected a number above 0, got {self.c}")
-        if self.t is not None:
-            object.__setattr__(self, "t", exact(self.t, "Mondrian(t=…)"))
-            if not 0 <= Fraction(self.t) <= 1:
-                raise PolicyError(f"Mondrian(t=…): expected a distance from 0 to 1, got {self.t}")
-
-    def _require_used(self, parameter: str, users: tuple[str, ...]) -> None:
-        """Raise `PolicyError` where the constraint lacks a parameter that it needs, or has one that it would ignore."""
-        given = getattr(self, parameter) is not None
-        if given and self.constraint not in users:
-            raise PolicyError(
-                f"Mondrian({parameter}=…): the constraint {self.constraint!r} does not use it",
-                hint=f"leave it out, or set constraint = {' or '.join(map(repr, users))}",
-            )
-        if not given and self.constraint in users:
-            raise PolicyError(f"Mondrian(constraint={self.constraint!r}) needs {parameter}", hint=f"add {parameter} = …")
+        super().__post_init__()
+        for name, users in (("l", _DIVERSE), ("c", _RECURSIVE), ("t", _CLOSE)):
+            if self.constraint in users["constraint"] and getattr(self, name) is None:
+                raise PolicyError(f"Mondrian(constraint={self.constraint!r}) needs {name}", hint=f"add {name} = …")
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader: a refused cut tells something to a reader who reruns the program."""
         return ("reader",)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the method's name and parameters as plain JSON values, rationals as text."""
-        return {name: str(value) if isinstance(value, Fraction) else value for name, value in super().to_dict().items()}
+    def require_something_to_keep(self, bounds: Bounds, requirement: Requirement) -> None:
+        """Raise `PolicyError` where every value has a bound of 1, and there is no k and no constraint either."""
+        if self.k == 1 and self.constraint == "bounds":
+            super().require_something_to_keep(bounds, requirement)
 
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return the release; the private figures are numbers and sizes of groups."""
-        require_names_for(table, self.form)
-        bounds = requirement.bounds(table.sensitive.histogram())
-        if not bounds.protects and self.k == 1 and self.constraint == "bounds":
-            raise PolicyError(
-                "nothing to keep: every sensitive value has a bound of 1, and k is 1",
-                hint="lower the bounds, or set k or a constraint",
-            )
+    def group(self, task: Task) -> Grouping:
+        """Return the groups."""
         if self.distance == "ordered":
-            _require_order(table)
+            _require_order(task.table)
         grouping = mondrian(
-            table.quasi,
-            table.sensitive.codes,
-            bounds,
+            task.quasi,
+            task.codes,
+            task.bounds,
             constraint=self._constraint(),
             k=self.k,
             relaxed=self.partition == "relaxed",
-            progress=lambda stage, done: progress(stage, 0.8 * done),
+            progress=task.part(0.0, 0.8),
         )
-        progress("checking every group", 0.8)
-        release = show_groups(
-            table,
-            grouping,
-            self.form,
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=random,
-            parameters={} if bounds.protects else {"note": _note(self.constraint)},
-        )
-        progress("done", 1.0)
-        return Outcome(release, group_figures(grouping))
+        return grouping if task.bounds.protects else replace(grouping, public={"note": _note(self.constraint)})
 
     def _constraint(self) -> Constraint:
         return Constraint(self.constraint, self.l or 1, Fraction(self.c or 0), Fraction(self.t or 0), self.distance or "equal")

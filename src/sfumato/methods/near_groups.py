@@ -1,25 +1,30 @@
-"""`NearGroups`: people near each other in groups that keep any per-value bounds, shown as ranges or as buckets."""
+"""`NearGroups`: people near each other in small groups that keep any per-value bounds, shown as ranges or as buckets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from sfumato.errors import PolicyError
+from sfumato.groups.grouping import Grouping
 from sfumato.groups.near.anneal import annealed_groups
 from sfumato.groups.near.matched import matched_groups
-from sfumato.groups.near.result import Near
 from sfumato.groups.near.widths import domain_widths
-from sfumato.methods.base import Method, Outcome, require_choice
-from sfumato.methods.grouped import FORMS, Form, group_figures, require_names_for, require_something_to_keep, show_groups
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
-from sfumato.table.table import Table
+from sfumato.methods.base import Method, Task
+from sfumato.parameters import choice, parameter, weights, whole
+from sfumato.privacy.requirement import Against
 
 MOST_EFFORT = 1000
 """In multiples of the usual effort: a larger number would be a search without an end."""
+
+
+def _effort(where: str, value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MOST_EFFORT:
+        raise PolicyError(
+            f"{where}: expected a number above 0 and at most {MOST_EFFORT}, got {value!r}", hint="1 is the usual effort"
+        )
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,11 @@ class NearGroups(Method):
     effort
         Multiplies the steps of the search for annealed groups, 1 by default: time grows with it, ranges get narrower. It is for
         claims against a reader; matched groups have no such search.
+    floor
+        For matched groups: people are matched within boxes of at least so many for every member of the smallest group, 100 by
+        default.
+    weights
+        For matched groups: columns with larger weights are cut first when those boxes are made, 1 being usual.
 
     Notes
     -----
@@ -43,57 +53,48 @@ class NearGroups(Method):
     are *pure matched groups*, made after safe cuts by matching on quasi values alone.
     """
 
-    form: Form = "ranges"
-    effort: float | None = None
+    form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
+    effort: float | None = parameter(None, _effort)
+    floor: int | None = parameter(None, whole(1))
+    weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "near-groups"
-
-    def __post_init__(self) -> None:
-        require_choice("NearGroups", "form", self.form, FORMS)
-        effort = self.effort
-        if effort is not None and (
-            isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort <= MOST_EFFORT
-        ):
-            raise PolicyError(
-                f"NearGroups(effort=…): expected a number above 0 and at most {MOST_EFFORT}, got {effort!r}",
-                hint="1 is the usual effort",
-            )
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""
         return ("reader", "engineer")
 
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return the release; the private figures are numbers and sizes of groups, and those of their making."""
-        require_names_for(table, self.form)
-        bounds = requirement.bounds(table.sensitive.histogram())
-        require_something_to_keep(bounds)
-        found = self._group(table, requirement, bounds, random, lambda stage, done: progress(stage, 0.9 * done))
-        progress("checking every group", 0.9)
-        release = show_groups(
-            table,
-            found.grouping,
-            self.form,
-            bounds=bounds,
-            requirement=requirement,
-            method=self,
-            random=random,
-            locality="annealed" if requirement.against == "reader" else "near",
-        )
-        progress("done", 1.0)
-        return Outcome(release, {**group_figures(found.grouping), **found.figures})
-
-    def _group(self, table: Table, requirement: Requirement, bounds: Bounds, coins: Randomness, tell: Progress) -> Near:
+    def group(self, task: Task) -> Grouping:
         """Return the groups that the requirement's adversary allows."""
-        widths = domain_widths(table.quasi, table.schema)
-        codes = table.sensitive.codes
-        if requirement.against == "reader":
+        widths = domain_widths(task.quasi, task.table.schema)
+        progress = task.part(0.0, 0.8)
+        if task.against == "reader":
+            self._require_unset(("floor", "weights"), "a reader are annealed, and no boxes are cut", "engineer")
             return annealed_groups(
-                table.quasi, codes, bounds, widths=widths, effort=self.effort or 1.0, random=coins, progress=tell
+                task.quasi,
+                task.codes,
+                task.bounds,
+                widths=widths,
+                effort=self.effort or 1.0,
+                random=task.random,
+                progress=progress,
             )
-        if self.effort is not None:
-            raise PolicyError(
-                f"NearGroups(effort={self.effort}): groups against an engineer are matched, and there is no search to extend",
-                hint='leave it out, or set against = "reader"',
-            )
-        return matched_groups(table.quasi, codes, bounds, widths=widths, random=coins, progress=tell)
+        self._require_unset(("effort",), "an engineer are matched, and there is no search to extend", "reader")
+        return matched_groups(
+            task.quasi,
+            task.codes,
+            task.bounds,
+            widths=widths,
+            floor=self.floor or 100,
+            weights=self.weights,
+            random=task.random,
+            progress=progress,
+        )
+
+    def _require_unset(self, names: tuple[str, ...], why: str, other: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None:
+                raise PolicyError(
+                    f"NearGroups({name}={getattr(self, name)}): groups against {why}",
+                    hint=f'leave it out, or set against = "{other}"',
+                )

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from sfumato.errors import Infeasible, PolicyError, did_you_mean
-from sfumato.methods.fragmenting import Fragmented, Fragmenting
-from sfumato.methods.show_fragments import Terms
-from sfumato.methods.show_views import show_as_views
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
-from sfumato.release.base import Release
+from sfumato.groups.fragments.views import smallest_first, view_boxes
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.base import Method, Task
+from sfumato.papers.overlapping.views import published_groups
+from sfumato.parameters import choice, flag, parameter
+from sfumato.privacy.requirement import Against
+from sfumato.release.views import MOVED
 from sfumato.table.table import Table
 
 
+def _column(where: str, value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return value
+    given = tuple(value) if isinstance(value, Sequence) else ()
+    if not given or not all(isinstance(name, str) for name in given) or len(set(given)) != len(given):
+        raise PolicyError(f"{where}: expected a quasi column or a list of different ones, got {value!r}")
+    return given
+
+
 @dataclass(frozen=True, kw_only=True)
-class PriView(Fragmenting):
+class PriView(Method):
     """Publish two views of the table, joined by groups only: one quasi column moves to the sensitive values.
 
     Parameters
@@ -35,6 +43,10 @@ class PriView(Fragmenting):
         For ``"paper"``: leave out people whom no group can take, instead of refusing; the release says how many. Everybody
         together is such a group as soon as there are 1/α people. Boxes have no such choice: who was left out is known to be
         where nobody is shown, which no bound on presence covers.
+    pick
+        For ``"paper"``, how people are picked for a group: ``"sampled"``, at random within a sensitive value, and the best of 32
+        to extend it; or ``"pairs"``, the paper's own (its §8.3), one from each of the largest buckets of people alike in moved
+        columns and sensitive value.
     accept_weaker_claim
         Must be true for ``"paper"``, whose release states the paper's claim per group and none about a reader.
 
@@ -46,63 +58,51 @@ class PriView(Fragmenting):
     that holds against one who knows.
     """
 
-    column: str | Sequence[str] | None = None
+    column: str | tuple[str, ...] | None = parameter(None, _column)
+    grouping: Literal["boxes", "paper"] = parameter("boxes", choice("boxes", "paper"))
+    suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
+    pick: Literal["sampled", "pairs"] = parameter("sampled", choice("sampled", "pairs"), only={"grouping": ("paper",)})
+    accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "priview"
-    form: ClassVar[str] = "views"
+    hides_presence: ClassVar[bool] = True
+    unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
+    instead: ClassVar[str] = 'grouping = "boxes"'
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.column is not None and not isinstance(self.column, str):
-            given = self.column if isinstance(self.column, Sequence) else ()
-            if not given or not all(isinstance(name, str) for name in given) or len(set(given)) != len(given):
-                raise PolicyError(f"PriView(column=…): expected a quasi column or a list of different ones, got {self.column!r}")
-            object.__setattr__(self, "column", tuple(given))
+    @property
+    def form(self) -> str:
+        """The form views."""
+        return "views"
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader for boxes, whose cuts look at who has which value; nobody for groups as published."""
-        return ("reader",) if self.grouping == "boxes" else ()
+        """Return reader for boxes, which look at values; nobody for groups as published."""
+        return () if self.grouping == "paper" else ("reader",)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the method's name and parameters as plain JSON values."""
-        document = super().to_dict()
-        if isinstance(self.column, tuple):
-            document["column"] = list(self.column)
-        return document
-
-    def fragment(
-        self, table: Table, requirement: Requirement, bounds: Bounds, alpha: Fraction, random: Randomness, progress: Progress
-    ) -> Fragmented:
-        """Return the groups and the moved columns."""
-        from sfumato.papers.overlapping.views import published_groups
-
-        choices = self._choices(table)
+    def group(self, task: Task) -> Grouping:
+        """Return the groups, with the moved columns as a public parameter."""
+        choices = self._choices(task.table)
+        alpha = Fraction(task.requirement.presence or 1)
         if self.grouping == "boxes":
-            return self._boxes(table, choices, bounds, alpha, progress)
-        codes, moved = table.sensitive.codes, choices[0]
-        found = published_groups(table.quasi, moved, codes, bounds, alpha, suppress=self.suppress, progress=progress)
-        return Fragmented(found.grouping, {}, moved)
+            return self._boxes(task, choices, alpha)
+        found = published_groups(
+            task.quasi,
+            choices[0],
+            task.codes,
+            task.bounds,
+            alpha,
+            suppress=self.suppress,
+            pairs=self.pick == "pairs",
+            progress=task.part(0.0, 0.8),
+        )
+        return replace(found, public={MOVED: _listed(task.table, choices[0])})
 
-    def show(self, table: Table, found: Fragmented, terms: Terms) -> Release:
-        """Return the two views."""
-        return show_as_views(table, found.grouping, found.moved, terms)
-
-    def _boxes(
-        self,
-        table: Table,
-        choices: Sequence[tuple[str, ...]],
-        bounds: Bounds,
-        alpha: Fraction,
-        progress: Progress,
-    ) -> Fragmented:
+    def _boxes(self, task: Task, choices: Sequence[tuple[str, ...]], alpha: Fraction) -> Grouping:
         """Return the boxes of the columns that give the most; those of the first of equal ones."""
-        from sfumato.groups.fragments.views import view_boxes
-
         found, refused = [], []
         for done, moved in enumerate(choices):
-            progress(f"cutting quasi space, {' and '.join(moved)} moved", done / len(choices))
+            task.progress(f"cutting quasi space, {' and '.join(moved)} moved", 0.8 * done / len(choices))
             try:
-                boxes = view_boxes(table.quasi, moved, table.sensitive.codes, bounds, alpha, others=self.column is not None)
+                boxes = view_boxes(task.quasi, moved, task.codes, task.bounds, alpha, others=self.column is not None)
             except Infeasible as error:
                 refused.append(error)
             else:
@@ -110,12 +110,10 @@ class PriView(Fragmenting):
         if not found:
             raise next((error for error in refused if error.nearest), refused[0])
         _, best, grouping = min(found, key=lambda one: one[:2])
-        return Fragmented(grouping, {}, choices[best])
+        return replace(grouping, public={MOVED: _listed(task.table, choices[best])})
 
     def _choices(self, table: Table) -> list[tuple[str, ...]]:
         """Return the columns that may be moved: those asked for, or each of them, the one of the paper's rule first."""
-        from sfumato.groups.fragments.views import smallest_first
-
         names = [column.name for column in table.quasi]
         if len(names) < 2:
             raise PolicyError("PriView: one quasi column is moved and others stay, and the table has only one", hint=_OTHER)
@@ -128,6 +126,10 @@ class PriView(Fragmenting):
         if len(moved) == len(names):
             raise PolicyError("PriView(column=…): all quasi columns would be moved", hint="leave out one at least")
         return [moved]
+
+
+def _listed(table: Table, moved: Sequence[str]) -> list[str]:
+    return [column.name for column in table.quasi if column.name in moved]
 
 
 _OTHER = 'name = "ambiguity"'

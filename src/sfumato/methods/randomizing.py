@@ -7,63 +7,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sfumato.arrays import Array
 from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
-from sfumato.methods.base import Method, Outcome, require_choice
-from sfumato.methods.show_randomized import require_free_part_name, show_as_randomized
+from sfumato.exact import Number
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.show.randomized import show_randomized
+from sfumato.parameters import choice, parameter, rational
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.progress import Progress
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomize.problem import Problem
-from sfumato.randomness import Randomness
 from sfumato.table.closed import closed
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
+def _shares(where: str, value: Any) -> Any:
+    return MappingProxyType(declared_shares(value))
+
+
+_ABOVE_ONE = rational("a number above 1", lambda gamma: gamma > 1, "1 would replace every value regardless of what it was")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Randomizing(Method):
     """Keep each record's sensitive value with some probability, else replace it; what is decided is decided on counts alone."""
 
-    parameters: Literal["computed", "declared"] = "computed"
-    shares: Mapping[str, Number] | None = None
-    otherwise: str | None = None
-    amplification: Number | None = None
-
-    form: ClassVar[str] = "randomized"
+    parameters: Literal["computed", "declared"] = parameter("computed", choice("computed", "declared"))
+    shares: Mapping[str, Number] | None = parameter(None, _shares, only={"parameters": ("declared",)})
+    otherwise: str | None = parameter(None, lambda where, value: value, only={"parameters": ("declared",)})
+    amplification: Number | None = parameter(None, _ABOVE_ONE)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         caller = type(self).__name__
-        require_choice(caller, "parameters", self.parameters, ("computed", "declared"))
         if self.parameters == "declared" and self.shares is None:
             raise PolicyError(
                 f"{caller}(parameters='declared') needs shares",
                 hint='declare the share of every value, from last year\'s figures or a design: shares = { flu = "0.4", … }',
             )
-        for name in ("shares", "otherwise"):
-            if self.parameters == "computed" and getattr(self, name) is not None:
-                raise PolicyError(f"{caller}({name}=…): computed parameters do not use them", hint='set parameters = "declared"')
         if self.shares is not None:
-            object.__setattr__(self, "shares", MappingProxyType(declared_shares(self.shares)))
             declared_counts(self.declared)
             require_otherwise(caller, self.otherwise, self.declared)
-        if self.amplification is not None:
-            object.__setattr__(self, "amplification", exact(self.amplification, f"{caller}(amplification=…)"))
-            if Fraction(self.amplification) <= 1:
-                raise PolicyError(
-                    f"{caller}(amplification=…): expected a number above 1, got {self.amplification}",
-                    hint="1 would replace every value regardless of what it was",
-                )
+
+    @property
+    def form(self) -> str:
+        """The form randomized."""
+        return "randomized"
 
     @property
     def cap(self) -> Fraction | None:
@@ -94,40 +93,37 @@ class Randomizing(Method):
         """Return reader and engineer; with declared parameters also insider, because no record's output depends on another's."""
         return ("reader", "engineer", "insider") if self.parameters == "declared" else ("reader", "engineer")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the method's name and parameters as plain JSON values, rationals as text."""
-        document = super().to_dict()
-        if self.shares is not None:
-            document["shares"] = {value: str(share) for value, share in self.shares.items()}
-        return {name: str(value) if isinstance(value, Fraction) else value for name, value in document.items()}
-
-    def plan_for(self, table: Table, requirement: Requirement) -> RandomizationPlan:
-        """Return the plan that publishing this table would follow: what `explain` looks at."""
-        return self._planned(table, requirement)[2]
-
-    def make(self, table: Table, requirement: Requirement, *, random: Randomness, progress: Progress) -> Outcome:
-        """Return the release; the private figures are retentions and error bounds."""
-        require_free_part_name(table)
-        progress("finding parts and retentions", 0.0)
-        domain, bounds, plan = self._planned(table, requirement)
-        progress("randomizing values", 0.3)
-        made = randomize(_codes(table, domain), plan, len(domain), random)
-        progress("writing the release", 0.8)
-        release, number = show_as_randomized(
-            table, domain, plan, made, bounds=bounds, requirement=requirement, method=self, random=random
-        )
-        progress("done", 1.0)
-        return Outcome(release, _figures(plan), number[made.part].astype(np.int64))
+    def group(self, task: Task) -> Grouping:
+        """Randomized records share no groups."""
+        raise NotImplementedError
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds on the table's shares; with declared parameters those on the declared ones."""
-        return self._planned(table, requirement)[1] if self.parameters == "declared" else super().bounds(table, requirement)
-
-    def _planned(self, table: Table, requirement: Requirement) -> tuple[Domain, Bounds, RandomizationPlan]:
-        """Return the domain, the bounds and the plan; with declared parameters the table decides none of them."""
         if self.parameters == "computed":
-            bounds = requirement.bounds(table.sensitive.histogram())
-            return table.sensitive.domain, bounds, self.plan(Problem.of(bounds), requirement, table.rows)
+            return super().bounds(table, requirement)
+        counts = declared_counts(self.declared)
+        return requirement.bounds({label: counts[label] for label in self._domain(table).labels})
+
+    def planned(self, requirement: Requirement, bounds: Bounds, people: int) -> RandomizationPlan:
+        """Return the plan that publishing so many people under these bounds follows."""
+        plan = self.plan(Problem.of(bounds), requirement, people)
+        return as_declared(plan) if self.parameters == "declared" else plan
+
+    def make(self, task: Task) -> Made:
+        """Return the release; the private figures are retentions and error bounds."""
+        task.progress("finding parts and retentions", 0.0)
+        domain = self._domain(task.table)
+        plan = self.planned(task.requirement, task.bounds, task.table.rows)
+        task.progress("randomizing values", 0.3)
+        made = randomize(_codes(task.table, domain), plan, len(domain), task.random)
+        task.progress("writing the release", 0.8)
+        release, number = show_randomized(task, self, domain, plan, made)
+        return Made(release, _figures(plan), number[made.part].astype(np.int64))
+
+    def _domain(self, table: Table) -> Domain:
+        """Return the values that may be published; with declared parameters the table decides none of them."""
+        if self.parameters == "computed":
+            return table.sensitive.domain
         attribute = self.close(table.schema).closed_attribute()
         if attribute is None or table.schema.closed != attribute.spec:
             raise PolicyError(
@@ -135,10 +131,7 @@ class Randomizing(Method):
                 "own cells, whatever others have",
                 hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
             )
-        counts = declared_counts(self.declared)
-        bounds = requirement.bounds({label: counts[label] for label in attribute.domain.labels})
-        plan = as_declared(self.plan(Problem.of(bounds), requirement, table.rows))
-        return attribute.domain, bounds, plan
+        return attribute.domain
 
 
 def _codes(table: Table, domain: Domain) -> Array:

@@ -10,15 +10,12 @@ import numpy as np
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
-from sfumato.methods.base import require_choice, require_whole
-from sfumato.methods.grouped import require_something_to_keep
+from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
 from sfumato.papers.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
+from sfumato.parameters import choice, parameter, whole
 from sfumato.privacy.bounds import Bounds
-from sfumato.progress import Progress
-from sfumato.randomness import Randomness
 from sfumato.release.links import Links
-from sfumato.table.table import Table
 
 MOST_TRIES = 10_000
 
@@ -50,46 +47,30 @@ class Ring(Linking):
     records whose ranges fit a person.
     """
 
-    l: int | None = None  # noqa: E741  (the model's own letter)
-    partition: Partition = "diverse"
-    assignment: Assigned = "walks"
-    tries: int = 20
+    l: int | None = parameter(None, whole(2))  # noqa: E741  (the model's own letter)
+    partition: Partition = parameter("diverse", choice("diverse", "merged"))
+    assignment: Assigned = parameter("walks", choice("walks", "shift"))
+    tries: int = parameter(20, whole(0, MOST_TRIES))
 
     name: ClassVar[str] = "ring"
     unproven: ClassVar[str] = "the records that cover one person can repeat a value"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_choice("Ring", "partition", self.partition, ("diverse", "merged"))
-        require_choice("Ring", "assignment", self.assignment, ("walks", "shift"))
-        require_whole("Ring", "tries", self.tries, 0, MOST_TRIES)
-        if self.l is not None:
-            require_whole("Ring", "l", self.l, 2)
-
-    def link(self, table: Table, bounds: Bounds, random: Randomness, progress: Progress) -> Linked:
+    def link(self, task: Task) -> Linked:
         """Return whom each place of a ring covers; the private figures are ℓ and the numbers and sizes of rings."""
-        length = self._length(bounds)
-        columns, codes = table.quasi, table.sensitive.codes
-        progress("cutting quasi space", 0.0)
-        grouping = ring_partition(columns, codes, bounds, length, self.partition)
+        length = self._length(task.bounds)
+        task.progress("cutting quasi space", 0.0)
+        grouping = ring_partition(task.quasi, task.codes, task.bounds, length, self.partition)
         rings = ring_order(
-            columns,
-            codes,
-            grouping,
-            length,
-            tries=self.tries,
-            random=random,
-            progress=lambda stage, done: progress(stage, 0.1 + 0.8 * done),
+            task.quasi, task.codes, grouping, length, tries=self.tries, random=task.random, progress=task.part(0.1, 0.8)
         )
-        progress("drawing an assignment", 0.9)
-        links = _links(rings, length, draw_carried(rings, length, self.assignment, random))
+        task.progress("drawing an assignment", 0.8)
+        links = _links(rings, length, draw_carried(rings, length, self.assignment, task.random))
         sizes = grouping.sizes
         figures = {"l": length, "rings": grouping.groups, "smallest": int(sizes.min()), "largest": int(sizes.max())}
         return Linked(links, length, figures)
 
     def _length(self, bounds: Bounds) -> int:
         """Return ℓ; it keeps the bounds, and no value has more than 1/ℓ of the people."""
-        require_something_to_keep(bounds)
         least = max(bounds.needs)
         length = self.l or least
         if length < least:

@@ -57,7 +57,7 @@ def draft_policy(
             *_bin_lines(roles.sensitive, bins),
             *_missing(roles, missing),
             *_requirement(rule),
-            *_method(rule),
+            *_METHOD,
             *_MORE,
             "",
         ]
@@ -243,17 +243,11 @@ def _requirement(rule: Rule) -> list[str]:
     return [*lines, ""]
 
 
-def _method(rule: Rule) -> list[str]:
-    size = rule.max_size
-    return [
-        "[method]",
-        'name     = "buckets"',
-        'locality = "boxes"              # near people share a bucket; "none" draws who does at random, and exposes far more',
-        "floor    = 100                  # at least so many people in a bucket of near people",
-        f"max_size = {str(size).ljust(21)}# of buckets drawn at random, also where a table leaves no room for near people;",
-        f"                                # a bound below 1/{size} needs larger ones. `sfumato explain` measures what either",
-        "                                # locality would answer and expose.",
-    ]
+_METHOD = [
+    "# [method]                      # without it: near people share a group where the table leaves room for that, else small",
+    '# name  = "boxes"               # groups. `sfumato explain` measures what each way would answer and expose.',
+    "# floor = 100                   # at least so many people in a box",
+]
 
 
 def _key(name: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
-from sfumato.methods import METHODS, Method, default_method
-from sfumato.methods.randomizing import Randomizing
+from sfumato.methods import METHODS, Ambiguity, Boxes, Method
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -47,6 +47,7 @@ EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 class Policy:
     """What a policy file says: how to read the table, its schema, what is promised, and by which method.
 
+    `method` is None where the policy names none: `default_method` then chooses.
     `text` is the file as it was written; the private receipt keeps it. A number with a decimal point is taken as written: 0.29 is
     29/100.
     """
@@ -54,7 +55,7 @@ class Policy:
     options: ReadOptions
     schema: Schema
     requirement: Requirement
-    method: Method
+    method: Method | None
     text: str
 
     @classmethod
@@ -152,10 +153,15 @@ def _requirement(found: Section) -> Requirement:
     return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
 
 
-def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
+def _method(found: Section, requirement: Requirement, schema: Schema) -> Method | None:
     name = text(found, "name", "[method]")
-    if name is None:
-        name = default_method(requirement).name  # options without a name are options of the default
+    if not found:
+        return None
+    if name is None:  # options without a name are options of the usual method
+        name = (Boxes if requirement.presence is None else Ambiguity).name
+    if name == "buckets" or "locality" in found:
+        old = "name" if name == "buckets" else "locality"
+        raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(found))
     cls = _named(name, METHODS, "[method] name", later=LATER_METHODS)
     arguments = {key: value for key, value in found.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
@@ -170,17 +176,23 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method:
     return _located("[method]", cls, options)
 
 
-def _closed(schema: Schema, method: Method) -> Schema:
+def _respelled(found: Section) -> str:
+    """Return how a policy for the method that was called buckets is written now."""
+    locality = found.get("locality", "boxes")
+    name = "decoys" if found.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
+    form = ' and form = "buckets"' if name == "near-groups" else ""
+    return f'write name = "{name}"{form}, without locality'
+
+
+def _closed(schema: Schema, method: Method | None) -> Schema:
     """Return the schema as the method needs it: declared parameters declare which sensitive values there are."""
-    if not isinstance(method, Randomizing):
-        return schema
     try:
-        return method.close(schema)
+        return schema if method is None else method.close(schema)
     except SfumatoError as error:
         raise PolicyError(in_toml(error.message, "[method] shares:"), hint=error.hint) from None
 
 
-def _named(name: str, known: dict[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
+def _named(name: str, known: Mapping[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
     if name in known:
         return known[name]
     if name in later:

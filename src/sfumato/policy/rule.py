@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.exact import exact
-from sfumato.groups.settings.feasible import exists, nearest_size
-from sfumato.methods import Buckets
-from sfumato.privacy import FPrivacy
 from sfumato.privacy.requirement import round_up
 
 USUAL_THETA, OFFSET = Fraction(8), exact("0.02")
@@ -21,11 +18,10 @@ _ROUND = tuple(exact(bound) for bound in ("0.02", "0.03", "0.05", "0.1", "0.2", 
 
 @dataclass(frozen=True)
 class Rule:
-    """bound(x) = theta·share + offset for a table's shares, and the largest bucket it needs."""
+    """bound(x) = theta·share + offset for a table's shares."""
 
     theta: Fraction
     shares: Mapping[str, Fraction]
-    max_size: int
 
     @property
     def most(self) -> str:
@@ -47,8 +43,7 @@ class Rule:
 def choose_rule(counts: Mapping[str, int]) -> Rule:
     """Return a rule under which every value has a bound below 1, and the most frequent one at most 1/2 where that leaves room.
 
-    A value that most people have cannot be bounded by 1/2; its bound then lies a third of the way from its share to 1. If the
-    usual largest bucket is too small for the rule, the smallest one that is not.
+    A value that most people have cannot be bounded by 1/2; its bound then lies a third of the way from its share to 1.
     """
     present = {value: count for value, count in counts.items() if count}
     total = sum(present.values())
@@ -57,8 +52,4 @@ def choose_rule(counts: Mapping[str, int]) -> Rule:
     target = max(HALF, top + (1 - top) / 3)
     # Two decimals, rounded down: never below 0.98, and 0.98·share + 0.02 is at least the share.
     theta = min(USUAL_THETA, Fraction(int((target - OFFSET) / top * 100), 100))
-    bounds = FPrivacy(theta=theta, offset=OFFSET).bounds(present)
-    size = Buckets().max_size
-    if not exists(bounds, "optimal", size):
-        size = nearest_size(bounds, "optimal", size) or size
-    return Rule(theta, shares, size)
+    return Rule(theta, shares)

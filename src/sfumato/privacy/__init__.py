@@ -1,5 +1,6 @@
 """Privacy requirements: every model is a bound on belief, one exact rational per sensitive value."""
 
+from sfumato.plugins import Registry
 from sfumato.privacy.beta_likeness import BetaLikeness
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.f_privacy import FPrivacy
@@ -8,10 +9,10 @@ from sfumato.privacy.presence_association import PresenceAssociation
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.rho_privacy import RhoPrivacy
 
-MODELS: dict[str, type[Requirement]] = {
-    kind.model: kind for kind in (FPrivacy, LDiversity, BetaLikeness, RhoPrivacy, PresenceAssociation)
-}
-"""The models by the name they have in a policy file."""
+_OWN: tuple[type[Requirement], ...] = (FPrivacy, LDiversity, BetaLikeness, RhoPrivacy, PresenceAssociation)
+
+MODELS: Registry[Requirement] = Registry({one.model: one for one in _OWN}, "sfumato.models", Requirement)
+"""The models by the name they have in a policy file, those of installed packages too."""
 
 __all__ = [
     "MODELS",

@@ -8,39 +8,29 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
-from sfumato.privacy.requirement import Requirement
+from sfumato.exact import Number
+from sfumato.parameters import REQUIRED, flag, parameter, rational
+from sfumato.privacy.requirement import Against, Requirement
 
 _DIGITS = 60
 _MARGIN = Decimal(10) ** -50  # far above the error of two correctly rounded 60-digit logarithms below 10^4
 _GRID = 10**12
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class BetaLikeness(Requirement):
     """bound(x) = min(1, (1+β)·f(x)); *enhanced*: (1 + min(β, −ln f(x)))·f(x) rounded down to a multiple of 10⁻¹².
 
     The logarithm is irrational, so the enhanced bound is enclosed between decimals and rounded towards safety.
     """
 
-    beta: Fraction
-    enhanced: bool = False
+    beta: Fraction = parameter(REQUIRED, rational("a number from 0 on", lambda beta: beta >= 0))
+    enhanced: bool = parameter(False, flag)
 
     model: ClassVar[str] = "beta-likeness"
 
-    def __init__(self, beta: Number, *, enhanced: bool = False, against: str = "engineer") -> None:
-        object.__setattr__(self, "against", against)
-        object.__setattr__(self, "beta", exact(beta, "beta"))
-        object.__setattr__(self, "enhanced", enhanced)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.beta < 0:
-            raise PolicyError(f"BetaLikeness(beta=…): expected a number from 0 on, got {self.beta}")
-        if not isinstance(self.enhanced, bool):
-            raise PolicyError(f"BetaLikeness(enhanced=…): expected true or false, got {self.enhanced!r}")
+    def __init__(self, beta: Number, *, enhanced: bool = False, against: Against = "engineer") -> None:
+        self._set(beta=beta, enhanced=enhanced, against=against)
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return the bound of every value; it is never below the value's share."""

@@ -10,7 +10,21 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import Number, exact
+from sfumato.parameters import parameter, rational
 from sfumato.privacy.requirement import Against, Requirement, round_up
+
+
+def _own_bounds(where: str, value: Any) -> Mapping[str, Fraction]:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"FPrivacy(bounds=…): expected value = bound pairs, got {value!r}", hint='{"HIV": "0.02"}')
+    own = {str(name): exact(limit, f"bounds[{name!r}]") for name, limit in value.items()}
+    for name, limit in own.items():
+        if not 0 < limit <= 1:
+            raise PolicyError(
+                f"FPrivacy(bounds=…): the bound of {name!r} must lie above 0 and at most 1, got {limit}",
+                hint="1 means that the value is not sensitive; nothing can be bounded by 0",
+            )
+    return MappingProxyType(own)
 
 
 @dataclass(frozen=True, init=False)
@@ -20,9 +34,10 @@ class FPrivacy(Requirement):
     `theta=0` gives the same constant bound to every value; a bound of 1 says that a value is not sensitive.
     """
 
-    theta: Fraction
-    offset: Fraction
-    overrides: Mapping[str, Fraction]
+    theta: Fraction = parameter(0, rational("a number from 0 on", lambda theta: theta >= 0))
+    offset: Fraction = parameter(0, rational("a number from 0 to 1", lambda offset: 0 <= offset <= 1))
+    overrides: Mapping[str, Fraction] = parameter(None, _own_bounds)
+    """`bounds` as given: the name is taken by what every requirement returns."""
 
     model: ClassVar[str] = "f-privacy"
 
@@ -34,28 +49,11 @@ class FPrivacy(Requirement):
         bounds: Mapping[str, Number] | None = None,
         against: Against = "engineer",
     ) -> None:
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise PolicyError(f"FPrivacy(bounds=…): expected value = bound pairs, got {bounds!r}", hint='{"HIV": "0.02"}')
-        own = {str(value): exact(limit, f"bounds[{value!r}]") for value, limit in (bounds or {}).items()}
-        object.__setattr__(self, "against", against)
-        object.__setattr__(self, "theta", exact(theta, "theta"))
-        object.__setattr__(self, "offset", exact(offset, "offset"))
-        object.__setattr__(self, "overrides", MappingProxyType(own))
-        super().__post_init__()
-        if self.theta < 0:
-            raise PolicyError(f"FPrivacy(theta=…): expected a number from 0 on, got {theta}")
-        if not 0 <= self.offset <= 1:
-            raise PolicyError(f"FPrivacy(offset=…): expected a number from 0 to 1, got {offset}")
+        self._set(theta=theta, offset=offset, overrides={} if bounds is None else bounds, against=against)
         if self.theta == 0 and self.offset == 0:
             raise PolicyError(
                 "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'
             )
-        for value, limit in own.items():
-            if not 0 < limit <= 1:
-                raise PolicyError(
-                    f"FPrivacy(bounds=…): the bound of {value!r} must lie above 0 and at most 1, got {limit}",
-                    hint="1 means that the value is not sensitive; nothing can be bounded by 0",
-                )
 
     def __hash__(self) -> int:
         return hash((self.against, self.theta, self.offset, tuple(sorted(self.overrides.items()))))

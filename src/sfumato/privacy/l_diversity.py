@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sfumato.errors import PolicyError
+from sfumato.parameters import REQUIRED, parameter, whole
 from sfumato.privacy.requirement import Requirement
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LDiversity(Requirement):
     """bound(x) = 1/ℓ for every value."""
 
-    l: int  # noqa: E741  (the model's own letter)
+    l: int = parameter(REQUIRED, whole(1))  # noqa: E741  (the model's own letter)
 
     model: ClassVar[str] = "l-diversity"
-
-    def __init__(self, l: int, *, against: str = "engineer") -> None:  # noqa: E741
-        object.__setattr__(self, "against", against)
-        object.__setattr__(self, "l", operator.index(l) if hasattr(l, "__index__") and not isinstance(l, bool) else l)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 1:
-            raise PolicyError(f"LDiversity(l=…): expected a whole number from 1 on, got {self.l!r}")
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return 1/ℓ for every value."""

@@ -10,9 +10,17 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import Number, exact
+from sfumato.parameters import REQUIRED, parameter, rational
 from sfumato.privacy.requirement import Against, Requirement, round_up
 
 _BETA = 'such as "0.2", or a model with bounds of its own: { model = "f-privacy", theta = 8, offset = "0.02" }'
+
+
+_ALPHA = rational(
+    "a number above 0 and at most 1",
+    lambda alpha: 0 < alpha <= 1,
+    "1 means that presence need not be hidden; nothing can be bounded by 0",
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -25,21 +33,14 @@ class PresenceAssociation(Requirement):
     otherwise, becomes one against whom is named here; one that is against somebody else must name the same.
     """
 
-    alpha: Fraction
-    beta: Fraction | Requirement
+    alpha: Fraction = parameter(REQUIRED, _ALPHA)
+    beta: Fraction | Requirement = parameter(REQUIRED, lambda where, value: value)
 
     model: ClassVar[str] = "presence-association"
 
     def __init__(self, alpha: Number, beta: Number | Requirement | Mapping[str, Any], *, against: Against = "engineer") -> None:
-        object.__setattr__(self, "against", against)
-        super().__post_init__()
-        object.__setattr__(self, "alpha", exact(alpha, "alpha"))
-        if not 0 < self.alpha <= 1:
-            raise PolicyError(
-                f"PresenceAssociation(alpha=…): expected a number above 0 and at most 1, got {self.alpha}",
-                hint="1 means that presence need not be hidden; nothing can be bounded by 0",
-            )
-        object.__setattr__(self, "beta", _association(beta, against))
+        self._set(alpha=alpha, beta=beta, against=against)
+        object.__setattr__(self, "beta", _association(beta, self.against))
 
     @property
     def presence(self) -> Fraction:
@@ -81,7 +82,7 @@ def _association(beta: Number | Requirement | Mapping[str, Any], against: Agains
     """Return what bounds the belief in values, made against the same adversary."""
     if isinstance(beta, Requirement):
         parameters = beta.to_dict()
-        if beta.against == Requirement.against:
+        if beta.against == "engineer":
             parameters["against"] = against  # the default: it was not chosen
         return _inner(parameters, against)
     if isinstance(beta, Mapping):
@@ -98,7 +99,7 @@ def _association(beta: Number | Requirement | Mapping[str, Any], against: Agains
 def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
     from sfumato.privacy import MODELS
 
-    parameters = dict(given)
+    parameters = {name: value for name, value in given.items() if name != "package"}
     known = {name: kind for name, kind in MODELS.items() if not issubclass(kind, PresenceAssociation)}
     model = parameters.pop("model", None)
     if model not in known:
@@ -115,7 +116,7 @@ def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
     for name in parameters:
         if name not in takes:
             raise PolicyError(f"PresenceAssociation(beta=…): {model} has no parameter {name!r}", hint=did_you_mean(name, takes))
-    for name, parameter in takes.items():
-        if parameter.default is parameter.empty and name not in parameters:
+    for name, taken in takes.items():
+        if taken.default is taken.empty and name not in parameters:
             raise PolicyError(f"PresenceAssociation(beta=…): {model} needs {name}", hint=f"add {name} = …")
     return known[model](**parameters)

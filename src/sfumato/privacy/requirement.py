@@ -6,12 +6,14 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from sfumato.errors import Infeasible, PolicyError, did_you_mean
+from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent, require_short
+from sfumato.parameters import check_parameters, choice, parameter, plain
+from sfumato.plugins import package_of
 from sfumato.privacy.bounds import Bounds
 
 Against = Literal["reader", "engineer", "insider"]
@@ -21,7 +23,7 @@ Against = Literal["reader", "engineer", "insider"]
 class Requirement(ABC):
     """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
 
-    against: Against = "engineer"
+    against: Against = parameter("engineer", choice(*get_args(Against)))
 
     model: ClassVar[str]
 
@@ -31,11 +33,13 @@ class Requirement(ABC):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        if self.against not in get_args(Against):
-            raise PolicyError(
-                f"{type(self).__name__}(against=…): expected one of {', '.join(get_args(Against))}, got {self.against!r}",
-                hint=did_you_mean(str(self.against), get_args(Against)),
-            )
+        check_parameters(self)
+
+    def _set(self, **given: Any) -> None:
+        """Keep the parameters as given to a constructor that takes more kinds of numbers than are kept, and check them."""
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     @property
     def presence(self) -> Fraction | None:
@@ -85,16 +89,8 @@ class Requirement(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model and its parameters as plain JSON values, every number exact ("1/50")."""
-        parameters = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        return {"model": self.model, **parameters}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    return value
+        package = package_of(type(self))
+        return {"model": self.model, **({} if package is None else {"package": package}), **plain(self)}
 
 
 def _show(value: object) -> str:

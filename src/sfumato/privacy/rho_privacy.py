@@ -8,28 +8,25 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
-from sfumato.privacy.requirement import Requirement
+from sfumato.exact import Number
+from sfumato.parameters import REQUIRED, parameter, rational
+from sfumato.privacy.requirement import Against, Requirement
+
+_BETWEEN = rational("a number between 0 and 1", lambda rho: 0 < rho < 1)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class RhoPrivacy(Requirement):
     """bound(x) = ρ2 where f(x) ≤ ρ1, else 1: a belief that was small before must not become large."""
 
-    rho1: Fraction
-    rho2: Fraction
+    rho1: Fraction = parameter(REQUIRED, _BETWEEN)
+    rho2: Fraction = parameter(REQUIRED, _BETWEEN)
 
     model: ClassVar[str] = "rho-privacy"
 
-    def __init__(self, rho1: Number, rho2: Number, *, against: str = "engineer") -> None:
-        object.__setattr__(self, "against", against)
-        object.__setattr__(self, "rho1", exact(rho1, "rho1"))
-        object.__setattr__(self, "rho2", exact(rho2, "rho2"))
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.rho1 < self.rho2 < 1:
+    def __init__(self, rho1: Number, rho2: Number, *, against: Against = "engineer") -> None:
+        self._set(rho1=rho1, rho2=rho2, against=against)
+        if not self.rho1 < self.rho2:
             raise PolicyError(f"RhoPrivacy: expected 0 < rho1 < rho2 < 1, got rho1 = {self.rho1} and rho2 = {self.rho2}")
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -67,15 +67,8 @@ class Guess:
 
 
 def is_blind(release: BucketsRelease) -> bool:
-    """Return whether the manifest says that people were put into buckets regardless of their quasi values.
-
-    Guarding decoys looks at them: decoys that an association gives away are exchanged.
-    """
-    method = release.manifest.method
-    if method.get("guard_decoys"):
-        return False
-    locality = release.manifest.parameters.get("locality", method.get("locality", "none"))
-    return method.get("name") in ("anatomy", "buckets") and locality == "none"
+    """Return whether the manifest says that people were put into buckets regardless of their quasi values."""
+    return release.manifest.basis == "blind"
 
 
 def choose_estimator(release: BucketsRelease, estimator: Estimator | None) -> Estimator:

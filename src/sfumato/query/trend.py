@@ -27,7 +27,7 @@ import threading
 import weakref
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh
@@ -67,12 +67,12 @@ class Misses:
     cluster: float
 
 
-Locality = Literal["safe", "tight", "near", "annealed"]
+Locality = Literal["safe", "tight", "matched", "annealed"]
 
 MISSES: dict[Locality, Misses] = {
     "safe": Misses(0.0, 0.5),
     "tight": Misses(0.03, 1.5),
-    "near": Misses(0.03, 1.5),
+    "matched": Misses(0.03, 1.5),
     "annealed": Misses(0.03, 1.5),
 }
 """By how near people came together. For near groups they are too small, so that no interval is given."""
@@ -158,10 +158,8 @@ def boxes_by(release: BucketsRelease) -> Locality | None:
 
     Buckets of near people are boxes by safe or tight cuts, or near groups, matched or annealed, which may touch.
     """
-    method, locality = release.manifest.method, release.manifest.parameters.get("locality")
-    if locality not in MISSES or method.get("inside", "whole") != "whole" or len(release.sizes) < FEWEST_BOXES:
-        return None
-    return cast(Locality, locality)
+    basis = release.manifest.basis
+    return basis if basis in MISSES and len(release.sizes) >= FEWEST_BOXES else None
 
 
 _known: weakref.WeakKeyDictionary[BucketsRelease, Trend] = weakref.WeakKeyDictionary()

@@ -1,37 +1,62 @@
-"""What a manifest says of method, form and making goes together: a statement that nothing else fixes could tell anything."""
+"""What a manifest says of method, form and basis goes together: a statement that nothing else fixes could tell anything."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.basis import Basis
 from sfumato.errors import FormatError
 from sfumato.release.manifest import Manifest
 
-_CUTS = {"reader": "tight", "engineer": "safe"}
-_NEAR = {"reader": "annealed", "engineer": "near"}
-_OWN = {"weaker_claim", "matches"}
+Method = Mapping[str, Any]
 
-MAKERS: dict[str, tuple[str, ...]] = {
-    "buckets": ("buckets", "near-groups", "anatomy", "mondrian", "burel"),
-    "ranges": ("near-groups", "mondrian", "burel", "heterogeneous", "ring"),
-    "columns": ("ambiguity",),
-    "views": ("priview",),
-    "randomized": ("small-domain", "uniform", "burel-perturbation"),
+
+def _cuts(method: Method, against: str) -> Basis:
+    if method.get("grouping") == "paper":
+        return "paper"
+    return "tight" if against == "reader" else "safe"
+
+
+def _near(method: Method, against: str) -> Basis:
+    return "annealed" if against == "reader" else "matched"
+
+
+def _always(basis: Basis | None) -> Any:
+    return lambda method, against: basis
+
+
+MADE: dict[str, tuple[tuple[str, ...], Any]] = {
+    "boxes": (("buckets", "ranges"), _cuts),
+    "near-groups": (("buckets", "ranges"), _near),
+    "multi-size": (("buckets", "ranges"), _always("blind")),
+    "anatomy": (("buckets",), _always("blind")),
+    "decoys": (("buckets",), lambda method, against: "tight" if method["guard"] else "blind"),
+    "mondrian": (("buckets", "ranges"), _always("tight")),
+    "burel": (("buckets", "ranges"), _always("tight")),
+    "heterogeneous": (("ranges",), _always("paper")),
+    "ring": (("ranges",), _always("paper")),
+    "ambiguity": (("columns",), _cuts),
+    "priview": (("views",), lambda method, against: "paper" if method["grouping"] == "paper" else "tight"),
+    "small-domain": (("randomized",), _always(None)),
+    "uniform": (("randomized",), _always(None)),
+    "burel-perturbation": (("randomized",), _always(None)),
 }
-"""The methods that make each form."""
+"""The forms that each of sfumato's own methods makes, and the basis of its groups for its parameters and an adversary."""
+
+FOREIGN = ("buckets", "ranges")
+"""The forms that methods of other packages make. Their basis is their package's word; `paper` needs words fixed here."""
 
 
 def require_consistent(manifest: Manifest) -> None:
     """Raise `FormatError` where form, method, adversary and public parameters are not those of one publication."""
     method, public = manifest.method, manifest.parameters
     fits = (
-        method["name"] in MAKERS[manifest.form]
+        _made(manifest)
         and method.get("form", manifest.form) == manifest.form
-        and public.get("locality") in _localities(manifest)
         and public.get("decoys", 0) == method.get("decoys", 0)
         and (not public.get("suppression") or method.get("suppress") is True)
-        and _own_parameters(manifest.form, method) == set(public) & {"weaker_claim", "matches", "dummies"}
+        and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None) == bool(manifest.form == "randomized" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
@@ -43,32 +68,24 @@ def require_consistent(manifest: Manifest) -> None:
         )
 
 
-def _localities(manifest: Manifest) -> tuple[str | None, ...]:
-    """Return how people may have been put together by this method for this adversary; None where nothing is said."""
+def _made(manifest: Manifest) -> bool:
+    """Return whether the method makes such a form, with groups on such a basis."""
     method, against = manifest.method, str(manifest.requirement["against"])
-    cuts = _CUTS.get(against, "safe")
-    if method["name"] == "buckets":
-        # Where a table leaves no room for a first cut, people are matched or drawn.
-        return {"boxes": (cuts, "near", "none"), "near": ("near",), "none": ("none",)}[method["locality"]]
-    if method["name"] == "near-groups":
-        return (_NEAR.get(against),)
-    if method["name"] in ("ambiguity", "priview"):
-        return ("none",) if method["grouping"] == "paper" else (cuts,)
-    if manifest.form == "buckets":
-        return ("none",) if method["name"] == "anatomy" else ("tight",)
-    return (None,)
+    if "package" in method:
+        return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper")
+    forms, basis = MADE[method["name"]]
+    return manifest.form in forms and bool(manifest.basis == basis(method, against))
 
 
-def _own_parameters(form: str, method: Mapping[str, Any]) -> set[str]:
+def _own_parameters(manifest: Manifest) -> set[str]:
     """Return the parameters that say what is claimed in place of a bound on belief."""
-    if method["name"] == "heterogeneous":
-        return {*_OWN, "dummies"}
-    if method["name"] == "ring":
-        return _OWN
-    return {"weaker_claim"} if form in ("columns", "views") and method["grouping"] == "paper" else set()
+    if manifest.basis != "paper":
+        return set()
+    own_ranges = {"matches", *(("dummies",) if manifest.method["name"] == "heterogeneous" else ())}
+    return {"weaker_claim", *(own_ranges if manifest.form == "ranges" else ())}
 
 
-def _note(method: Mapping[str, Any]) -> str | None:
+def _note(method: Method) -> str | None:
     """Return what a release of Mondrian may say whose bounds are all 1."""
     if method["name"] != "mondrian":
         return None

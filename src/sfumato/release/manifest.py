@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from sfumato.basis import Basis
 from sfumato.errors import FormatError, SfumatoError
 from sfumato.release.shape import require_shape
 from sfumato.table.schema import Schema
@@ -88,6 +89,7 @@ class Claim:
 class Manifest:
     """Public facts about a release; everything in it is meant to be read by everybody.
 
+    `basis` says on what the grouping rests, None where there are no groups.
     `values` lists bound and count per sensitive value only where the tables show the counts anyway. `seeded` says that the coins
     follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
     filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
@@ -100,6 +102,7 @@ class Manifest:
     method: Mapping[str, Any]
     claims: tuple[Claim, ...]
     values: tuple[Mapping[str, Any], ...] | None = None
+    basis: Basis | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seeded: bool = False
     reproducible: bool = False
@@ -121,6 +124,7 @@ class Manifest:
             "format": FORMAT,
             "version": VERSION,
             "form": self.form,
+            "basis": self.basis,
             "software": self.software,
             "rows": self.rows,
             "schema": self.schema,
@@ -157,7 +161,7 @@ class Manifest:
         if values is not None and values[0]["columns"] != [column["name"] for column in document["schema"]["sensitive"]]:
             raise FormatError("manifest.json: the values are not those of the sensitive columns")
         return cls(
-            **{key: document[key] for key in ("form", "schema", "rows", "requirement", "method", "parameters")},
+            **{key: document[key] for key in ("form", "basis", "schema", "rows", "requirement", "method", "parameters")},
             claims=tuple(Claim(**claim) for claim in document["claims"]),
             values=None if values is None else tuple(values[0]["values"]),
             **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},

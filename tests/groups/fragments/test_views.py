@@ -184,11 +184,11 @@ def test_groups_as_published_have_one_over_alpha_people_and_keep_the_bounds_by_t
     bounds = LDiversity(4).bounds(table.sensitive.histogram())
     for alpha, least in ((Fraction(1, 3), 4), (Fraction(1, 12), 12)):
         found = published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False, pairs=pairs)
-        everywhere = groups_of(found.grouping)
+        everywhere = groups_of(found)
         assert sorted(np.concatenate(everywhere).tolist()) == list(range(900))
         assert all(len(rows) >= least for rows in everywhere)
         assert all(keeps_bounds(table, bounds, rows) for rows in everywhere)
-        assert found.grouping.sizes.mean() < 1.2 * least
+        assert found.sizes.mean() < 1.2 * least
     with pytest.raises(Infeasible) as caught:
         published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False, pairs=pairs)
     assert caught.value.nearest == {"alpha": Fraction(12, 10_000)}

@@ -80,10 +80,10 @@ def test_any_per_value_bounds_are_kept_behind_every_record(requirement, packing)
 def test_it_runs_only_where_the_weaker_claim_is_accepted_and_only_in_place_of_a_readers():
     table = skewed(200)
     with pytest.raises(NotProvable, match="no bound") as error:
-        Heterogeneous().publish(table, LDiversity(2, against="reader"))
+        Heterogeneous().run(table, LDiversity(2, against="reader"))
     assert "accept_weaker_claim" in error.value.hint
     with pytest.raises(NotProvable, match="engineer"):
-        PAPER.publish(table, LDiversity(2))
+        PAPER.run(table, LDiversity(2))
     assert PAPER.proves() == ()
 
 
@@ -171,7 +171,7 @@ def test_groups_that_are_shared_cannot_make_the_weaker_claim():
     from sfumato.methods.mondrian import Mondrian
 
     table = skewed(200)
-    shared = Mondrian().publish(table, LDiversity(2, against="reader"), random=1)
+    shared = Mondrian().run(table, LDiversity(2, against="reader"), random=1).release
     own, _ = linked(table, LDiversity(2, against="reader"))
     parameters = {**shared.manifest.parameters, "weaker_claim": own.manifest.parameters["weaker_claim"], "matches": 2}
     manifest = replace(shared.manifest, parameters=parameters, claims=(), method=own.manifest.method)
@@ -215,9 +215,9 @@ def test_bad_parameters_are_refused():
 def test_bad_tables_give_clear_results_or_errors():
     requirement = LDiversity(3, against="reader")
     with pytest.raises(Infeasible):
-        PAPER.publish(people(["a", "b"]), requirement)
+        PAPER.run(people(["a", "b"]), requirement)
     with pytest.raises(Infeasible):
-        PAPER.publish(people(list("aaab")), LDiversity(2, against="reader"))
+        PAPER.run(people(list("aaab")), LDiversity(2, against="reader"))
     with pytest.raises(PolicyError, match="from 0 on"):
         BetaLikeness(-1)
     constant = people(list("abcabcab"), sex=["f"] * 8, age=[1] * 8)
@@ -227,7 +227,7 @@ def test_bad_tables_give_clear_results_or_errors():
     release, links = linked(single, requirement)
     assert audit_linked(release, single, links).problems == ()
     with pytest.raises(PolicyError, match="ℓ-diversity only"):
-        replace(PAPER, fill="distant").publish(skewed(200), BetaLikeness("1/2", against="reader"))
+        replace(PAPER, fill="distant").run(skewed(200), BetaLikeness("1/2", against="reader"))
 
 
 def test_everybody_is_inside_the_ranges_of_her_own_record_and_of_every_record_linked_with_her():

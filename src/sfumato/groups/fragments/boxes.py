@@ -44,4 +44,13 @@ def presence_boxes(
     acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
     rows = np.arange(len(sensitive), dtype=np.int32)
     chosen = column_weights(columns, weights)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, weights=chosen, progress=progress)
+    return cut_space(
+        space,
+        sensitive,
+        len(bounds.counts),
+        rows,
+        acceptance,
+        basis="tight" if tight else "safe",
+        weights=chosen,
+        progress=progress,
+    )

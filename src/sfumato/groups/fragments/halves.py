@@ -118,7 +118,7 @@ def half_boxes(
         group[box.rows] = groups
         groups, done = groups + 1, done + len(box.rows)
         progress("halving quasi space", done / len(sensitive))
-    return Grouping(group, groups)
+    return Grouping(group, groups, "tight" if tight else "safe")
 
 
 def _distinct(codes: Array, size: int) -> Integers:

@@ -95,7 +95,7 @@ def view_boxes(
     group = np.empty(len(sensitive), np.int32)
     for number, box in enumerate(final.tolist()):
         group[tree.rows[tree.low[box] : tree.high[box]]] = number
-    return Grouping(group, len(final))
+    return Grouping(group, len(final), "tight")
 
 
 def _cut(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import get_num_threads
@@ -15,7 +15,6 @@ from sfumato.groups.cuts import need_table
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.near._window_kernels import anneal_window, first_groups
 from sfumato.groups.near.order import Scale, neighbours
-from sfumato.groups.near.result import Near
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -72,7 +71,7 @@ def annealed_groups(
     effort: float = 1.0,
     random: Randomness,
     progress: Progress = silent,
-) -> Near:
+) -> Grouping:
     """Return groups that keep the bounds and whose boxes are small: Σ size·ΣNCP is lowered by simulated annealing.
 
     `widths` are those of the columns' domains, as NCP divides by them. `effort` multiplies the number of steps. Windows of whole
@@ -100,7 +99,7 @@ def annealed_groups(
             home, here = _short(home), coins.spawn(turn)
             cost = search.anneal(home, plan, turn, _windows(home, ranks[turn % _TREES], here), here, pool)
     figures = {"gcp": cost / (len(rows) * len(columns)), "steps_per_person": plan.steps, "rounds": plan.rounds}
-    return Near(_named(home, rows), figures)
+    return replace(_named(home, rows), figures=figures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,4 +191,4 @@ def _named(home: Integers, rows: Integers) -> Grouping:
     """Return the groups of the table's rows."""
     group = np.empty(len(rows), np.int32)
     group[rows] = _short(home)
-    return Grouping(group, int(group.max()) + 1)
+    return Grouping(group, int(group.max()) + 1, "annealed")

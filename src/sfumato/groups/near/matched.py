@@ -18,8 +18,8 @@ published as the better of two results, breaks this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
 from sfumato.groups.near.order import FINE, Scale, seen_width
-from sfumato.groups.near.packing import Packing, pack, pack_classes
-from sfumato.groups.near.result import Near
-from sfumato.groups.settings.setting import Plan
+from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -67,16 +65,15 @@ def matched_groups(
     sweeps: int = SWEEPS,
     floor: int = 100,
     weights: Mapping[str, float] | None = None,
-    planner: Callable[[Bounds], Plan] | None = None,
     random: Randomness,
     progress: Progress = silent,
-) -> Near:
+) -> Grouping:
     """Return pure matched groups: near people together, so that rerunning the program tells an engineer nothing.
 
     `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
     most `block` people of each bucket are matched at once, which rests on the number of people unless given. A box holds
-    at least `floor` people for every member of the smallest group that any value allows. `planner` finds group sizes for bounds
-    that differ, on counts alone; without it all groups of a box have one size. `weights` say which columns are cut first.
+    at least `floor` people for every member of the smallest group that any value allows. All groups of a box have one size.
+    `weights` say which columns are cut first.
     """
     progress("cutting quasi space", 0.0)
     scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths)
@@ -87,7 +84,7 @@ def matched_groups(
     order = np.argsort(boxes.group, kind="stable")
     coins = random.spawn(Step.BOXES)
     for box, rows in enumerate(np.split(order, np.cumsum(boxes.sizes)[:-1])):
-        drawn.append(_draw(rows, sensitive, bounds, planner, coins.spawn(box)))
+        drawn.append(_draw(rows, sensitive, bounds, coins.spawn(box)))
     key = _keys(drawn, len(sensitive), random.spawn(Step.KEYS))
     most = block or min(max(BLOCK, _WORK // len(sensitive)), LARGEST_BLOCK)
     blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
@@ -100,7 +97,7 @@ def matched_groups(
         "group_sizes": sorted({len(part) for part in blocks}),
         "blocks": len(blocks),
     }
-    return Near(grouping, figures)
+    return replace(grouping, figures=figures)
 
 
 def variety(scale: Scale) -> Integers:
@@ -128,16 +125,10 @@ def _cut(
     need, start = need_table(bounds)
     rows = random.permutation(len(sensitive)).astype(np.int32)
     acceptance = Padded(need, start, least)
-    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, weights=weights)
+    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, basis="safe", weights=weights)
 
 
-def _draw(
-    rows: Integers,
-    sensitive: Array,
-    bounds: Bounds,
-    planner: Callable[[Bounds], Plan] | None,
-    random: Randomness,
-) -> _Drawn:
+def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
     """Return who of a box is in which bucket and who is left over: by value, and by coins where a value is in several places."""
     counts = np.bincount(sensitive[rows], minlength=len(bounds.counts))
     values = canonical_order(Bounds(bounds.values, tuple(counts.tolist()), bounds.limits))
@@ -147,7 +138,7 @@ def _draw(
         tuple(int(counts[v]) for v in values),
         tuple(bounds.limits[v] for v in values),
     )
-    packing = _packing(own, planner)
+    packing = pack(np.array(own.counts, dtype=np.int64), own.limits)
     places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
     found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
     by_value = rows[np.argsort(sensitive[rows], kind="stable")]
@@ -166,16 +157,6 @@ def _draw(
         classes.append(np.stack(together[at : at + pieces.shape[1]]))
         at += pieces.shape[1]
     return _Drawn(tuple(people for people in classes if people.size), together[0])
-
-
-def _packing(bounds: Bounds, planner: Callable[[Bounds], Plan] | None) -> Packing:
-    counts = np.array(bounds.counts, dtype=np.int64)
-    if planner is None or len(set(bounds.limits)) == 1:
-        return pack(counts, bounds.limits)
-    chosen = planner(bounds)
-    return pack_classes(
-        [(size, chosen.allocation[:, j].astype(np.int64)) for j, size in enumerate(chosen.setting.sizes)], bounds.limits
-    )
 
 
 def _keys(drawn: Sequence[_Drawn], rows: int, random: Randomness) -> Integers:
@@ -241,4 +222,4 @@ def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int) -> 
     for rest in left:
         group[rest] = made
         made += 1
-    return Grouping(group, made)
+    return Grouping(group, made, "matched")

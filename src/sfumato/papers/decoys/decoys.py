@@ -9,8 +9,6 @@ walk can, which slots are decoys. A decoy is then as frequent as the real value 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,15 +32,6 @@ _STEPS_PER_SLOT = 40
 _WORDS_AT_ONCE = 3 << 20
 
 
-@dataclass(frozen=True, eq=False)
-class WithDecoys:
-    """The grouping of the people, what each bucket shows, and how well an adversary does against it."""
-
-    grouping: Grouping
-    shown: Histograms
-    measured: dict[str, Any]
-
-
 def assign_with_decoys(
     quasi: Sequence[Column],
     codes: Array,
@@ -52,7 +41,7 @@ def assign_with_decoys(
     random: Randomness,
     *,
     guarded: bool = False,
-) -> WithDecoys:
+) -> Grouping:
     """Return buckets with `decoys` values too many in each, and the people dealt blindly to the real slots.
 
     With `guarded`, decoys that a reader could strike out for everybody in their bucket by an association learned from the
@@ -76,7 +65,7 @@ def assign_with_decoys(
         "exchanged": exchanged,
         "guessing": guessing(slots, random.spawn(Step.GUESSES)),
     }
-    return WithDecoys(Grouping(group, slots.buckets), shown, measured)
+    return Grouping(group, slots.buckets, "tight" if guarded else "blind", figures={"decoys": measured}, shown=shown)
 
 
 def make_room(setting: Setting, bounds: Bounds, decoys: int) -> Integers:

@@ -122,7 +122,7 @@ def _merged(
         l,
     )
     left, short = np.unique(into, return_inverse=True)
-    return Grouping(short[cut.group].astype(np.int32), len(left))
+    return Grouping(short[cut.group].astype(np.int32), len(left), "paper")
 
 
 def ring_order(

@@ -11,7 +11,7 @@ Groups overlap in quasi space: a person is covered by many, and nothing is claim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,16 +31,6 @@ from sfumato.table.column import Column, code_type
 
 PICKS = 32
 """Of how many people the one is taken who extends a group best."""
-
-
-@dataclass(frozen=True, eq=False)
-class Scattered:
-    """The groups, and figures about their making that only the publisher may see."""
-
-    grouping: Grouping
-    residues: int
-    merged: int
-    suppressed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +62,7 @@ def scattered_groups(
     suppress: bool,
     greedy: bool = False,
     progress: Progress = silent,
-) -> Scattered:
+) -> Grouping:
     """Return groups that keep the bounds and people / combinations ≤ α each; `greedy` picks as Fig. 7 does.
 
     With `suppress`, people whom no group can take are left out; otherwise that is an error. It never happens where the table as
@@ -96,7 +86,7 @@ def scattered(
     *,
     suppress: bool,
     progress: Progress = silent,
-) -> Scattered:
+) -> Grouping:
     """Return the three steps' groups of a crowd; `nearest` is an α that could be kept."""
     need, start = need_table(_with_one_more(bounds))
     rank = np.empty(len(bounds.values), np.int64)
@@ -124,7 +114,7 @@ def scattered(
         suppressed = int((group == RESIDUE).sum())
     if suppressed and (not suppress or suppressed == len(group)):
         raise _impossible(suppressed, alpha, nearest)
-    return Scattered(_numbered(group), len(residues), merged, suppressed)
+    return replace(_numbered(group), figures={"residues": len(residues), "merged": merged, "suppressed": suppressed})
 
 
 def _with_one_more(bounds: Bounds) -> Bounds:
@@ -184,7 +174,7 @@ def _numbered(group: Small) -> Grouping:
     """Return the groups that people stand in as a grouping, numbered without gaps."""
     used = np.bincount(group[group >= 0]) > 0
     label = np.append(np.cumsum(used) - 1, RESIDUE).astype(np.int32)
-    return Grouping(label[group], int(used.sum()))
+    return Grouping(label[group], int(used.sum()), "paper")
 
 
 def _impossible(left: int, alpha: Fraction, nearest: Fraction) -> Infeasible:

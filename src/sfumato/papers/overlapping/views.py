@@ -12,7 +12,8 @@ from sfumato.arrays import Array
 from sfumato.exact import ceil_inverse
 from sfumato.groups.fragments.cover import cells_table, combined
 from sfumato.groups.fragments.views import Views
-from sfumato.papers.overlapping.scattered import Crowd, Scattered, scattered
+from sfumato.groups.grouping import Grouping
+from sfumato.papers.overlapping.scattered import Crowd, scattered
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
@@ -29,7 +30,7 @@ def published_groups(
     suppress: bool,
     pairs: bool = False,
     progress: Progress = silent,
-) -> Scattered:
+) -> Grouping:
     """Return groups as published: of at least ⌈1/α⌉ people, no value more often than its bound, joined values rather different.
 
     Theorem 6 takes both for enough; where a joined value repeats, or is alone, they are not. With `pairs` people are picked from

@@ -1,70 +1,52 @@
-"""Showing records that have ranges of their own: from matches to the release that a recipient gets."""
+"""Records with ranges of their own: from matches to the release that a recipient gets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato import __version__
 from sfumato.arrays import Integers
-from sfumato.methods.base import Method
-from sfumato.methods.forms import described_values, public_schema
-from sfumato.methods.show_ranges import require_free_range_names
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
-from sfumato.randomness import Randomness
+from sfumato.methods.show.manifest import described_values, manifest_of
 from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.release.links import Links
-from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.column import Column
-from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.methods.base import Method, Task
 
 _AT_ONCE = 1 << 22
 
 
 def show_own_ranges(
-    table: Table,
-    links: Links,
-    *,
-    bounds: Bounds,
-    requirement: Requirement,
-    method: Method,
-    random: Randomness,
-    weaker_claim: str,
-    least: int,
-    parameters: Mapping[str, Any] | None = None,
+    task: Task, links: Links, method: Method, *, least: int, parameters: Mapping[str, Any]
 ) -> tuple[RangesRelease, Links]:
     """Return the release in which every record shows the ranges of the people it is linked with, and the links in its order.
 
-    Every record is a group of its own, numbered as the rows are. No claim about belief is made;
-    `weaker_claim` says what is claimed instead, and `least` with how many people every record is linked at least.
+    Every record is a group of its own, numbered as the rows are. No claim about belief is made: the paper's stands in its place;
+    `least` is with how many people every record is linked at least.
     """
-    require_free_range_names(table)
-    manifest = Manifest(
-        form=RangesRelease.form,
-        schema=public_schema(table),
-        rows=table.rows,
-        requirement=requirement.to_dict(),
-        method=method.to_dict(),
+    table = task.table
+    manifest = manifest_of(
+        task,
+        method,
+        RangesRelease.form,
+        basis="paper",
         claims=(),
-        values=tuple(described_values(bounds)),
+        values=described_values(task),
         parameters={
             "groups": table.rows,
-            "one_row_per_person": table.schema.one_row_per_person,
-            "weaker_claim": weaker_claim,
+            "weaker_claim": WEAKER_CLAIMS[method.name],
             "matches": least,
-            **(parameters or {}),
+            **parameters,
         },
-        seeded=random.reproducible,
-        reproducible=random.reproducible,
-        software=f"sfumato {__version__}",
     )
-    boxes = tuple(_box(column, links) for column in table.quasi)
-    value = table.sensitive.codes[links.carried].astype(np.int32)
+    boxes = tuple(_box(column, links) for column in task.quasi)
+    value = task.codes[links.carried].astype(np.int32)
     group = np.arange(table.rows, dtype=np.int32)
     release, rows = RangesRelease(manifest, boxes, group, table.sensitive.domain, value, table.native).canonical()
     return release, _taken(links, rows)

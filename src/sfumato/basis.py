@@ -1,0 +1,12 @@
+"""On what a grouping rests: what was looked at when people were put together. Claims, audit and estimators follow from it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Basis = Literal["blind", "safe", "soft", "tight", "noisy", "matched", "annealed", "paper"]
+"""`blind`: counts and coins. `safe`: quasi values, and counts that the release shows. `matched`: quasi values and coins, after
+safe cuts. `tight`: also where values fell. `annealed`: a search that looks at everything. `paper`: as published, with the paper's
+own claim. `soft` and `noisy` are reserved."""
+
+BASES: tuple[Basis, ...] = get_args(Basis)

@@ -1,0 +1,96 @@
+"""`MultiSize`: blind groups of many sizes, whoever has which quasi values (F'-privacy's own)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.groups.blind import assign_blindly
+from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.setting import Plan
+from sfumato.groups.settings.two_size import Search
+from sfumato.methods.base import Method, Task
+from sfumato.parameters import choice, parameter, seconds, whole
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Against
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiSize(Method):
+    """Draw people at random into small groups of several sizes, so that no value exceeds its bound in any ([F' §3–5]).
+
+    Parameters
+    ----------
+    strategy
+        How a setting (how many groups of which sizes) is found, on counts that the release shows anyway, so that nobody learns
+        from it: the provable ``"optimal"`` loss, the papers' ``"top-down"`` recursion, their ``"two-size"`` optimum, or
+        ``"one-size"``.
+    search
+        How ``"two-size"`` and ``"top-down"`` look for the best pair of sizes, as the papers prune: ``"none"`` tries every pair of
+        numbers, ``"loss"`` stops at the best loss so far, ``"full"`` goes straight to the first valid pair. All find the same.
+    max_size
+        M': the largest group of a setting. The bound holds for any; the smallest bounds need the largest groups.
+    gap, time_limit
+        ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds;
+        a stop by the clock marks the release as not reproducible. No matter of privacy.
+    form
+        ``"buckets"``, or ``"ranges"``: since near people are not together, ranges are wide.
+
+    Notes
+    -----
+    Everybody's belief sits at the bound, and analysts learn little: `Boxes` tell more and expose less at the same bound, wherever
+    there is room for them.
+    """
+
+    strategy: Literal["optimal", "top-down", "two-size", "one-size"] = parameter(
+        "optimal", choice("optimal", "top-down", "two-size", "one-size")
+    )
+    search: Search = parameter("full", choice("none", "loss", "full"), only={"strategy": ("two-size", "top-down")})
+    max_size: int = parameter(50, whole(1))
+    gap: float = parameter(1e-4, seconds)
+    time_limit: float = parameter(30.0, seconds)
+    form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
+
+    name: ClassVar[str] = "multi-size"
+
+    def proves(self) -> tuple[Against, ...]:
+        """Return reader and engineer: drawing leaves every placement of a group's values equally likely."""
+        return ("reader", "engineer")
+
+    def group(self, task: Task) -> Grouping:
+        """Return people drawn into the groups of the best setting found."""
+        chosen = self.plan(task.bounds, task)
+        numbers = np.array(chosen.setting.numbers, dtype=np.int64)
+        grouping = assign_blindly(task.codes, chosen.allocation, numbers, canonical_order(task.bounds), task.random)
+        return replace(grouping, figures=plan_figures(chosen), complete=chosen.complete)
+
+    def plan(self, bounds: Bounds, task: Task | None = None) -> Plan:
+        """Return the setting for these bounds."""
+        if task is not None:
+            task.progress("finding the group sizes", 0.0)
+        chosen = plan(
+            bounds,
+            strategy=self.strategy,
+            search=self.search,
+            max_size=self.max_size,
+            gap=self.gap,
+            time_limit=self.time_limit,
+        )
+        if task is not None:
+            task.progress("assigning people to groups", 0.4)
+        return chosen
+
+
+def plan_figures(chosen: Plan) -> dict[str, Any]:
+    """Return what the receipt says of a setting: its loss, a proven lower bound, and the sizes used."""
+    return {
+        "strategy": chosen.strategy,
+        "setting": [list(pair) for pair in chosen.setting.classes],
+        "loss": chosen.loss,
+        "loss_lower_bound": None if chosen.lower_bound is None else float(chosen.lower_bound),
+        "gap": None if chosen.gap is None else float(chosen.gap),
+        "search_complete": chosen.complete,
+    }
