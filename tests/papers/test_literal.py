@@ -1,4 +1,4 @@
-"""The papers' own steps as options: they pass the conformance suite, are stated in the manifest, and claim what their paper does."""
+"""The papers' own steps as options: they pass the conformance suite, stand in the manifest, and claim what their paper does."""
 
 import pytest
 
