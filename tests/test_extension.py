@@ -81,7 +81,7 @@ def test_a_policy_file_names_them_and_the_release_is_published_audited_and_asked
     assert manifest["method"] == {"name": "slices", "package": "sfumato-slices 1.0", "column": "age", "form": "buckets"}
     assert manifest["requirement"]["package"] == "sfumato-slices 1.0"
     assert [claim["adversary"] for claim in manifest["claims"]] == ["engineer"]
-    audited = run(site, place, *verb, "audit", "release", "--data", "people.csv", "--policy", "policy.toml")
+    audited = run(site, place, *verb, "audit", "release", "--table", "people.csv", "--policy", "policy.toml")
     assert audited.returncode == 0, audited.stdout + audited.stderr
     assert "sfumato-slices 1.0" in audited.stdout
     asked = run(site, place, *verb, "query", "release", "age >= 50 AND illness = 'a'")
