@@ -5,34 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.arrays import Integers
+from sfumato.groups.settings.flow import Cut, solve_flow
 from sfumato.groups.settings.min_cuts import Cuts
 
 _FURTHEST = 3
 """How far the two sizes approach each other in one step."""
 
-_STEPS = 500
+_STEPS = 100
 
 
 def descended(cuts: Cuts, numbers: Integers) -> Integers:
-    """Return numbers of buckets that no such exchange improves, from valid ones; at most 500 are tried.
+    """Return numbers of buckets that no such exchange improves, from valid ones; at most 100 are tried.
 
-    The number of people stays: sizes a and b become a + s and b − s. What forbids an exchange is added to the inequalities.
+    The number of people stays: sizes a and b become a + s and b − s. An exchange that the inequalities allow and a flow does not
+    is tried again after the next one that is made.
     """
-    moves = _exchanges(cuts)
-    steps = 0
-    while steps < _STEPS:
-        rows, bounds = np.array(cuts.rows).T, np.array(cuts.bounds)
-        change = rows[moves[:, 2]] + rows[moves[:, 3]] - rows[moves[:, 0]] - rows[moves[:, 1]]
-        forbidden = False
-        while steps < _STEPS and not forbidden:
-            fits = (change >= bounds - numbers @ rows).all(axis=1) & (numbers[moves[:, :2]] > 0).all(axis=1)
-            if not fits.any():
-                return numbers
-            steps += 1
-            moved = numbers.copy()
-            np.add.at(moved, moves[np.argmax(fits)], [-1, -1, 1, 1])
-            forbidden = cuts.separate(moved, scale=1)
-            numbers = numbers if forbidden else moved
+    problem, moves = cuts.problem, _exchanges(cuts)
+    rows, bounds = np.array(cuts.rows).T, np.array(cuts.bounds)
+    change = rows[moves[:, 2]] + rows[moves[:, 3]] - rows[moves[:, 0]] - rows[moves[:, 1]]
+    left = np.ones(len(moves), dtype=np.bool_)
+    for _ in range(_STEPS):
+        fits = left & (change >= bounds - numbers @ rows).all(axis=1) & (numbers[moves[:, :2]] > 0).all(axis=1)
+        if not fits.any():
+            break
+        best = int(np.argmax(fits))
+        moved = numbers.copy()
+        np.add.at(moved, moves[best], [-1, -1, 1, 1])
+        if isinstance(solve_flow(problem.counts, problem.caps, problem.sizes, moved), Cut):
+            left[best] = False
+        else:
+            numbers = moved
+            left[:] = True
     return numbers
 
 

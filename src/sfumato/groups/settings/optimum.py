@@ -24,7 +24,7 @@ from sfumato.progress import Progress, silent
 _NEAR = 3
 """How far from the relaxed solution the rounding looks, in buckets of each size."""
 
-_NODES_ROUNDING, _NODES_WHOLE = 20, (50, 500)
+_NODES_ROUNDING, _NODES_WHOLE = 20, (50, 250)
 """Steps of branch and bound before the solver gives up on the gap: a budget that is the same on every machine."""
 
 _INFEASIBLE = 2
