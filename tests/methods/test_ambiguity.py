@@ -208,6 +208,7 @@ def test_to_dict_names_every_option():
         "floor": 2,
         "weights": {"age": 2},
         "suppress": False,
+        "pick": "sampled",
         "accept_weaker_claim": False,
     }
     assert Fraction(ASKED.to_dict()["alpha"]) == Fraction(1, 4)

@@ -169,5 +169,6 @@ def test_to_dict_names_every_option():
         "column": ["a", "b"],
         "grouping": "boxes",
         "suppress": False,
+        "pick": "sampled",
         "accept_weaker_claim": False,
     }

@@ -80,7 +80,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
         schema=schema,
         rows=len(table.sensitive.codes),
         requirement=LDiversity(1, against="reader").to_dict(),
-        method={"accept_weaker_claim": True, "suppress": False, **own, **maker},
+        method={"accept_weaker_claim": True, "pick": "sampled", "suppress": False, **own, **maker},
         claims=(),
         values=tuple({"value": value, "count": count, "bound": "1"} for value, count in counts.items()),
         parameters=public,
