@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-minimum fuzz kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages fuzz kills lint bench clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -17,10 +17,21 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+# All but the slowest files: every room, in less than a minute once kernels are compiled. `fast-tests` does it with any Python.
+SLOW   := tests/cli/test_faults.py tests/cli/test_cli_bad_input.py tests/faults tests/fuzz tests/test_readme.py
+RUN    ?= $(BIN)/python
+test-fast: $(STAMP) fast-tests
+fast-tests:
+	$(RUN) -m pytest -n auto --dist loadfile $(addprefix --ignore=,$(SLOW))
+
+# Wheel and sdist, built and tried where nothing else of this repository is.
+packages:
+	$(PYTHON) .ci/packages.py
+
 # The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
-FAST   := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
+OLDEST := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 test-minimum: $(OLD)/.installed
-	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(FAST)
+	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
 
 # Publications of every method, killed at random moments: nothing but whole releases and receipts may be left.
 kills: $(STAMP)

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
-from sfumato.auditor.linked import audit_linked
+from sfumato.auditor import audit_release
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.deal import deal
@@ -100,7 +100,7 @@ def _matchers(show: Show, table: Table) -> float:
         release, links = outcome.release, outcome.links
         if not isinstance(release, RangesRelease) or links is None:
             raise TypeError("the scheme is shown as ranges, with links")
-        found = audit_linked(release, table, links).stronger
+        found = audit_release(release, table, links=links).stronger
         faced = [found[key].figure for key in sorted(found)]
         how = f"{method.packing}, {method.matcher}, {method.fill}, {method.assignment}"
         rows.append([name, how, outcome.private["matches"][0], gcp(release).value, seconds, *faced])

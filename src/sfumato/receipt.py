@@ -15,10 +15,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato import __version__
 from sfumato.errors import FormatError, OutputError
 from sfumato.exact import percent
 from sfumato.release import Release
@@ -38,7 +38,7 @@ ALIKE = 0.2
 
 
 COLUMNS_ALIKE = 2
-"""So many identical columns, with equally many people, are reported too: the same table with other roles."""
+"""From this many identical columns on, with equally many people, a table is reported as the same one with other roles."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def save_with_receipt(
     """Write the release and its receipt, both or neither, and return the receipt's path.
 
     The receipt is put in place first, and the release appears last. A process killed in between may leave a receipt without a
-    release, which warns once too often; never a release that nobody remembers.
+    release, which causes a needless warning; never a release without a receipt.
     """
     directory = Path(os.path.abspath(directory))
     home = directory.parent if receipts is None else Path(receipts)
@@ -95,7 +95,7 @@ def save_with_receipt(
                 "format": FORMAT,
                 "version": VERSION,
                 "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "software": f"sfumato {version('sfumato')}",
+                "software": f"sfumato {__version__}",
                 "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
                 "table": fingerprint.to_dict(),
                 "policy": policy,
@@ -169,7 +169,7 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
 
     The likeness of two tables is estimated from their sketches; what is below 0.2 is not reported.
     """
-    found = []
+    earlier = []
     for path in _receipts(directories):
         try:
             document = _document(path)
@@ -178,15 +178,15 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
             other = Fingerprint.from_dict(document["table"])
             release, date = str(document["release"]["directory"]), str(document["date"])
         except (FormatError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found.append(Earlier(path, "unreadable"))
+            earlier.append(Earlier(path, "unreadable"))
             continue
         if other.digest == fingerprint.digest:
-            found.append(Earlier(path, "same", 1.0, release=release, date=date))
+            earlier.append(Earlier(path, "same", 1.0, release=release, date=date))
         elif other.rows == fingerprint.rows and len(common := fingerprint.common_columns(other)) >= COLUMNS_ALIKE:
-            found.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
+            earlier.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
         elif (similarity := fingerprint.similarity(other)) >= ALIKE:
-            found.append(Earlier(path, "similar", similarity, release=release, date=date))
-    return sorted(found, key=lambda earlier: (-earlier.similarity, str(earlier.receipt)))
+            earlier.append(Earlier(path, "similar", similarity, release=release, date=date))
+    return sorted(earlier, key=lambda one: (-one.similarity, str(one.receipt)))
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def receipt_of(release: Path) -> Kept | None:
     home = Path(os.path.abspath(release))
     if not (home / MANIFEST).is_file():
         return None
-    found, named = sha256(home / MANIFEST), None
+    own, named = sha256(home / MANIFEST), None
     for path in sorted(home.parent.glob(f"*{SUFFIX}")):
         try:
             document = _document(path)
@@ -211,7 +211,7 @@ def receipt_of(release: Path) -> Kept | None:
             policy = str(document["policy"])
         except (FormatError, ValueError, KeyError, TypeError, RecursionError):
             continue
-        if known == found:
+        if known == own:
             return Kept(path, policy, same=True)
         if Path(place) == home:
             named = Kept(path, policy, same=False)

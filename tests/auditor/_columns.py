@@ -1,6 +1,6 @@
 """An honest columns release of eight people in two groups, and ways to tamper with it."""
 
-from sfumato.auditor.columns import audit_columns
+from sfumato.auditor import audit_tables
 from sfumato.privacy import PresenceAssociation
 from tests.makers import people
 from tests.release import _forge
@@ -21,7 +21,7 @@ def honest(requirement=HALF):
 
 
 def judged(release, tables, table=TABLE):
-    return audit_columns(release.manifest, in_order(release.manifest, tables), table)
+    return audit_tables(release.manifest, in_order(release.manifest, tables), table)
 
 
 def with_rows(tables, name, rows):

@@ -9,13 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Anatomy, Decoys, FPrivacy, LDiversity, MultiSize, Release, Schema, Table, audit, publish
-from sfumato.auditor.buckets import audit_buckets
+from sfumato import Anatomy, Decoys, FPrivacy, LDiversity, MultiSize, NearGroups, Release, Schema, Table, audit, publish
+from sfumato.auditor import audit_tables
 from sfumato.errors import FormatError
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.show import show
 from sfumato.release.files import sha256
 from sfumato.release.manifest import Claim
 from tests.makers import people, skewed
 from tests.release._forge import edited, forge, refusal, with_rows
+from tests.release._task import task_of, with_histograms
 
 REQUIREMENT = FPrivacy(theta=3, offset="0.05")
 BLIND = MultiSize()
@@ -232,7 +235,7 @@ def test_suppression_is_no_excuse_for_a_method_that_has_none(saved, table):
 
 def test_misplaced_people_are_found_although_others_were_suppressed():
     table = people(["flu"] * 6 + list("abcd"))
-    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
+    release = Anatomy(l=2, suppress=True).run(table, FPrivacy(offset="2/3", against="reader"), random=1).release
     shuffled = dataclasses.replace(release, bucket=release.bucket[::-1].copy()).canonical()
     assert audit(shuffled, table).holds is False
 
@@ -268,10 +271,13 @@ def test_a_manifest_that_makes_no_sense_is_refused_with_a_sentence(saved, table,
     [
         (lambda d: d["claims"][0].update(statement="Nobody can learn anything."), "not made in the words"),
         (lambda d: d["requirement"].update(against="reader"), "another adversary"),
-        (lambda d: d.update(method={"name": "near-groups", "form": "buckets", "effort": None}), "do not go together"),
+        (lambda d: d.update(method=NearGroups().to_dict()), "do not go together"),
         (lambda d: d["method"].update(name="tight-boxes"), "method"),
-        (lambda d: d["parameters"].update(locality="tight"), "do not go together"),
-        (lambda d: d["method"].update(guard_decoys=True), "not known to hold"),
+        (lambda d: d.update(basis="tight"), "do not go together"),
+        (lambda d: d.update(basis="tight"), "not known to hold"),
+        (lambda d: d.update(basis="soft"), "basis is not what a manifest holds there"),
+        (lambda d: d.update(method={"name": "magic", "package": "magic 1.0"}, basis="annealed"), "not known to hold"),
+        (lambda d: d.update(method={"name": "magic", "package": "magic 1.0"}, basis="paper"), "do not go together"),
         (lambda d: d["parameters"].update(one_row_per_person=False), "not made in the words"),
     ],
 )
@@ -281,17 +287,54 @@ def test_a_claim_is_only_confirmed_in_its_own_words_and_for_a_method_that_proves
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "note"),
     [
-        {"method": {"name": "near-groups", "form": "buckets", "effort": None}},
-        {"parameters": {"buckets": 2, "decoys": 0, "suppression": False, "locality": "tight", "one_row_per_person": True}},
+        ({"basis": "tight"}, "not known to hold"),
+        ({"basis": "annealed"}, "not known to hold"),
+        ({"basis": "paper"}, "not known to hold"),
+        ({"basis": "soft"}, "not one that this audit knows"),
+        ({"basis": "noisy"}, "not one that this audit knows"),
+        ({"basis": None}, "not one that this audit knows"),
     ],
 )
-def test_in_memory_too_an_engineers_claim_needs_a_method_that_proves_it(saved, change):
+def test_in_memory_too_an_engineers_claim_needs_a_basis_that_proves_it(saved, change, note):
     release = Release.load(saved)
     report = audit(dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, **change)))
     assert report.holds is False
-    assert any("not known to hold" in result.note for result in report.claims)
+    assert all(note in result.note for result in report.claims)
+    assert any("do not go together" in problem for problem in report.problems)
+
+
+def test_in_memory_too_method_and_basis_go_together(saved):
+    release = Release.load(saved)
+    other = dataclasses.replace(release.manifest, method=NearGroups().to_dict())
+    report = audit(dataclasses.replace(release, manifest=other))
+    assert report.holds is False
+    assert any("do not go together" in problem for problem in report.problems)
+
+
+@pytest.mark.parametrize("basis", ["blind", "safe", "matched"])
+def test_the_basis_of_a_method_of_another_package_is_the_word_of_that_package(saved, basis):
+    forge(saved, lambda d: d.update(method={"name": "magic", "package": "magic 1.0"}, basis=basis))
+    report = audit(saved)
+    assert report.holds is True
+    assert "it is the word of the method 'magic' of the package 'magic 1.0'" in report.claims[0].note
+    assert report.notice == (
+        "made by the method 'magic' of the package 'magic 1.0', which says that people were put together on the basis "
+        f"{basis!r}; the tables cannot show how it was made"
+    )
+    assert report.notice in str(report)
+    assert report.to_dict()["notice"] == report.notice
+
+
+def test_people_dropped_for_a_missing_value_leave_no_claim_against_an_engineer():
+    frame = pa.table({"age": [1, 2, 3, 4, None], "value": list("ababa")})
+    plain = Table.from_frame(frame.slice(0, 4), Schema(quasi=["age"], sensitive=["value"], missing={"age": "drop"}))
+    dropped = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["value"], missing={"age": "drop"}))
+    release = publish(plain, LDiversity(2), random=1)
+    assert audit(release, plain).holds is True
+    assert "a value is missing" in audit(release, dropped).claims[0].note
+    assert audit(release, dropped).holds is False
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
@@ -337,9 +380,13 @@ def test_a_row_of_st_split_in_two_is_found(saved):
 def test_a_value_twice_in_a_bucket_with_decoys_is_found():
     table = people([f"v{k % 12}" for k in range(240)])
     release = publish(table, LDiversity(4), method=Decoys(decoys=1), random=1)
+    kept = np.arange(len(release.st_count)) != 1
     count = release.st_count.copy()
     count[0] = 2
-    assert any("at most once" in problem for problem in audit(dataclasses.replace(release, st_count=count)).problems)
+    twice = dataclasses.replace(
+        release, st_bucket=release.st_bucket[kept], st_value=release.st_value[kept], st_count=count[kept]
+    ).canonical()
+    assert audit(twice).problems == ("with decoys a value must occur at most once in a bucket; here some occur more often",)
 
 
 def test_rows_that_are_not_people_are_warned_about():
@@ -355,7 +402,7 @@ def test_rows_that_are_not_people_are_warned_about():
 def test_exposure_under_suppression_is_a_mean_over_published_people_in_their_own_buckets():
     # Twelve flu and a, b, c, d, all with the same quasi values; eight are published in four groups {flu, one of a … d}.
     table = people(["flu"] * 12 + list("abcd"), sex=["f"] * 16)
-    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
+    release = Anatomy(l=2, suppress=True).run(table, FPrivacy(offset="4/5", against="reader"), random=1).release
     assert audit(release, table).exposure == pytest.approx(0.5)
 
 
@@ -374,8 +421,10 @@ def test_the_exposure_is_the_mean_belief_in_the_truth():
     table = people(["a", "a", "b", "b"], sex=["f", "f", "m", "m"])
     release = publish(table, LDiversity(2), random=1)
     assert audit(release, table).exposure == pytest.approx(0.5)
-    alone = BLIND.run(people(["a", "b", "c"]), FPrivacy(offset=1), random=1).release
-    assert audit(alone, people(["a", "b", "c"])).exposure == pytest.approx(1.0)
+    three = people(["a", "b", "c"])
+    task = task_of(three, FPrivacy(offset=1))
+    alone = show(task, with_histograms(task, Grouping(np.arange(3, dtype=np.int32), 3, "blind")), BLIND)
+    assert audit(alone, three).exposure == pytest.approx(1.0)
 
 
 def test_people_whose_value_is_left_open_are_counted():
@@ -431,7 +480,7 @@ def test_decoys_hide_the_shares_so_only_the_table_can_settle_share_dependent_bou
 
 def test_suppressed_people_are_told_with_the_table_and_invented_ones_are_a_problem():
     table = people(["flu"] * 6 + list("abcd"))
-    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
+    release = Anatomy(l=2, suppress=True).run(table, FPrivacy(offset="2/3", against="reader"), random=1).release
     report = audit(release, table)
     assert report.holds is True
     assert "2 people of the table were suppressed" in report.warnings
@@ -440,7 +489,7 @@ def test_suppressed_people_are_told_with_the_table_and_invented_ones_are_a_probl
 
 def test_the_audit_works_on_tables_alone(table):
     release = publish(table, REQUIREMENT, random=1)
-    assert audit_buckets(release.manifest, release.tables(), None).holds is True
+    assert audit_tables(release.manifest, release.tables(), None).holds is True
 
 
 def test_a_report_is_plain_json(table):

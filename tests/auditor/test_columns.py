@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.auditor import audit_release
+from sfumato.auditor import audit_release, audit_tables
 from sfumato.auditor import fragments as fragments_module
 from sfumato.auditor import presence as presence_module
-from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.presence import overlaps
 from sfumato.errors import FormatError, InputError
 from sfumato.methods import Ambiguity, Anatomy
@@ -45,7 +44,7 @@ def test_a_smaller_alpha_is_broken_by_the_worst_group():
 def test_a_smaller_beta_is_broken_by_the_worst_value():
     release = honest()
     manifest = replace(release.manifest, requirement={**release.manifest.requirement, "beta": "9/20"}, values=None)
-    found = audit_columns(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert [one.holds for one in found.claims] == [True, False]
 
 
@@ -297,7 +296,9 @@ def test_another_table_is_recognised():
     assert found[0] == "the manifest's schema is not that of the table: quasi, declared differ"
     assert "do not have the same quasi and sensitive columns" in found[1]
     other = people(["flu"] * 8, age=list("abcdefgh"), sex=list("ffffmmmm"))
-    assert "column 'age' holds int64 in the release, but not in the table" in audit_release(honest(), other).problems
+    assert "the release and the table do not have the same quasi and sensitive columns" in audit_release(honest(), other).problems
+    decimal = people(["flu"] * 8, age=[20.5, 21, 22, 23, 60, 61, 62, 63], sex=list("fmfmfmmf"))
+    assert "1 columns are published with other types than the table has" in audit_release(honest(), decimal).problems
 
 
 @pytest.mark.parametrize("against", ["reader", "engineer"])

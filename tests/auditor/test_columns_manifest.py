@@ -5,9 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from sfumato.auditor import audit_release
-from sfumato.auditor.buckets import audit_buckets
-from sfumato.auditor.columns import audit_columns
+from sfumato.auditor import audit_release, audit_tables
 from sfumato.methods import Anatomy, Mondrian, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from sfumato.release.manifest import Claim
@@ -24,7 +22,7 @@ def test_a_presence_claim_in_other_words_or_against_somebody_else_is_unfounded()
         (Claim.presence("reader"), "only be hidden from a stranger"),
         (Claim.presence("stranger", form="views"), "not made in the words"),
     ):
-        found = audit_columns(replace(release.manifest, claims=(claim, release.claims[1])), release.tables(), None)
+        found = audit_tables(replace(release.manifest, claims=(claim, release.claims[1])), release.tables(), None)
         assert found.claims[0].holds is False
         assert words in found.claims[0].note
 
@@ -32,13 +30,13 @@ def test_a_presence_claim_in_other_words_or_against_somebody_else_is_unfounded()
 def test_a_requirement_without_alpha_supports_no_presence_claim():
     release = honest()
     manifest = replace(release.manifest, requirement=LDiversity(2, against="reader").to_dict())
-    found = audit_columns(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert found.claims[0].note == "the requirement does not bound presence"
 
 
 def test_a_release_that_bounds_presence_and_does_not_claim_it_is_not_what_it_says():
     release = honest()
-    found = audit_columns(replace(release.manifest, claims=release.claims[1:]), release.tables(), None)
+    found = audit_tables(replace(release.manifest, claims=release.claims[1:]), release.tables(), None)
     assert found.problems == ("the requirement bounds presence, and the manifest makes no claim about it",)
 
 
@@ -46,41 +44,51 @@ def test_a_release_that_bounds_values_and_does_not_claim_it_is_not_what_it_says(
     release = honest()
     requirement = {**release.manifest.requirement, "beta": "1/100"}
     manifest = replace(release.manifest, claims=release.claims[:1], requirement=requirement, values=None)
-    found = audit_columns(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert found.holds is False
-    assert found.problems == ("the requirement bounds sensitive values, and the manifest makes no claim about them",)
+    assert {
+        "manifest.json: these are not the claims that a release makes",
+        "the requirement bounds sensitive values, and the manifest makes no claim about them",
+    } <= {*found.problems}
 
 
 @pytest.mark.parametrize(
-    ("parameters", "method"),
+    ("basis", "method"),
     [
-        ({"locality": "safe"}, {"name": "buckets", "guard_decoys": False}),
-        ({}, {"name": "anatomy", "suppress": False}),
-        ({"locality": "near"}, {"name": "near-groups"}),
-        ({"locality": "safe"}, {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}),
+        ("safe", {"name": "boxes", "form": "columns"}),
+        ("blind", {"name": "anatomy", "suppress": False}),
+        ("matched", {"name": "near-groups"}),
+        ("safe", {"name": "ambiguity", "grouping": "paper", "accept_weaker_claim": True}),
+        ("safe", {"name": "magic", "package": "magic 1.0"}),
     ],
 )
-def test_columns_of_another_method_hold_against_no_engineer(parameters, method):
+def test_columns_of_another_method_are_not_confirmed(basis, method):
     release = honest(PresenceAssociation("1/2", "1/2"))
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, **parameters}, method=method)
-    found = audit_columns(manifest, release.tables(), None)
+    manifest = replace(release.manifest, basis=basis, method=method)
+    found = audit_tables(manifest, release.tables(), None)
+    assert found.problems == ("manifest.json: form, method, requirement and parameters do not go together",)
+
+
+@pytest.mark.parametrize("basis", ["tight", "annealed", "paper"])
+def test_columns_on_a_basis_that_looks_at_values_hold_against_no_engineer(basis):
+    release = honest(PresenceAssociation("1/2", "1/2"))
+    found = audit_tables(replace(release.manifest, basis=basis), release.tables(), None)
     assert "not known to hold against an engineer" in found.claims[1].note
     assert found.problems
 
 
-def test_buckets_said_to_be_made_by_ambiguity_hold_against_no_engineer():
+def test_buckets_said_to_be_made_by_ambiguity_are_not_confirmed():
     release = Anatomy().run(TABLE, LDiversity(2), random=1).release
-    parameters = {**release.manifest.parameters, "locality": "safe"}
-    manifest = replace(release.manifest, parameters=parameters, method={"name": "ambiguity", "grouping": "boxes"})
-    assert audit_buckets(release.manifest, release.tables(), None).holds is True
-    assert "not known to hold" in audit_buckets(manifest, release.tables(), None).claims[0].note
+    manifest = replace(release.manifest, basis="safe", method={"name": "ambiguity", "grouping": "boxes"})
+    assert audit_tables(release.manifest, release.tables(), None).holds is True
+    assert any("do not go together" in one for one in audit_tables(manifest, release.tables(), None).problems)
 
 
 def test_people_left_out_leave_no_claim_of_presence():
     release = honest(PresenceAssociation(1, "1/2", against="reader"))
     suppression = {"option": "suppress", "people": 2}
     manifest = replace(release.manifest, parameters={**release.manifest.parameters, "suppression": suppression}, values=None)
-    found = audit_columns(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert found.claims[0].holds is False
     assert "people were left out" in found.claims[0].note
 
@@ -104,9 +112,9 @@ def test_a_table_whose_rows_are_not_people_supports_no_claim_about_people():
     assert audit_release(release, table).holds is True
     claims = (Claim.presence("stranger"), Claim.association("reader"))
     manifest = replace(release.manifest, parameters={**release.manifest.parameters, "one_row_per_person": True}, claims=claims)
-    assert audit_columns(manifest, release.tables(), None).holds is True
+    assert audit_tables(manifest, release.tables(), None).holds is True
     words = "the release speaks of people, but in the table one person may have several rows"
-    assert audit_columns(manifest, release.tables(), table).problems == (words,)
+    assert audit_tables(manifest, release.tables(), table).problems == (words,)
     for method, requirement in (
         (Anatomy(), LDiversity(2)),
         (Mondrian(), LDiversity(2, against="reader")),
@@ -123,10 +131,11 @@ def test_a_table_whose_rows_are_not_people_supports_no_claim_about_people():
 def test_another_method_or_grouping_than_makes_this_form_is_found():
     release = honest()
     other = replace(release.manifest, method={**release.manifest.method, "name": "priview"})
-    found = audit_columns(other, release.tables(), None).problems
-    assert found == ("a release of the form columns is made by ambiguity, the manifest names another",)
-    paper = replace(release.manifest, method={**release.manifest.method, "grouping": "paper", "accept_weaker_claim": True})
-    assert any("groups as published state a weaker claim" in one for one in audit_columns(paper, release.tables(), None).problems)
+    found = audit_tables(other, release.tables(), None).problems
+    assert found == ("manifest.json: form, method, requirement and parameters do not go together",)
+    method = {**release.manifest.method, "grouping": "paper", "accept_weaker_claim": True}
+    paper = replace(release.manifest, method=method, basis="paper")
+    assert any("groups as published state a weaker claim" in one for one in audit_tables(paper, release.tables(), None).problems)
 
 
 @pytest.mark.parametrize("option", ["accept_weaker_claim", "floor", "grouping", None])
@@ -134,7 +143,7 @@ def test_people_are_left_out_by_the_option_suppress_of_groups_as_published_only(
     table = people(["s", "t", "s", "t", "s"], age=[20, 30, 50, 60, 50], sex=["M", "F", "F", "M", "M"])
     release = columns_of(table, [0, 0, 1, 1, -1], suppress=True)
     wrong = {**release.manifest.parameters, "suppression": {"option": option, "people": 1}}
-    found = audit_columns(replace(release.manifest, parameters=wrong), release.tables(), None)
+    found = audit_tables(replace(release.manifest, parameters=wrong), release.tables(), None)
     assert any("the manifest speaks of suppressed people" in problem for problem in found.problems)
     assert audit_release(release).problems == ()
 
@@ -143,8 +152,8 @@ def test_the_association_claim_against_an_engineer_needs_safe_cuts_and_nobody_le
     requirement = PresenceAssociation("1/2", "1/2")
     release = honest(requirement)
     assert audit_release(release).holds is True
-    tight = replace(release.manifest, parameters={**release.manifest.parameters, "locality": "tight"})
-    found = audit_columns(tight, release.tables(), None)
+    tight = replace(release.manifest, basis="tight")
+    found = audit_tables(tight, release.tables(), None)
     assert [one.holds for one in found.claims] == [True, False]
 
 
@@ -159,5 +168,5 @@ def test_the_association_claim_against_an_engineer_needs_safe_cuts_and_nobody_le
 def test_a_manifest_that_does_not_fit_its_tables_is_found(parameters, words):
     release = honest()
     manifest = replace(release.manifest, parameters={**release.manifest.parameters, **parameters})
-    found = audit_columns(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert any(words in problem for problem in found.problems)

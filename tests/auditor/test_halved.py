@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.auditor.columns import audit_columns
+from sfumato.auditor import audit_tables
 from sfumato.auditor.halved import OTHERWISE, UNREADABLE
 from sfumato.methods import Ambiguity
 from sfumato.privacy import PresenceAssociation
 from sfumato.release.manifest import Claim
 from tests.groups.fragments._crowds import crowd
 from tests.makers import people
+from tests.release._forge import forge, refusal
 from tests.release._fragments import columns_of
 
 READER = PresenceAssociation("1/2", "3/4", against="reader")
@@ -25,7 +26,7 @@ def by_halves(release, **options):
 
 
 def judged(release, table=None, **options):
-    found = audit_columns(by_halves(release, **options), release.tables(), table)
+    found = audit_tables(by_halves(release, **options), release.tables(), table)
     return found.claims[0]
 
 
@@ -61,13 +62,13 @@ def test_the_claim_about_the_program_is_confirmed_for_no_other_grouping():
         found = judged(release, grouping=grouping)
         assert (found.holds, found.note) == (False, "the claim is not made in the words that such a claim has")
     plain = replace(by_halves(release), claims=release.claims)
-    assert audit_columns(plain, release.tables(), None).claims[0].holds is False
+    assert audit_tables(plain, release.tables(), None).claims[0].holds is False
 
 
-def test_a_grouping_that_the_method_does_not_have_is_a_problem():
-    release = columns_of(EIGHT, [0] * 8, READER)
-    manifest = replace(release.manifest, method=release.manifest.method | {"grouping": "thirds"})
-    assert "ambiguity has no such grouping as the manifest says" in audit_columns(manifest, release.tables(), None).problems
+def test_a_grouping_that_the_method_does_not_have_is_refused(tmp_path):
+    columns_of(EIGHT, [0] * 8, READER).save(tmp_path / "release")
+    forge(tmp_path / "release", lambda document: document["method"].update(grouping="thirds"))
+    assert refusal(tmp_path / "release") == "manifest.json: method.grouping is not what a manifest holds there"
 
 
 def test_what_the_program_makes_by_halves_is_confirmed_and_its_other_boxes_are_not():

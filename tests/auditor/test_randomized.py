@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from sfumato import FPrivacy, LDiversity
-from sfumato.auditor import audit_release
+from sfumato.auditor import audit_release, audit_tables
 from sfumato.auditor.computed import CONDITIONAL
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
-from sfumato.auditor.randomized import audit_randomized
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Claim
 from sfumato.release.randomized import randomized_claim
@@ -193,9 +192,9 @@ def test_who_knows_where_people_are_gets_an_exact_verdict():
     # Which of the 200 it was nobody can see, but how many is checked.
     sizes = [np.bincount(release.part[release.quasi[0].codes == k], minlength=2)[0] for k in (0, 1)]
     assert sum(sizes) == 500
-    report = audit_randomized(release.manifest, release.tables(), table, placed=placed)
+    report = audit_tables(release.manifest, release.tables(), table, parts=placed)
     assert only(report).worst == Fraction(3, 5)
-    wrong = audit_randomized(release.manifest, release.tables(), table, placed=np.zeros(1200, np.int64))
+    wrong = audit_tables(release.manifest, release.tables(), table, parts=np.zeros(1200, np.int64))
     assert wrong.problems == ("where people are said to be does not fit the published rows",)
 
 
@@ -262,10 +261,18 @@ def test_claims_in_other_words_or_about_others_do_not_hold(claim, note):
     assert note in only(audit_release(forged, TABLE)).note
 
 
-def test_an_unknown_method_proves_nothing_against_an_engineer():
+def test_an_unknown_method_is_not_confirmed():
     release = release_of(TABLE, PLAN, requirement=RHO)
     forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, method={"name": "magic"}))
-    assert "not known to hold against an engineer" in only(audit_release(forged, TABLE)).note
+    report = audit_release(forged, TABLE)
+    assert report.holds is False
+    assert "manifest.json: form, method, requirement and parameters do not go together" in report.problems
+
+
+def test_a_basis_is_no_statement_of_this_form():
+    release = release_of(TABLE, PLAN, requirement=RHO)
+    forged = dataclasses.replace(release, manifest=dataclasses.replace(release.manifest, basis="blind"))
+    assert "a basis on which people were put together" in only(audit_release(forged, TABLE)).note
 
 
 @pytest.mark.parametrize(("share", "holds"), [("1/3", None), ("2/3", False)])

@@ -2,13 +2,13 @@
 
 import pyarrow as pa
 
-from sfumato import Anatomy, LDiversity, audit
+from sfumato import Anatomy, FPrivacy, audit
 from tests.makers import people
 
 
 def test_only_people_with_the_quasi_values_of_somebody_suppressed_may_show_no_value_of_theirs():
     table = people(["x"] * 8 + ["y", "z"] * 2)
-    release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=1).release
+    release = Anatomy(l=2, suppress=True).run(table, FPrivacy(offset="3/4", against="reader"), random=1).release
     assert audit(release, table).holds
     there = {row["number"] for row in release.tables()["qit"].to_pylist()}
     truth = table.to_arrow().to_pylist()

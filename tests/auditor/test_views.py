@@ -7,8 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.auditor import audit_release
-from sfumato.auditor.views import audit_views
+from sfumato.auditor import audit_release, audit_tables
 from sfumato.privacy import FPrivacy, PresenceAssociation
 from sfumato.release.manifest import Claim
 from tests.makers import people, skewed
@@ -99,7 +98,7 @@ def test_bounds_that_depend_on_shares_need_the_table_where_people_were_left_out(
         parameters={**release.manifest.parameters, "suppression": {"option": "suppress", "people": 1}},
         values=None,
     )
-    found = audit_views(hidden, release.tables(), None)
+    found = audit_tables(hidden, release.tables(), None)
     assert [one.holds for one in found.claims] == [False, None]
     assert "people were left out" in found.claims[0].note
     assert found.claims[1].worst == Fraction(1, 4)
@@ -113,7 +112,7 @@ def test_presence_is_claimed_in_words_of_its_own():
     assert "all tables that fit" not in release.claims[0].statement
     assert "no two people are alike" in audit_release(release).claims[0].note
     manifest = replace(release.manifest, claims=(Claim.presence("stranger"), release.claims[1]))
-    found = audit_views(manifest, release.tables(), None)
+    found = audit_tables(manifest, release.tables(), None)
     assert found.claims[0].holds is False
     assert "not made in the words" in found.claims[0].note
 
@@ -135,8 +134,8 @@ def test_if_no_two_people_are_alike_presence_can_be_certain_where_matchings_keep
 def test_views_hold_against_no_engineer_whatever_the_manifest_says(method):
     table, groups = both()
     release = views_of(table, groups, ["town"], PresenceAssociation("1/4", "1/4"))
-    manifest = replace(release.manifest, parameters={**release.manifest.parameters, "locality": "safe"}, method=method)
-    found = audit_views(manifest, release.tables(), None)
+    manifest = replace(release.manifest, basis="safe", method=method)
+    found = audit_tables(manifest, release.tables(), None)
     assert found.claims[1].holds is False
 
 
@@ -146,9 +145,9 @@ def test_the_column_asked_for_is_the_one_that_was_moved(column):
     release = views_of(table, groups, ["town"], QUARTER)
     for right in ("town", ["town"], None):
         manifest = replace(release.manifest, method={**release.manifest.method, "column": right})
-        assert audit_views(manifest, release.tables(), None).holds is True
+        assert audit_tables(manifest, release.tables(), None).holds is True
     manifest = replace(release.manifest, method={**release.manifest.method, "column": column})
-    assert any("asked to move" in problem for problem in audit_views(manifest, release.tables(), None).problems)
+    assert any("asked to move" in problem for problem in audit_tables(manifest, release.tables(), None).problems)
 
 
 def with_rows(tables, name, rows):
@@ -161,7 +160,7 @@ def test_a_changed_value_is_found_in_at():
     tables = release.tables()
     rows = tables["at"].to_pylist()
     rows[0]["age"] = 77
-    found = audit_views(release.manifest, in_order(release.manifest, with_rows(tables, "at", rows)), table)
+    found = audit_tables(release.manifest, in_order(release.manifest, with_rows(tables, "at", rows)), table)
     assert "1 people of the table are covered by no group" in found.problems
     assert any("table 'at': 1 rows" in problem for problem in found.problems)
 
@@ -176,7 +175,7 @@ def test_values_exchanged_between_joined_values_are_found_in_st():
     rows = [row for row in rows if row is not one and row is not other]
     for row in rows:
         row["count"] += (row["town"], row["value"]) in {("0-0", "v1"), ("0-1", "v0")}
-    found = audit_views(release.manifest, in_order(release.manifest, with_rows(tables, "st", rows)), table)
+    found = audit_tables(release.manifest, in_order(release.manifest, with_rows(tables, "st", rows)), table)
     assert found.problems == (
         "table 'st' lacks a value that people of its groups have",
         "table 'st': 2 rows are not what the people of their groups have",
@@ -192,7 +191,7 @@ def test_a_value_of_nobody_is_found_where_groups_overlap():
     tables = release.tables()
     rows = tables["at"].to_pylist()
     rows[0]["age"] = 77
-    found = audit_views(release.manifest, in_order(release.manifest, with_rows(tables, "at", rows)), table)
+    found = audit_tables(release.manifest, in_order(release.manifest, with_rows(tables, "at", rows)), table)
     assert "table 'at': 1 rows are shown more often than there are people who fit their group" in found.problems
 
 
@@ -217,7 +216,8 @@ def test_the_weaker_claim_is_made_in_its_own_words_by_a_publisher_who_accepted_i
         parameters={**release.manifest.parameters, "weaker_claim": "Trust us."},
         method={**release.manifest.method, "accept_weaker_claim": False},
     )
-    assert audit_views(manifest, release.tables(), None).problems == (
+    assert audit_tables(manifest, release.tables(), None).problems == (
+        "manifest.json: a claim is not made in the words that such a claim has",
         "the weaker claim is not made in the words that such a claim has",
         "the publisher did not accept a weaker claim",
     )

@@ -219,12 +219,24 @@ def test_ctrl_c_while_writing_leaves_nothing(place: Path, run: Run, monkeypatch:
     assert listing(place) == before
 
 
+def wait_until_it_catches_signals(process: subprocess.Popen[str]) -> None:
+    """Wait until the command has begun to run: only then does it catch SIGTERM. A busy machine takes long to start Python."""
+    status = Path(f"/proc/{process.pid}/status")
+    for _ in range(3000 if status.is_file() else 0):
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), flags=re.MULTILINE)
+        assert caught
+        if int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])
 def test_ctrl_c_in_the_middle_of_a_real_run_leaves_nothing(place: Path, delay: float) -> None:
     (place / "people.csv").write_text(people(600_000))
     before = listing(place)
     command = [sys.executable, "-m", "sfumato", "publish", "people.csv", "-p", "p.toml", "--out", "new/release"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    wait_until_it_catches_signals(process)
     time.sleep(delay)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)

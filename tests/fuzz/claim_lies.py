@@ -10,7 +10,7 @@ from tests.fuzz.drafts import Draft, half
 from tests.fuzz.noise import mutate_json
 
 AGAINST = ("reader", "engineer", "insider")
-LOCALITIES = ("none", "safe", "tight", "near", "annealed")
+BASES = ("blind", "safe", "soft", "tight", "noisy", "matched", "annealed", "paper")
 
 
 def claim_more(coins: random.Random, draft: Draft) -> None:
@@ -54,8 +54,13 @@ def _other_adversary(coins: random.Random, draft: Draft) -> None:
     draft.manifest["requirement"]["against"] = coins.choice(AGAINST)
 
 
-def _other_locality(coins: random.Random, draft: Draft) -> None:
-    draft.manifest["parameters"]["locality"] = coins.choice(LOCALITIES)
+def _other_basis(coins: random.Random, draft: Draft) -> None:
+    draft.manifest["basis"] = coins.choice([*BASES, None])
+
+
+def _another_package(coins: random.Random, draft: Draft) -> None:
+    draft.manifest["method"] = {"name": coins.choice(["magic", "boxes"]), "package": "magic 1.0"}
+    _other_basis(coins, draft)
 
 
 def _other_parameter(coins: random.Random, draft: Draft) -> None:
@@ -92,7 +97,8 @@ CLAIM_LIES = [
     _stricter,
     _own_bound,
     _other_adversary,
-    _other_locality,
+    _other_basis,
+    _another_package,
     _other_parameter,
     _other_method,
     _other_rows,

@@ -23,7 +23,7 @@ def _asking(model: str) -> str:
 
 _READ = '[input]\ndelimiter = ","\nnull = ["", "NA"]\none_row_per_person = true\n[columns]'
 _RECODE = '\n[recode]\nage = { width = 5, top = 60, bottom = 25 }\ntown = { prefix = 2 }\n[types]\nage = "numeric"\n'
-_BLIND = '\n[method]\nname = "buckets"\nlocality = "none"\nmax_size = 10\ndecoys = 1\ntime_limit = 1\n'
+_BLIND = '\n[method]\nname = "decoys"\nmax_size = 10\ndecoys = 1\ntime_limit = 1\n'
 _DOMAINS = '\n[domains]\nsex = ["f", "m"]\nage = { min = 0, max = 120 }\n'
 POLICIES = (
     POLICY,
@@ -58,8 +58,8 @@ _WORDS = (
     "5",
     '"reader"',
     '"engineer"',
-    '"none"',
-    '"near"',
+    '"boxes"',
+    '"decoys"',
     '"buckets"',
     '"ranges"',
     '"1/2"',

@@ -111,14 +111,18 @@ def _proved(files: Files, adversary: str) -> list[str]:
         return ["the claim is made against somebody else than the requirement"]
     if adversary == "reader":
         return []
-    locality = parameters.get("locality")
     proved = {
-        "buckets": files.form == "buckets" and locality in ("none", "safe", "near") and not method.get("guard_decoys"),
-        "near-groups": locality == "near",
-        "anatomy": not method.get("suppress") and not parameters.get("suppression"),
-        "ambiguity": method.get("grouping") == "boxes" and locality == "safe",
+        "boxes": ("safe",),
+        "multi-size": ("blind",),
+        "near-groups": ("matched",),
+        "anatomy": () if method.get("suppress") or parameters.get("suppression") else ("blind",),
+        "decoys": () if method.get("guard") else ("blind",),
+        "ambiguity": () if method.get("grouping") == "paper" else ("safe",),
     }
-    return [] if adversary == "engineer" and proved.get(method["name"]) else [f"nothing is proved against the {adversary}"]
+    word_of_others = ("blind", "safe", "matched") if files.form in ("buckets", "ranges") else ()
+    bases = word_of_others if "package" in method else proved.get(method["name"], ())
+    holds = adversary == "engineer" and files.manifest["basis"] in bases
+    return [] if holds else [f"nothing is proved against the {adversary}"]
 
 
 def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> list[str]:

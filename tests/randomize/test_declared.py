@@ -12,7 +12,7 @@ from sfumato.randomize.declared import as_declared, declared_counts, declared_sh
 from sfumato.randomize.partition import partitioned, per_value_retentions, uniform_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomize.problem import Problem
-from sfumato.randomize.uniform import belief
+from tests.randomize._belief import belief
 from tests.randomize.test_coins import Told
 
 HALF = Fraction(1, 2)

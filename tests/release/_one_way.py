@@ -27,7 +27,7 @@ def honest(form):
     """Return a release of this form, or of a method that says more in its parameters: "weaker" or "note"."""
     asked = PresenceAssociation(1, "1/2", against="reader")
     if form == "buckets":
-        return sf.publish(TABLE, LDiversity(3), random=1)
+        return sf.publish(TABLE, LDiversity(3), method=sf.MultiSize(), random=1)
     if form == "ranges":
         return Mondrian().run(TABLE, LDiversity(2, against="reader"), random=1).release
     if form == "columns":

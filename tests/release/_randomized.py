@@ -6,13 +6,12 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
-from sfumato.methods.forms import public_schema
 
-from sfumato import __version__
 from sfumato.methods import SmallDomain
+from sfumato.methods.show.manifest import manifest_of
 from sfumato.privacy import RhoPrivacy
-from sfumato.release.manifest import Manifest
 from sfumato.release.randomized import RandomizedRelease, plain_values, randomized_claim
+from tests.release._task import task_of
 
 RHO = RhoPrivacy("1/5", "1/2")
 
@@ -100,18 +99,14 @@ def release_of(table, plan, *, requirement=RHO, retention=None, parameters="comp
             value[people] = np.where(stays, v, np.array(values)[coins.integers(0, len(values), len(people))])
         entries.append(entry)
     order = coins.permutation(table.rows)
-    manifest = Manifest(
-        form="randomized",
-        schema=public_schema(table),
-        rows=table.rows,
-        requirement=requirement.to_dict(),
-        method={**SmallDomain().to_dict(), "parameters": parameters},
+    manifest = manifest_of(
+        task_of(table, requirement, seed),
+        SmallDomain(),
+        "randomized",
         claims=(randomized_claim(requirement.against, declared=parameters == "declared"),),
-        parameters={"parts": entries, "parameters": parameters, "one_row_per_person": True},
-        seeded=True,
-        reproducible=True,
-        software=f"sfumato {__version__}",
+        parameters={"parts": entries, "parameters": parameters},
     )
+    manifest = dataclasses.replace(manifest, method={**manifest.method, "parameters": parameters})
     quasi = tuple(column.take(order) for column in table.quasi)
     return RandomizedRelease(manifest, quasi, table.sensitive.domain, part[order], value[order]).canonical()[0]
 

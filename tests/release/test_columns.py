@@ -8,6 +8,7 @@ import pytest
 
 from sfumato.errors import FormatError, InputError
 from sfumato.methods import Anatomy
+from sfumato.methods.show import require_free_names
 from sfumato.privacy import LDiversity
 from sfumato.release import ColumnsRelease, Release
 from sfumato.release import covering as covering_module
@@ -123,8 +124,8 @@ def test_column_names_that_cannot_be_files_give_way_to_places(tmp_path):
 
 
 def test_a_column_called_group_is_refused():
-    with pytest.raises(InputError, match="'group' has the name of a column that the form adds"):
-        columns_of(people(["s", "t"], group=[1, 2]), [0, 0])
+    with pytest.raises(InputError, match="the form columns would publish two columns called 'group'"):
+        require_free_names(people(["s", "t"], group=[1, 2]), "columns")
 
 
 def changed(tables, name, column, row, value):

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Anatomy, Decoys, LDiversity, MultiSize, Schema, Table, publish
+from sfumato import Anatomy, Decoys, FPrivacy, LDiversity, MultiSize, Schema, Table, publish
 from tests.makers import people, skewed
 
 BLIND = MultiSize()
@@ -25,7 +25,7 @@ def test_suppressed_people_leave_no_trace_in_dictionaries(tmp_path):
     # Twenty people with "often" and quasi values of their own; most are suppressed.
     values = ["often"] * 20 + list("abcd")
     table = people(values, town=[f"town{k}" for k in range(24)])
-    release = Anatomy(l=3, suppress=True).run(table, LDiversity(1, against="reader"), random=2).release
+    release = Anatomy(l=3, suppress=True).run(table, FPrivacy(offset="6/7", against="reader"), random=2).release
     release.save(tmp_path / "release")
     published = set(release.tables()["qit"]["town"].to_pylist())
     assert len(published) == release.rows < 24
@@ -39,7 +39,7 @@ def test_the_manifest_shows_bounds_only_where_the_tables_show_the_counts():
     assert len(publish(table, LDiversity(2)).manifest.values) == 4
     assert publish(table, LDiversity(2), method=Decoys(decoys=1)).manifest.values is None
     frequent = people(["x"] * 9 + list("abcd") * 2)
-    suppressed = Anatomy(l=2, suppress=True).run(frequent, LDiversity(1, against="reader")).release
+    suppressed = Anatomy(l=2, suppress=True).run(frequent, FPrivacy(offset="3/4", against="reader")).release
     assert suppressed.manifest.values is None
 
 

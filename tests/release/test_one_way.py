@@ -443,7 +443,8 @@ def test_names_of_values_and_columns_that_nobody_has_are_refused(tmp_path, place
 NOTE = "k-anonymity makes no claim about sensitive values"
 SECOND = {
     "a method of another form": ("ranges", lambda d: d.update(method=sf.Anatomy(l=3).to_dict())),
-    "a locality that the method has not": ("ranges", lambda d: d["parameters"].update(locality="near")),
+    "a basis that the method has not": ("ranges", lambda d: d.update(basis="matched")),
+    "a locality, which older manifests had": ("ranges", lambda d: d["parameters"].update(locality="near")),
     "matches of a method that has none": ("ranges", lambda d: d["parameters"].update(matches=3)),
     "dummies of a method that has none": ("ranges", lambda d: d["parameters"].update(dummies=3)),
     "a note beside a claim": (

@@ -1,40 +1,71 @@
-"""The auditor's own reading of a requirement: bounds from the published parameters, written apart from the publisher's code."""
+"""The auditor's own reading of a requirement: bounds from the published parameters, written apart from the publisher's code.
+
+Another package that brings a privacy model brings its reading too, as an entry point of the group `sfumato.auditor_models`: a
+function of the requirement's parameters and of how often each value occurs, which returns the exact bound of each value.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from importlib.metadata import entry_points
 from typing import Any
 
 from sfumato.errors import FormatError
 
 GRID = 10**12
+GROUP = "sfumato.auditor_models"
 _PLAIN = re.compile(r"\d{1,400}(/\d{1,400})?")
 
+Counts = Mapping[str, int | Fraction]
+"""How often each value occurs: numbers of people, or declared shares."""
 
-def bounds_of(
-    requirement: Mapping[str, Any], shares: Mapping[str, Fraction] | None, values: list[str]
-) -> dict[str, Fraction] | None:
-    """Return the bound of each value, or None if it depends on the table's shares and these are not known."""
-    model = requirement.get("model")
+Reading = Callable[[Mapping[str, Any], Counts], Mapping[str, Fraction]]
+
+
+class UnknownModel(FormatError):  # noqa: N818  (named as the others are)
+    """A requirement whose model has no reading here: its claims can be neither confirmed nor refuted."""
+
+
+def bounds_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[str]) -> dict[str, Fraction] | None:
+    """Return the bound of each value, or None if it depends on how often values occur and that is not known."""
     try:
-        if model == "presence-association":
-            return _given_presence(requirement["beta"], shares, values)
-        _require_ranges(requirement)
-        if model == "l-diversity":
-            return dict.fromkeys(values, 1 / _within(requirement["l"], Fraction(1), None))
-        if model == "f-privacy" and _number(requirement["theta"]) == 0:
-            return {value: _linear(requirement, value, Fraction(0)) for value in values}
-        if shares is None:
+        reading = _reading(requirement)
+        if counts is None and _depends_on_counts(requirement):
             return None
-        rules = {"f-privacy": _linear, "beta-likeness": _likeness, "rho-privacy": _rho}
-        rule = rules[str(model)]
-        return {value: rule(requirement, value, shares.get(value, Fraction(0))) for value in values}
+        bounds = reading(requirement, dict.fromkeys(values, 0) | dict(counts or {}))
+        exact = {value: bounds[value] for value in values}
+        if not all(isinstance(bound, Fraction) and 0 <= bound <= 1 for bound in exact.values()):
+            raise ValueError("not the bounds of sensitive values")
+        return exact
     except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise FormatError("manifest.json: the requirement is not one this audit can read") from None
+
+
+def _reading(requirement: Mapping[str, Any]) -> Reading:
+    """Return how this audit reads the model: its own way, or the one that an installed package brings."""
+    model = requirement["model"]
+    if model in READINGS:
+        return READINGS[model]
+    for point in entry_points(group=GROUP, name=str(model)):
+        found: Reading = point.load()
+        return found
+    package = requirement.get("package")
+    where = f"the manifest names the package {package!r}" if package else "the manifest names no package that has it"
+    raise UnknownModel(
+        f"the auditor's reading of the requirement's model {model!r} is not installed ({where}), so that no claim can be judged"
+    )
+
+
+def _depends_on_counts(requirement: Mapping[str, Any]) -> bool:
+    model = requirement["model"]
+    if model == "presence-association":
+        inside = requirement["beta"]
+        return isinstance(inside, Mapping) and _depends_on_counts(inside)
+    return model != "l-diversity" and not (model == "f-privacy" and _number(requirement["theta"]) == 0)
 
 
 def presence_bound(requirement: Mapping[str, Any]) -> Fraction | None:
@@ -42,21 +73,9 @@ def presence_bound(requirement: Mapping[str, Any]) -> Fraction | None:
     if requirement.get("model") != "presence-association":
         return None
     try:
-        alpha = _number(requirement["alpha"])
+        return _share(requirement["alpha"])
     except (KeyError, ValueError, ZeroDivisionError):
-        raise FormatError("manifest.json: the requirement is not one this audit can read") from None
-    if not 0 < alpha <= 1:
-        raise FormatError("manifest.json: alpha should be above 0 and at most 1")
-    return alpha
-
-
-def _given_presence(beta: Any, shares: Mapping[str, Fraction] | None, values: list[str]) -> dict[str, Fraction] | None:
-    """Return the bounds on values for somebody who is in the table: one number for all, or those of a model."""
-    if not isinstance(beta, Mapping):
-        return dict.fromkeys(values, _share(beta))
-    if beta["model"] == "presence-association":
-        raise ValueError("a bound on presence inside another")
-    return bounds_of(beta, shares, values)
+        raise FormatError("manifest.json: alpha of the requirement should be above 0 and at most 1") from None
 
 
 def _number(text: Any) -> Fraction:
@@ -66,44 +85,39 @@ def _number(text: Any) -> Fraction:
     return Fraction(str(text))
 
 
-def _within(text: Any, least: Fraction, most: Fraction | None) -> Fraction:
-    """Return a number that lies between these two; anything else could be no parameter of a requirement."""
-    number = _number(text)
-    if number < least or (most is not None and number > most):
-        raise ValueError("a number out of its range")
-    return number
-
-
 def _share(text: Any) -> Fraction:
-    """Return a number above 0 and at most 1."""
-    number = _within(text, Fraction(0), Fraction(1))
-    if not number:
+    """Return a number above 0 and at most 1; anything else could be no bound."""
+    number = _number(text)
+    if not 0 < number <= 1:
         raise ValueError("a number out of its range")
     return number
 
 
-def _require_ranges(requirement: Mapping[str, Any]) -> None:
-    """Raise `ValueError` unless the parameters of F'-privacy or (ρ1, ρ2)-privacy are such as can be asked for."""
-    if requirement.get("model") == "f-privacy":
-        _within(requirement["offset"], Fraction(0), Fraction(1))
-        for bound in requirement["bounds"].values():
-            _share(bound)
-    if requirement.get("model") == "rho-privacy" and not 0 < _number(requirement["rho1"]) < _share(requirement["rho2"]) < 1:
-        raise ValueError("rho1 and rho2 out of their ranges")
+def _shares(counts: Counts) -> dict[str, Fraction]:
+    people = sum(counts.values())
+    return {value: Fraction(count) / people if people else Fraction(0) for value, count in counts.items()}
 
 
-def _linear(requirement: Mapping[str, Any], value: str, share: Fraction) -> Fraction:
-    own = requirement["bounds"]
-    if value in own:
-        return _number(own[value])
-    linear = _number(requirement["theta"]) * share + _number(requirement["offset"])
-    return linear if linear < 1 else Fraction(1)
+def _diverse(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
+    return dict.fromkeys(counts, _share(1 / _number(requirement["l"])))
 
 
-def _likeness(requirement: Mapping[str, Any], value: str, share: Fraction) -> Fraction:
-    gain = _number(requirement["beta"])
+def _linear(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
+    theta, offset, own = _number(requirement["theta"]), _number(requirement["offset"]), requirement["bounds"]
+    if offset > 1:
+        raise ValueError("a number out of its range")
+    single = {value: _share(bound) for value, bound in own.items()}
+    return {value: single.get(value, min(theta * share + offset, Fraction(1))) for value, share in _shares(counts).items()}
+
+
+def _likeness(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
+    gain, enhanced = _number(requirement["beta"]), requirement["enhanced"]
+    return {value: _alike(gain, share, enhanced=enhanced) for value, share in _shares(counts).items()}
+
+
+def _alike(gain: Fraction, share: Fraction, *, enhanced: bool) -> Fraction:
     bound = (gain + 1) * share
-    if requirement["enhanced"] and gain > 0 and share > 0:
+    if enhanced and gain > 0 and share > 0:
         with localcontext() as context:
             context.prec = 80
             logarithm = (Decimal(share.denominator) / Decimal(share.numerator)).ln()
@@ -113,5 +127,28 @@ def _likeness(requirement: Mapping[str, Any], value: str, share: Fraction) -> Fr
     return min(bound, Fraction(1))
 
 
-def _rho(requirement: Mapping[str, Any], value: str, share: Fraction) -> Fraction:
-    return _number(requirement["rho2"]) if share <= _number(requirement["rho1"]) else Fraction(1)
+def _rho(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
+    low, high = _number(requirement["rho1"]), _share(requirement["rho2"])
+    if not 0 < low < high < 1:
+        raise ValueError("rho1 and rho2 out of their ranges")
+    return {value: high if share <= low else Fraction(1) for value, share in _shares(counts).items()}
+
+
+def _given_presence(requirement: Mapping[str, Any], counts: Counts) -> Mapping[str, Fraction]:
+    """Return the bounds on values for somebody who is in the table: one number for all, or those of a model."""
+    beta = requirement["beta"]
+    if not isinstance(beta, Mapping):
+        return dict.fromkeys(counts, _share(beta))
+    if beta["model"] == "presence-association":
+        raise ValueError("a bound on presence inside another")
+    return _reading(beta)(beta, counts)
+
+
+READINGS: dict[str, Reading] = {
+    "l-diversity": _diverse,
+    "f-privacy": _linear,
+    "beta-likeness": _likeness,
+    "rho-privacy": _rho,
+    "presence-association": _given_presence,
+}
+"""How this audit reads the models that it knows itself."""

@@ -1,92 +1,72 @@
-"""Audit of the form *buckets*, from the published tables `qit` and `st` alone; with the original table, against it."""
+"""Audit of the form *buckets*, from `qit` and `st`; with the original table also beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-
 import numpy as np
-import pyarrow as pa
 
-from sfumato.auditor.against import Comparison, compare
-from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.claims import declared_values, judge, may_suppress, open_values, several_rows, warnings_of
-from sfumato.auditor.published import Published, read_published
+from sfumato.auditor._kernels import walk_people
+from sfumato.auditor.case import Case
+from sfumato.auditor.claims import Bounds, judge, open_values, structure
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import quasi_keys, true_values, wrong_totals
 from sfumato.auditor.result import Audit, Finding
+from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
+from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
 
-def audit_buckets(
-    manifest: Manifest, tables: Mapping[str, pa.Table], table: Table | None, problems: tuple[str, ...] = ()
-) -> Audit:
+def audit_buckets(case: Case[BucketsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    published = read_published(manifest, tables["qit"], tables["st"])
-    found = list(problems) + _structure(manifest, published) + several_rows(manifest, table)
-    comparison = None if table is None else compare(published, table, suppression=may_suppress(manifest))
-    if comparison is not None:
-        found += comparison.problems
-    shares = _shares(manifest, published, comparison)
-    limits = bounds_of(manifest.requirement, shares, list(published.labels))
-    found += declared_values(manifest, published, limits, "st")
+    release, manifest = case.release, case.manifest
+    shown = Histograms(release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys)
+    bounds = Bounds.of(case, shown)
+    problems = structure(manifest, shown, bounds, "st")
+    if manifest.parameters.get("suppression") and not _may_suppress(manifest):
+        problems.append("the manifest speaks of suppressed people, which its method does not have")
+    if shown.decoys and (shown.count > 1).any():
+        problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
+    lost = 0
+    if case.table is not None:
+        differences, lost = _compare(release, shown, case.table)
+        problems += differences
     return Audit(
-        claims=tuple(judge(claim, manifest, published, limits) for claim in manifest.claims),
-        problems=tuple(found),
-        warnings=(*warnings_of(manifest), *open_values(published, limits), *(comparison.warnings if comparison else ())),
-        stronger=_stronger(published),
-        exposure=None if comparison is None else comparison.exposure,
-        against_table=table is not None,
+        claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
+        problems=tuple(problems),
+        warnings=(*open_values(shown.totals, bounds), *([f"{lost} people of the table were suppressed"] if lost else ())),
+        stronger=_stronger(shown),
+        exposure=None if case.table is None else shown.exposure,
     )
 
 
-def _structure(manifest: Manifest, published: Published) -> list[str]:
-    """Return what does not fit together: people without values, values without people, wrong totals."""
-    problems = []
-    if published.people != manifest.rows:
-        problems.append(f"qit has {published.people} rows, the manifest says {manifest.rows}")
-    if not manifest.claims:
-        problems.append("the manifest makes no claim")
-    wrong = int((published.shown != published.sizes + published.decoys).sum())
-    if wrong:
-        problems.append(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
-    if manifest.parameters.get("buckets") != len(published.sizes):
-        problems.append(f"{len(published.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
-    if published.repeated:
-        problems.append(f"{published.repeated} rows of st repeat a bucket and value")
-    if len(set(published.labels)) < len(published.labels):
-        problems.append("st shows two different values that are written alike, so that each hides behind the other")
-    if manifest.values is not None and (published.decoys or manifest.parameters.get("suppression")):
-        problems.append("the manifest gives counts and bounds although the tables do not show the true counts")
-    if manifest.parameters.get("suppression") and not may_suppress(manifest):
-        problems.append("the manifest speaks of suppressed people, which its method does not have")
-    if published.decoys and (published.count > 1).any():
-        problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
-    return problems
+def _may_suppress(manifest: Manifest) -> bool:
+    """Return whether people may be missing: only where the manifest says so, and the method was asked to."""
+    return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
 
 
-def _shares(manifest: Manifest, published: Published, comparison: Comparison | None) -> dict[str, Fraction] | None:
-    """Return the share of each value in the table: from the table if given, else from st where st shows everybody."""
-    if comparison is not None:
-        return comparison.shares
-    if manifest.values is None:
-        return None
-    people = int(published.shown.sum())
-    return {label: Fraction(int(total), people) for label, total in zip(published.labels, published.totals, strict=True)}
+def _compare(release: BucketsRelease, shown: Histograms, table: Table) -> tuple[list[str], int]:
+    """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
+    key, order = sorted_with_places(quasi_keys(release.quasi, table))
+    truth = true_values(shown.labels, table).astype(np.int32)
+    start = shown.start.astype(np.int32)
+    invented, lost, misplaced, certain = walk_people(
+        key, order, len(release.bucket), release.bucket, truth, start, shown.value, shown.shares, len(shown.labels)
+    )
+    suppressed = lost if _may_suppress(release.manifest) else 0
+    problems: list[str] = []
+    if invented:
+        problems.append(f"{invented} published rows are not rows of the table")
+    if lost > suppressed:
+        problems.append(f"{lost} rows of the table are not published")
+    if misplaced:
+        problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
+    crowded = int((certain > shown.count).sum())
+    if crowded:
+        problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
+    return problems + wrong_totals(shown, table, suppressed), suppressed
 
 
-def _stronger(published: Published) -> dict[str, Finding]:
+def _stronger(shown: Histograms) -> dict[str, Finding]:
     """Return what adversaries beyond the claims would reach: who knows bucket mates, who asks for parts of a compound value."""
-    findings = {}
-    size = published.sizes[published.bucket] + published.decoys
-    knows_one = np.where(size > 1, published.count / np.maximum(size - 1, 1), 1.0)
-    if len(knows_one):
-        findings["insider who knows one other person of the bucket"] = Finding(
-            "worst belief of a reader who knows the value of one bucket mate (a different value)", float(knows_one.max())
-        )
-        alone = 1.0 / (1 + published.decoys)
-        findings["insider who knows everybody else in the bucket"] = Finding(
-            "share of real values among those that remain when all bucket mates are known", alone
-        )
-    for name, belief in published.worst_parts().items():
-        findings[f"belief in {name} alone"] = Finding(f"worst belief in a single value of {name}, over all combinations", belief)
-    return findings
+    alone = Finding("share of real values among those that remain when all bucket mates are known", 1.0 / (1 + shown.decoys))
+    return shown.stronger("bucket") | {"insider who knows everybody else in the bucket": alone}

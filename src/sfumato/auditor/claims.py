@@ -1,4 +1,4 @@
-"""Claims judged on histograms: in which words they are made, what they need, and whether every group keeps its bounds."""
+"""Claims judged on histograms: in which words they are made, what they rest on, and whether every group keeps its bounds."""
 
 from __future__ import annotations
 
@@ -8,13 +8,55 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.auditor.published import Published
+from sfumato.auditor.bounds import UnknownModel, bounds_of
+from sfumato.auditor.case import Case
+from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import ClaimResult
 from sfumato.exact import percent
+from sfumato.release.base import Release
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.table.table import Table
 
-BLIND = "that the program put people together as the manifest says, whoever has which value, cannot be seen in the tables"
+HOLDS_AGAINST: dict[str, tuple[str, ...]] = {
+    "blind": ("reader", "engineer"),
+    "safe": ("reader", "engineer"),
+    "matched": ("reader", "engineer"),
+    "tight": ("reader",),
+    "annealed": ("reader",),
+    "paper": (),
+}
+"""By the basis on which people were put together, the adversaries against whom a group's histogram bounds belief."""
+
+_ARTICLE = {"reader": "a", "engineer": "an"}
+
+DROPPED = "people were left out because a value is missing, and that such a person is not published tells something of her"
+
+UNKNOWN_SHARES = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bound of each value; None where it is not known, and then `why`."""
+
+    known: Mapping[str, Fraction] | None
+    why: str = ""
+
+    @classmethod
+    def of(cls, case: Case[Release], shown: Histograms) -> Bounds:
+        """Return the bounds that the requirement gives, from the table's counts, else from the tables where they show them."""
+        public, counts = case.manifest.parameters, None
+        if case.table is not None:
+            counts = case.table.sensitive.histogram()
+        elif not shown.decoys and not public.get("suppression"):
+            counts = shown.totals
+        return cls.read(case.manifest, counts, shown.labels)
+
+    @classmethod
+    def read(cls, manifest: Manifest, counts: Mapping[str, int | Fraction] | None, labels: tuple[str, ...]) -> Bounds:
+        """Return the bounds that the requirement gives to these values."""
+        try:
+            return cls(bounds_of(manifest.requirement, counts, list(labels)), UNKNOWN_SHARES)
+        except UnknownModel as error:
+            return cls(None, error.message)
 
 
 @dataclass(frozen=True)
@@ -24,118 +66,126 @@ class _Worst:
     bound: Fraction
 
 
-def judge(claim: Claim, manifest: Manifest, published: Published, limits: Mapping[str, Fraction] | None) -> ClaimResult:
-    """Judge one claim: in every bucket every value's share is at most its bound, in integers.
+def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) -> ClaimResult:
+    """Judge one claim: in every group every value's share is at most its bound, in integers.
 
-    A person's belief is the largest over the buckets that fit her, so the worst bucket decides ([F' §3.1]). With decoys a value
-    that may be a decoy belongs to one person of the bucket at most, which is the belief counted here.
+    A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
+    that may be a decoy belongs to one person of the group at most, which is the belief counted here.
     """
-    fault = unfounded(claim, manifest)
+    fault = unfounded(claim, case)
     if fault:
         return ClaimResult(claim, False, note=fault)
-    if not len(published.count):
+    if not len(shown.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
-    worst = _worst(published, limits)
-    if limits is None:
-        note = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
-        return ClaimResult(claim, None, worst.belief, None, worst.value, note)
-    note = BLIND if claim.adversary == "engineer" else ""
+    worst = _worst(shown, bounds.known)
+    if bounds.known is None:
+        return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why)
+    note = unseen(case.manifest) if claim.adversary == "engineer" else ""
     return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
 
 
-def unfounded(claim: Claim, manifest: Manifest) -> str:
-    """Return why the claim is not one that such a release can make; empty if it is."""
+def unfounded(claim: Claim, case: Case[Release]) -> str:
+    """Return why the claim is not one that such a release can make; empty if it is.
+
+    That follows from the basis, the form and what the manifest states, never from which method it names.
+    """
+    manifest = case.manifest
     if claim.kind != "association" or claim.adversary not in ("reader", "engineer"):
         return "this form cannot support such a claim"
-    one_row = manifest.parameters.get("one_row_per_person", True) is not False
-    if claim != Claim.association(claim.adversary, one_row_per_person=one_row):
-        return "the claim is not made in the words that such a claim has"
-    if claim.adversary != manifest.requirement.get("against"):
-        return "the claim names another adversary than the requirement"
-    if claim.adversary == "engineer" and (manifest.basis not in _ENGINEERS or manifest.parameters.get("suppression")):
-        return "groups on the basis that the manifest states are not known to hold against an engineer"
+    if misworded(claim, case.release):
+        return misworded(claim, case.release)
+    if manifest.basis not in HOLDS_AGAINST:
+        return "the basis on which people were put together is not one that this audit knows"
+    if case.dropped and claim.adversary == "engineer":
+        return DROPPED
+    left_out = manifest.parameters.get("suppression") or manifest.method.get("suppress") is True
+    engineered = manifest.form != "views" and not left_out
+    if claim.adversary not in HOLDS_AGAINST[manifest.basis] or (claim.adversary == "engineer" and not engineered):
+        return f"a release of this form and basis is not known to hold against {_ARTICLE[claim.adversary]} {claim.adversary}"
     return ""
 
 
-_ENGINEERS = ("blind", "safe", "matched")
-"""The bases that hold against an engineer: nobody was put anywhere because of a value that the release does not show."""
+def misworded(claim: Claim, release: Release) -> str:
+    """Return why the claim is not the one that the release would make for its requirement; empty if it is."""
+    if claim != release.in_fixed_words(claim):
+        return "the claim is not made in the words that such a claim has"
+    if claim.kind == "association" and claim.adversary != release.manifest.requirement.get("against"):
+        return "the claim names another adversary than the requirement"
+    return ""
 
 
-def may_suppress(manifest: Manifest) -> bool:
-    """Return whether people may be missing: only where the method says so openly."""
-    return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
+def unseen(manifest: Manifest) -> str:
+    """Return what the tables cannot show, and whose word it is."""
+    return f"that people were put together as the basis says cannot be seen in the tables: it is the word of {program(manifest)}"
 
 
-def _worst(published: Published, limits: Mapping[str, Fraction] | None) -> _Worst:
+def program(manifest: Manifest) -> str:
+    """Return the method and the package that made the release, as its manifest names them."""
+    return f"the method {manifest.method.get('name')!r} of the package {manifest.method.get('package', 'sfumato')!r}"
+
+
+def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None) -> _Worst:
     """Return the belief with the largest excess over its bound (the largest belief where no bounds are known)."""
-    size = np.maximum(published.sizes[published.bucket], 1)
-    room = int(published.count.max()) + 1, int(size.max()) + 1
-    if len(published.labels) * room[0] * room[1] < 1 << 62:
-        packed = np.sort((published.value * np.int64(room[0]) + published.count) * room[1] + size)
+    size = np.maximum(shown.sizes[shown.group], 1)
+    room = int(shown.count.max()) + 1, int(size.max()) + 1
+    if len(shown.labels) * room[0] * room[1] < 1 << 62:
+        packed = np.sort((shown.value * np.int64(room[0]) + shown.count) * room[1] + size)
         value, rest = np.divmod(packed, room[0] * room[1])
         count, size = np.divmod(rest, room[1])
     else:
-        order = np.lexsort((size, published.count, published.value))
-        value, count, size = published.value[order], published.count[order], size[order]
-    # Of the buckets that show a value equally often, the smallest decides: it is the first of its (value, count).
+        order = np.lexsort((size, shown.count, shown.value))
+        value, count, size = shown.value[order], shown.count[order], size[order]
+    # Of the groups that show a value equally often, the smallest decides: it is the first of its (value, count).
     fresh = np.flatnonzero(np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1]))))
     candidates = []
     for k in fresh:
-        label = published.labels[value[k]]
-        bound = Fraction(1) if limits is None else limits[label]
+        label = shown.labels[value[k]]
+        bound = Fraction(1) if bounds is None else bounds[label]
         candidates.append(_Worst(Fraction(int(count[k]), int(size[k])), label, bound))
     # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
     return max(candidates, key=lambda one: (one.bound < 1, one.belief - one.bound))
 
 
-def declared_values(manifest: Manifest, published: Published, limits: Mapping[str, Fraction] | None, source: str) -> list[str]:
+def structure(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:
+    """Return what does not fit together in the manifest and the table `source`: numbers, statements, values, bounds."""
+    problems = []
+    noun = "buckets" if manifest.form == "buckets" else "groups"
+    if manifest.parameters.get(noun) != len(shown.sizes):
+        problems.append(f"{len(shown.sizes)} {noun}, the manifest says {manifest.parameters.get(noun)}")
+    if len(set(shown.labels)) < len(shown.labels):
+        problems.append(f"{source} shows two different values that are written alike, so that each hides behind the other")
+    if not manifest.claims and "weaker_claim" not in manifest.parameters:
+        problems.append("the manifest makes no claim")
+    if manifest.values is not None and (shown.decoys or manifest.parameters.get("suppression")):
+        problems.append("the manifest gives counts and bounds although the tables do not show the true counts")
+    return problems + _listed_values(manifest, shown, bounds, source)
+
+
+def _listed_values(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:
     """Return where the manifest's bounds and counts do not follow from its requirement and from the table `source`."""
     if manifest.values is None:
         return []
-    totals = dict(zip(published.labels, map(int, published.totals), strict=True))
     problems = []
     try:
-        declared = {entry["value"]: (entry["count"], Fraction(entry["bound"])) for entry in manifest.values}
+        listed = {entry["value"]: (entry["count"], Fraction(entry["bound"])) for entry in manifest.values}
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return ["the manifest's list of values cannot be read"]
-    if set(declared) != set(totals):
+    if set(listed) != set(shown.totals):
         problems.append(f"the manifest lists other sensitive values than {source} shows")
-    for label in sorted(set(declared) & set(totals)):
-        count, bound = declared[label]
-        if count != totals[label]:
-            problems.append(f"{label}: {source} shows it {totals[label]} times, the manifest says {count}")
-        if limits is not None and bound != limits[label]:
-            problems.append(f"{label}: its bound follows as {limits[label]} from the requirement, the manifest says {bound}")
+    for label in sorted(set(listed) & set(shown.totals)):
+        count, bound = listed[label]
+        follows = bound if bounds.known is None else bounds.known[label]
+        if count != shown.totals[label]:
+            problems.append(f"{label}: {source} shows it {shown.totals[label]} times, the manifest says {count}")
+        if bound != follows:
+            problems.append(f"{label}: its bound follows as {follows} from the requirement, the manifest says {bound}")
     return problems
 
 
-def several_rows(manifest: Manifest, table: Table | None) -> list[str]:
-    """Return that the release speaks of people where the table's rows are not people; nothing without the table."""
-    stated = manifest.parameters.get("one_row_per_person", True) is not False
-    if table is None or table.schema.one_row_per_person or not stated:
-        return []
-    return ["the release speaks of people, but in the table one person may have several rows"]
-
-
-def warnings_of(manifest: Manifest) -> list[str]:
-    """Return what a reader of the audit should know besides the claims, from the manifest alone."""
-    warnings = []
-    if manifest.seeded:
-        warnings.append("the release was made with a seed: whoever learns the seed can undo it; do not hand it out")
-    if manifest.parameters.get("one_row_per_person") is False:
-        warnings.append("one person may have several rows: the bound is about a row, not about a person")
-    if len(manifest.schema.get("sensitive", ())) > 1:
-        warnings.append(
-            "several sensitive columns were bounded as combinations: the belief in a single part can be larger than the "
-            "bound of every combination it occurs in"
-        )
-    return warnings
-
-
-def open_values(published: Published, limits: Mapping[str, Fraction] | None) -> list[str]:
+def open_values(counts: Mapping[str, int], bounds: Bounds) -> list[str]:
     """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has."""
-    free = [k for k, label in enumerate(published.labels) if limits is not None and limits[label] == 1]
+    free = [label for label in counts if bounds.known is not None and bounds.known.get(label) == 1]
     if not free:
         return []
-    share = Fraction(int(published.totals[free].sum()), int(published.totals.sum()))
+    share = Fraction(sum(counts[label] for label in free), sum(counts.values()))
     return [f"{percent(share)} of people have a value without a bound ({len(free)} values), which may be shown openly"]

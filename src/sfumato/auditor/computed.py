@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditor.part_counts import PartCounts
 from sfumato.auditor.parts import ReadParts
-from sfumato.auditor.placement import Placement
 from sfumato.auditor.result import ClaimResult
 from sfumato.auditor.shares import Judge
 from sfumato.exact import percent
@@ -18,27 +18,27 @@ from sfumato.release.manifest import Claim
 CONDITIONAL = "conditional on the declared largest share in the part"
 
 
-def protected_bound(requirement: Mapping[str, Any], limits: Mapping[str, Fraction] | None) -> Fraction | None:
-    """Return the bound of every protected value where that is one number; `limits` are None where they depend on the table."""
-    if limits is None:
+def protected_bound(requirement: Mapping[str, Any], bounds: Mapping[str, Fraction] | None) -> Fraction | None:
+    """Return the bound of every protected value where that is one number; `bounds` are None where they depend on the table."""
+    if bounds is None:
         # `bounds_of` has read the requirement before, so that this is a number.
         return Fraction(str(requirement["rho2"])) if requirement.get("model") == "rho-privacy" else None
-    bounded = set(limits.values()) - {Fraction(1)}
+    bounded = set(bounds.values()) - {Fraction(1)}
     return bounded.pop() if len(bounded) == 1 else None
 
 
-def wrong_largest_shares(read: ReadParts, limits: Mapping[str, Fraction] | None, bound: Fraction | None) -> list[str]:
+def wrong_largest_shares(read: ReadParts, bounds: Mapping[str, Fraction] | None, bound: Fraction | None) -> list[str]:
     """Return the parts whose largest share is not the one that γ allows for: another number would tell something else."""
     problems = []
     labels = read.release.domain.labels
     for number, part in enumerate(read.release.parts, 1):
         if part.gamma is None or part.largest_share is None:
             continue
-        own = {bound} if limits is None else {limits[labels[code]] for code in part.values} - {Fraction(1)}
+        own = {bound} if bounds is None else {bounds[labels[code]] for code in part.values} - {Fraction(1)}
         if own == {None}:
             continue
-        limit = own.pop() if len(own) == 1 else None
-        if limit is None or part.largest_share != limit / (limit + part.gamma * (1 - limit)):
+        only = own.pop() if len(own) == 1 else None
+        if only is None or part.largest_share != only / (only + part.gamma * (1 - only)):
             problems.append(f"part {number}: the largest share it tells is not the one that its γ allows for")
     return problems
 
@@ -58,21 +58,21 @@ def judge_alone(claim: Claim, read: ReadParts, bound: Fraction | None) -> ClaimR
     return ClaimResult(claim, None, worst, None, None, f"{CONDITIONAL}: with it, belief is at most {percent(worst)}, as promised")
 
 
-def judge_placement(claim: Claim, judge: Judge, read: ReadParts, placement: Placement) -> ClaimResult:
+def judge_counts(claim: Claim, judge: Judge, read: ReadParts, counts: PartCounts) -> ClaimResult:
     """Judge a claim on how many people of each value are in each part.
 
     Exact where these numbers are in no doubt, and where every number that is possible keeps the bounds or none does. Else the
-    claim holds if some placement of the table's people keeps all bounds (a linear program), and the note says that it is
+    claim holds if some way to place the table's people keeps all bounds (a linear program), and the note says that it is
     conditional.
     """
-    if placement.problems:
+    if counts.problems:
         return ClaimResult(claim, False, note="the release is not one of this table")
-    least, most = read.by_part(placement.least), read.by_part(placement.most)
-    if placement.exact:
+    least, most = read.by_part(counts.least), read.by_part(counts.most)
+    if counts.exact:
         worst = judge.worst(least)
         return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value)
     low, high = judge.range(least, most, read.people.tolist())
-    unclear = int(read.people.sum() - placement.least.sum())
+    unclear = int(read.people.sum() - counts.least.sum())
     if low.belief > low.bound:
         return ClaimResult(claim, False, low.belief, low.bound, low.value)
     if high.belief <= high.bound:
@@ -80,11 +80,11 @@ def judge_placement(claim: Claim, judge: Judge, read: ReadParts, placement: Plac
             claim, True, high.belief, high.bound, high.value, "at most, wherever people with equal quasi values are"
         )
     note = f"{CONDITIONAL}: the quasi values of {unclear} people leave open in which part they are"
-    holds = _some_placement(judge, read, placement)
+    holds = _some_counts(judge, read, counts)
     return ClaimResult(claim, holds, high.bound if holds else high.belief, high.bound, high.value, note if holds else "")
 
 
-def _some_placement(judge: Judge, read: ReadParts, placement: Placement) -> bool:
+def _some_counts(judge: Judge, read: ReadParts, counts: PartCounts) -> bool:
     """Return whether numbers of people between the ends, with the right totals, keep every bound: linear in the numbers."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
@@ -93,11 +93,11 @@ def _some_placement(judge: Judge, read: ReadParts, placement: Placement) -> bool
     many, parts = len(slots), len(read.people)
     index = np.arange(many)
     lost = (1 - kept) / read.size[slots.part]
-    limit = np.array([float(bound) for bound in judge.limits])[slots.value]
+    most = np.array([float(bound) for bound in judge.bounds])[slots.value]
     sums = vstack(
         [
             coo_array((np.ones(many), (slots.part, index)), shape=(parts, many + parts)),
-            coo_array((np.ones(many), (slots.value, index)), shape=(len(judge.limits), many + parts)),
+            coo_array((np.ones(many), (slots.value, index)), shape=(len(judge.bounds), many + parts)),
             # The last variables are what replacing adds to each value of a part.
             coo_array(
                 (
@@ -107,23 +107,23 @@ def _some_placement(judge: Judge, read: ReadParts, placement: Placement) -> bool
             ),
         ]
     )
-    bounded = np.flatnonzero(limit < 1)
-    own = (kept + lost - limit * kept)[bounded]
+    bounded = np.flatnonzero(most < 1)
+    own = (kept + lost - most * kept)[bounded]
     row = np.arange(len(bounded))
     keeps = coo_array(
         (
-            np.concatenate([own, -limit[bounded]]),
+            np.concatenate([own, -most[bounded]]),
             (np.concatenate([row, row]), np.concatenate([bounded, many + slots.part[bounded]])),
         ),
         shape=(len(bounded), many + parts),
     )
-    ends = np.concatenate([np.stack([placement.least, placement.most], axis=1), np.tile([0.0, np.inf], (parts, 1))])
+    ends = np.concatenate([np.stack([counts.least, counts.most], axis=1), np.tile([0.0, np.inf], (parts, 1))])
     found = linprog(
         np.zeros(many + parts),
         A_ub=keeps.tocsr(),
         b_ub=np.full(len(bounded), 1e-6),
         A_eq=sums.tocsr(),
-        b_eq=np.concatenate([read.people, placement.totals, np.zeros(parts)]),
+        b_eq=np.concatenate([read.people, counts.totals, np.zeros(parts)]),
         bounds=ends,
         method="highs",
     )

@@ -1,16 +1,16 @@
-"""Ranges against the original table: who fits which groups, whether they show everybody's value, and what a reader believes."""
+"""Ranges beside the original table: who fits which groups, whether they show everybody's value, and what a reader believes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.auditor._range_kernels import walk_fits
-from sfumato.auditor.published import Published
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 
@@ -23,14 +23,13 @@ _SAMPLE = 500
 
 @dataclass(frozen=True)
 class Contained:
-    """What the original tells: differences, true shares, and beliefs of a reader who takes every group that fits a person."""
+    """What the original shows: differences, and beliefs of a reader who takes every group that fits a person."""
 
-    problems: tuple[str, ...]
-    shares: dict[str, Fraction]
-    exposure: float | None = None
-    worst: float | None = None
-    groups: float | None = None
-    measured: int = 0
+    problems: list[str]
+    exposure: float
+    worst: float
+    groups: float
+    measured: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,12 @@ class _People:
     weight: Integers
 
 
-@dataclass(frozen=True, eq=False)
-class _Fits:
+class _Fits(NamedTuple):
+    """Per person the people and the number of the groups that fit her, how often they show her value, and the last of them.
+
+    Per group the people who fit it (`inside`).
+    """
+
     people: Integers
     groups: Integers
     own: Integers
@@ -53,28 +56,20 @@ class _Fits:
     inside: Integers
 
 
-def contain(published: Published, boxes: tuple[Box, ...], table: Table) -> Contained:
+def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> Contained:
     """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges."""
-    labels = table.sensitive.labels
-    counts = np.bincount(table.sensitive.codes, minlength=len(labels))
-    shares = {label: Fraction(int(count), table.rows) for label, count in zip(labels, counts, strict=True)}
-    kinds = {(box.name, box.kind) for box in boxes}
-    if kinds != {(c.name, c.kind) for c in table.quasi} or published.sensitive != table.sensitive.domain.names:
-        return Contained(("the release and the table do not have the same quasi and sensitive columns",), shares)
-    problems = _totals(published, table, dict(zip(labels, map(int, counts), strict=True)))
-    problems += _foreign(boxes, table)
-    people = _distinct_people(published, boxes, table)
-    entries = _entries(published)
+    problems = _totals(shown, table) + _foreign(boxes, table)
+    people = _distinct_people(shown, boxes, table)
     sample = _some(people, _scattered(len(people.truth))[:_SAMPLE])
-    mean = float(_walk(published, boxes, sample, entries, enough=False).groups.mean())
+    mean = float(_walk(shown, boxes, sample, enough=False).groups.mean())
     measured = people
     if mean * len(people.truth) <= MOST_FITS:
-        fits = seen = _walk(published, boxes, people, entries, enough=False)
-        problems += _crowds(published, boxes, people, fits, entries)
+        fits = seen = _walk(shown, boxes, people, enough=False)
+        problems += _crowds(shown, boxes, people, fits)
     else:
-        seen = _walk(published, boxes, people, entries, enough=True)
+        seen = _walk(shown, boxes, people, enough=True)
         measured = _some(people, _scattered(len(people.truth))[: max(1, int(MOST_FITS / mean))])
-        fits = _walk(published, boxes, measured, entries, enough=False)
+        fits = _walk(shown, boxes, measured, enough=False)
     outside = int(people.weight[seen.groups == 0].sum())
     misplaced = int(people.weight[(seen.own == 0) & (seen.groups > 0)].sum())
     if outside:
@@ -84,8 +79,7 @@ def contain(published: Published, boxes: tuple[Box, ...], table: Table) -> Conta
     belief = fits.own / np.maximum(fits.people, 1)
     weight = measured.weight
     return Contained(
-        tuple(problems),
-        shares,
+        problems,
         float((belief * weight).sum() / weight.sum()),
         float(belief.max()),
         float((fits.groups * weight).sum() / weight.sum()),
@@ -106,13 +100,13 @@ def _scattered(many: int) -> Integers:
     return np.argsort(word ^ (word >> np.uint64(27)), kind="stable").astype(np.int64)
 
 
-def _totals(published: Published, table: Table, counts: dict[str, int]) -> list[str]:
+def _totals(shown: Histograms, table: Table) -> list[str]:
     problems = []
-    if published.people != table.rows:
-        lost = table.rows - published.people
+    if shown.people != table.rows:
+        lost = table.rows - shown.people
         problems.append(f"{lost} people of the table are not published" if lost > 0 else f"{-lost} people were invented")
-    shown = dict(zip(published.labels, map(int, published.totals), strict=True))
-    wrong = sum(shown.get(label, 0) != counts.get(label, 0) for label in {*shown, *counts})
+    counts = table.sensitive.histogram()
+    wrong = sum(shown.totals.get(label, 0) != counts.get(label, 0) for label in {*shown.totals, *counts})
     if wrong:
         problems.append(f"{wrong} sensitive values are shown another number of times than the table has them")
     return problems
@@ -121,100 +115,56 @@ def _totals(published: Published, table: Table, counts: dict[str, int]) -> list[
 def _foreign(boxes: tuple[Box, ...], table: Table) -> list[str]:
     """Return which columns show values, as ends or in sets, that nobody in the table has."""
     problems = []
-    columns = {column.name: column for column in table.quasi}
     for box in boxes:
-        column = columns[box.name]
+        column = table.column(box.name)
         unknown = len(set(box.values.to_pylist()) - set(column.values.to_pylist()))
         if unknown or (box.has_missing and not column.has_missing):
             problems.append(f"{unknown or 1} values published of {box.name} are not values of the table")
     return problems
 
 
-def _distinct_people(published: Published, boxes: tuple[Box, ...], table: Table) -> _People:
-    columns = {column.name: column for column in table.quasi}
-    number = {label: k for k, label in enumerate(published.labels)}
-    truth = np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
-    key = table.quasi_ids() * (len(published.labels) + 1) + truth + 1
+def _distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> _People:
+    truth = true_values(shown.labels, table)
+    key = table.quasi_ids() * (len(shown.labels) + 1) + truth + 1
     _, first, times = np.unique(key, return_index=True, return_counts=True)
-    codes = np.stack([columns[box.name].codes[first] for box in boxes], axis=1).astype(np.int64)
-    positions = tuple(box.positions(_values(columns[box.name].dictionary())) for box in boxes)
+    columns = [table.column(box.name) for box in boxes]
+    codes = np.stack([column.codes[first] for column in columns], axis=1).astype(np.int64)
+    positions = tuple(box.positions(column.dictionary()) for box, column in zip(boxes, columns, strict=True))
     offset = np.concatenate(([0], np.cumsum([len(places) for places in positions])[:-1]))
     return _People(codes + offset, positions, codes, truth[first], times.astype(np.int64))
 
 
-def _values(array: pa.Array) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _entries(published: Published) -> tuple[Integers, Integers, Integers]:
-    order = np.lexsort((published.value, published.bucket))
-    start = np.searchsorted(published.bucket[order], np.arange(len(published.sizes) + 1)).astype(np.int64)
-    return start, published.value[order].astype(np.int64), published.count[order]
-
-
-def _walk(
-    published: Published,
-    boxes: tuple[Box, ...],
-    people: _People,
-    entries: tuple[Integers, Integers, Integers],
-    *,
-    enough: bool,
-) -> _Fits:
+def _walk(shown: Histograms, boxes: tuple[Box, ...], people: _People, *, enough: bool) -> _Fits:
     """Return what the groups that fit each person show; groups are taken in blocks, so that memory stays small."""
-    many, groups = len(people.truth), len(published.sizes)
-    found = _Fits(
-        people=np.zeros(many, np.int64),
-        groups=np.zeros(many, np.int64),
-        own=np.zeros(many, np.int64),
-        only=np.full(many, -1, np.int64),
-        inside=np.zeros(groups, np.int64),
-    )
+    many, groups = len(people.truth), len(shown.sizes)
+    nobody = np.zeros(many, np.int64)
+    fits = _Fits(nobody, nobody.copy(), nobody.copy(), np.full(many, -1, np.int64), np.zeros(groups, np.int64))
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
     wanted = [(box, int(place)) for box, places in zip(boxes, people.positions, strict=True) for place in places]
+    entries = shown.start, shown.value.astype(np.int64), shown.count
     for offset in range(0, groups, step):
         width = min(step, groups - offset)
         table = np.zeros((rows, -(-width // 64) * 64), np.uint8)
         for row, (box, place) in enumerate(wanted):
             table[row, :width] = box.holds(place)[offset : offset + width]
         bits = np.packbits(table, axis=1, bitorder="little").view(np.uint64)
-        walk_fits(
-            people.words,
-            bits,
-            offset,
-            people.truth,
-            people.weight,
-            published.sizes,
-            *entries,
-            enough,
-            found.people,
-            found.groups,
-            found.own,
-            found.only,
-            found.inside,
-        )
-    return found
+        walk_fits(people.words, bits, offset, people.truth, people.weight, shown.sizes, *entries, enough, *fits)
+    return fits
 
 
-def _crowds(
-    published: Published,
-    boxes: tuple[Box, ...],
-    people: _People,
-    fits: _Fits,
-    entries: tuple[Integers, Integers, Integers],
-) -> list[str]:
+def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: _People, fits: _Fits) -> list[str]:
     """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
     problems = []
-    empty = int((fits.inside < published.sizes).sum())
+    empty = int((fits.inside < shown.sizes).sum())
     if empty:
         problems.append(f"{empty} groups have more people than the table has in their ranges")
-    start, value, count = entries
-    certain = np.zeros(len(count), np.int64)
+    certain = np.zeros(len(shown.count), np.int64)
     alone = np.flatnonzero((fits.groups == 1) & (fits.own > 0))
-    key = np.repeat(np.arange(len(published.sizes)), np.diff(start)) * len(published.labels) + value
-    mine = np.searchsorted(key, fits.only[alone] * len(published.labels) + people.truth[alone])
+    key = shown.group.astype(np.int64) * len(shown.labels) + shown.value
+    mine = np.searchsorted(key, fits.only[alone] * len(shown.labels) + people.truth[alone])
     np.add.at(certain, mine, people.weight[alone])
-    crowded = int((certain > count).sum())
+    crowded = int((certain > shown.count).sum())
     if crowded:
         problems.append(f"{crowded} counts of groups are smaller than the number of people who must be in them with that value")
     if not empty and (fits.groups == 1).all():
@@ -224,7 +174,7 @@ def _crowds(
 
 def _loose(boxes: tuple[Box, ...], people: _People, fits: _Fits) -> list[Box]:
     """Return the columns whose ranges or sets are not the smallest, when everybody's group is known."""
-    found = []
+    loose = []
     for j, box in enumerate(boxes):
         place = people.positions[j][people.codes[:, j]]
         if isinstance(box, Sets):
@@ -242,5 +192,5 @@ def _loose(boxes: tuple[Box, ...], people: _People, fits: _Fits) -> list[Box]:
             ends = (low == 2 * box.low + 1) & (high == 2 * box.high + 1)
             tight = bool((ends | ~known).all() and ((high < 0) == ~known).all() and (some == box.missing).all())
         if not tight:
-            found.append(box)
-    return found
+            loose.append(box)
+    return loose

@@ -14,19 +14,19 @@ from sfumato.release.randomized import RandomizedRelease
 _EXACT = re.compile(r"\d{1,400}(/\d{1,400})?")
 
 
-def told_shares(manifest: Manifest) -> dict[str, Fraction]:
+def declared_shares(manifest: Manifest) -> dict[str, Fraction]:
     """Return the declared share of each value as the manifest's method has it; a `FormatError` where it cannot be read."""
-    told = manifest.method.get("shares")
-    if not isinstance(told, Mapping) or not told:
+    stated = manifest.method.get("shares")
+    if not isinstance(stated, Mapping) or not stated:
         raise FormatError("manifest.json: the parameters are declared, but the method has no shares")
     try:
-        return {str(value): _exact(share) for value, share in told.items()}
+        return {str(value): _exact(share) for value, share in stated.items()}
     except (ValueError, ZeroDivisionError):
         raise FormatError("manifest.json: the declared shares cannot be read") from None
 
 
 def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
-    """Return what does not follow from one declaration; for computed parameters, what only a declaration could tell.
+    """Return what does not follow from one declaration; for computed parameters, what only a declaration could state.
 
     A person with the declared shares is in part i with the chance wᵢ, and then has value x with sᵢ(x): so Σ wᵢ·sᵢ(x) must be the
     declared share of x, exactly. Otherwise the shares that a bound follows from are not those that beliefs are computed with.
@@ -35,27 +35,27 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
     if method.get("parameters") != manifest.parameters.get("parameters"):
         return ["the method and the parameters do not say alike whether they were declared"]
     if not release.declared:
-        told = [name for name in ("shares", "otherwise") if method.get(name) is not None]
-        if told or any(part.shares is not None or part.weight is not None for part in parts):
-            return ["shares, weights and a catch-all value are told exactly where they were declared"]
+        stated = [name for name in ("shares", "otherwise") if method.get(name) is not None]
+        if stated or any(part.shares is not None or part.weight is not None for part in parts):
+            return ["shares, weights and a catch-all value are stated exactly where they were declared"]
         return []
     problems = []
-    shares = told_shares(manifest)
+    shares = declared_shares(manifest)
     if min(shares.values()) <= 0 or sum(shares.values()) != 1:
         problems.append("the declared shares are not numbers above 0 that add up to 1")
     if set(shares) != set(release.domain.labels):
         problems.append("the parts do not have exactly the values that have a declared share")
     if any(part.shares is None or part.weight is None or part.largest_share is not None for part in parts):
-        return [*problems, "every part tells its weight and the share of each value, and nothing else of them"]
+        return [*problems, "every part states its weight and the share of each value, and nothing else of them"]
     if sum(part.weight or 0 for part in parts) != 1:
         problems.append("the weights of the parts do not add up to 1")
-    found: dict[str, Fraction] = dict.fromkeys(shares, Fraction(0))
+    together: dict[str, Fraction] = dict.fromkeys(shares, Fraction(0))
     for part in parts:
         for code, share in zip(part.values, part.shares or (), strict=True):
             label = release.domain.labels[code]
-            found[label] = found.get(label, Fraction(0)) + (part.weight or 0) * share
-    if found != shares:
-        wrong = sum(found[label] != shares.get(label) for label in found)
+            together[label] = together.get(label, Fraction(0)) + (part.weight or 0) * share
+    if together != shares:
+        wrong = sum(together[label] != shares.get(label) for label in together)
         problems.append(f"the parts together give {wrong} values another share than was declared")
     otherwise, declared = method.get("otherwise"), manifest.schema.get("declared")
     closed = {"values": sorted(shares), "otherwise": otherwise}

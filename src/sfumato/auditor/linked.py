@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor.bounds import bounds_of
-from sfumato.auditor.own_ranges import Facing, Limits, linked_findings, record_values
-from sfumato.auditor.placed import true_values
-from sfumato.auditor.published import Published
-from sfumato.auditor.ranges import audit_ranges, read_ranges
-from sfumato.auditor.result import Audit, Finding
-from sfumato.errors import FormatError
+from sfumato.auditor.case import Case
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import true_values
+from sfumato.auditor.own_ranges import ByValue, Facing, linked_findings, record_values
+from sfumato.auditor.result import Finding
 from sfumato.release.boxes import Box
 from sfumato.release.links import Links
-from sfumato.release.ranges import RECORDS, RangesRelease
+from sfumato.release.ranges import RangesRelease
 from sfumato.table.table import Table
 
 
-def audit_linked(release: RangesRelease, table: Table, links: Links) -> Audit:
-    """Return the audit of a release against its table, with what the links add: problems, and beliefs over linked records."""
-    tables = release.tables()
-    audit = audit_ranges(release.manifest, tables, table, release.faults())
-    if audit.problems:
-        return audit
-    published = read_ranges(release.manifest, tables[RECORDS])
-    shares = {value: Fraction(count, table.rows) for value, count in table.sensitive.histogram().items()}
-    limits = bounds_of(release.manifest.requirement, shares, list(published.labels))
-    if limits is None:
-        raise FormatError("manifest.json: the requirement gives no bounds")
-    problems, findings = check_links(
-        published, release.boxes, table, links, limits, release.manifest.parameters.get("dummies", 0)
-    )
-    return replace(audit, problems=(*audit.problems, *problems), stronger={**audit.stronger, **findings})
-
-
-def check_links(
-    published: Published, boxes: tuple[Box, ...], table: Table, links: Links, limits: Limits, dummies: int
-) -> tuple[list[str], dict[str, Finding]]:
+def check_links(case: Case[RangesRelease], shown: Histograms, bounds: ByValue) -> tuple[list[str], dict[str, Finding]]:
     """Return where the links contradict the release, the table or the claim; and the beliefs that they allow."""
-    people, truth = table.rows, true_values(published, table)
+    boxes, links, table = case.release.boxes, case.links, case.table
+    if links is None or table is None:
+        return [], {}
+    dummies = case.manifest.parameters.get("dummies", 0)
+    people, truth = table.rows, true_values(shown.labels, table)
     records = len(links.carried)
     inside = len(links.linked) and links.linked.min() >= 0 and links.linked.max() < people
-    if records != published.people or len(links.start) != records + 1 or links.start[-1] != len(links.linked) or not inside:
+    if records != shown.people or len(links.start) != records + 1 or links.start[-1] != len(links.linked) or not inside:
         return ["the links are not those of this release and table"], {}
-    carried, linked = record_values(published), links.linked.astype(np.int64)
+    carried, linked = record_values(shown), links.linked.astype(np.int64)
     owner = np.repeat(np.arange(records), np.diff(links.start))
     problems = []
     if (np.sort(links.carried) != np.arange(people)).any() or (truth[links.carried] != carried).any():
@@ -58,9 +38,9 @@ def check_links(
     if not np.isin(links.carried * np.int64(records) + np.arange(records), links.linked * np.int64(records) + owner).all():
         problems.append("some records carry the value of somebody they are not linked with")
     problems += _regular(links, owner, people, dummies)
-    problems += _diverse(published, truth, links, owner, limits, dummies)
-    facing = Facing(_table(linked, carried[owner], people, len(published.labels)), np.ones(people, np.int64))
-    return problems, linked_findings(facing, published.labels, limits)
+    problems += _diverse(shown, truth, links, owner, bounds, dummies)
+    facing = Facing(_table(linked, carried[owner], people, len(shown.labels)), np.ones(people, np.int64))
+    return problems, linked_findings(facing, shown.labels, bounds)
 
 
 def _regular(links: Links, owner: Integers, people: int, dummies: int) -> list[str]:
@@ -76,15 +56,15 @@ def _regular(links: Links, owner: Integers, people: int, dummies: int) -> list[s
     return [f"{uneven} people have another number of links than their records"] if uneven else []
 
 
-def _diverse(published: Published, truth: Integers, links: Links, owner: Integers, limits: Limits, dummies: int) -> list[str]:
+def _diverse(shown: Histograms, truth: Integers, links: Links, owner: Integers, bounds: ByValue, dummies: int) -> list[str]:
     """Return how many records have people behind them of whom more have one value than its bound allows."""
-    behind = _table(owner, truth[links.linked], len(links.carried), len(published.labels))
+    behind = _table(owner, truth[links.linked], len(links.carried), len(shown.labels))
     size = np.diff(links.start)
     # Dummies stand for values of their own, so that a bound is on all matches of a record, dummies among them.
     most = np.minimum(size + dummies, size.max())
     broken = np.zeros(len(size), bool)
-    for v, label in enumerate(published.labels):
-        caps = np.array([limits[label].numerator * many // limits[label].denominator for many in range(int(most.max()) + 1)])
+    for v, label in enumerate(shown.labels):
+        caps = np.array([bounds[label].numerator * many // bounds[label].denominator for many in range(int(most.max()) + 1)])
         broken |= behind[:, v] > caps[most]
     return [f"{int(broken.sum())} records have a value more often behind them than its bound allows"] if broken.any() else []
 
@@ -96,10 +76,9 @@ def _table(rows: Integers, values: Integers, many: int, width: int) -> Integers:
 
 def _holds(boxes: tuple[Box, ...], table: Table, owner: Integers, linked: Integers) -> Integers:
     """Return for each link whether the record's ranges hold the person's values."""
-    columns = {column.name: column for column in table.quasi}
     held = np.ones(len(owner), bool)
     for box in boxes:
-        column = columns[box.name]
+        column = table.column(box.name)
         codes = column.codes[linked].astype(np.int64)
         inside = np.zeros(len(owner), bool)
         for code, place in enumerate(box.positions(column.dictionary())):

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Integers
-from sfumato.auditor._own_kernels import walk_values
-from sfumato.auditor.placed import true_values
-from sfumato.auditor.published import Published
+from sfumato.auditor._range_kernels import walk_values
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import true_values
 from sfumato.auditor.result import Finding
 from sfumato.exact import percent
 from sfumato.release.boxes import Box
@@ -23,7 +23,8 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.table import Table
 
-Limits = Mapping[str, Fraction]
+ByValue = Mapping[str, Fraction]
+"""The bound of each sensitive value."""
 
 MOST_PAIRS = 4_000_000_000
 """Pairs of person and record that are compared; where there would be more, part of the people are measured."""
@@ -44,32 +45,19 @@ class Facing:
         many: Integers = self.times.sum(axis=1)
         return many
 
-    def exceeding(self, labels: tuple[str, ...], limits: Limits) -> Flags:
+    def exceeding(self, labels: tuple[str, ...], bounds: ByValue) -> Flags:
         """Return who faces some value with a share above its bound, in integers."""
         over = np.zeros(len(self.times), bool)
         records = self.records
         for v, label in enumerate(labels):
-            limit = limits[label]
-            caps = np.array([limit.numerator * int(many) // limit.denominator for many in range(int(records.max()) + 1)])
+            bound = bounds[label]
+            caps = np.array([bound.numerator * int(many) // bound.denominator for many in range(int(records.max()) + 1)])
             over |= self.times[:, v] > caps[records]
         return over
 
     def worst(self) -> float:
         """Return the largest share that a value has among the records of a person."""
         return float((self.times / np.maximum(self.records, 1)[:, None]).max())
-
-
-def has_weaker_claim(manifest: Manifest) -> bool:
-    """Return whether the release makes the paper's claim in place of one about belief."""
-    return "weaker_claim" in manifest.parameters
-
-
-def weaker_claim_faults(manifest: Manifest, published: Published) -> list[str]:
-    """Return why the release cannot make such a claim: other words, other claims beside it, or people who share ranges."""
-    faults = stated_faults(manifest)
-    if len(published.sizes) != published.people:
-        faults.append(f"{published.people} records are in {len(published.sizes)} groups; each should be one of its own")
-    return faults
 
 
 def stated_faults(manifest: Manifest) -> list[str]:
@@ -85,32 +73,32 @@ def stated_faults(manifest: Manifest) -> list[str]:
 
 
 def judge_weaker_claim(
-    manifest: Manifest, published: Published, boxes: tuple[Box, ...], table: Table, limits: Limits
+    manifest: Manifest, shown: Histograms, boxes: tuple[Box, ...], table: Table, bounds: ByValue
 ) -> tuple[list[str], dict[str, Finding]]:
     """Return what contradicts the paper's claim, and what somebody believes who takes every record that fits a person."""
     least = manifest.parameters.get("matches")
     dummies = manifest.parameters.get("dummies", 0)
     if type(least) is not int or type(dummies) is not int:
         return ["manifest.json: the number of matches or of dummies is not a whole number"], {}
-    facing, behind, whole = _contained(published, boxes, table)
+    facing, behind, whole = _contained(shown, boxes, table)
     problems = []
     lonely = int(facing.weight[facing.records < least - dummies].sum())
     if lonely:
         problems.append(f"{lonely} people fit fewer than {least - dummies} records")
     if whole:
-        thin = int((_different(behind, published.labels, limits, least) < least - dummies).sum())
+        thin = int((_different(behind, shown.labels, bounds, least) < least - dummies).sum())
         if thin:
             problems.append(
                 f"{thin} records fit fewer than {least - dummies} people who show each value as often as its bound allows"
             )
-    return problems, containment_findings(facing, published.labels, limits, published.people)
+    return problems, containment_findings(facing, shown.labels, bounds, shown.people)
 
 
-def containment_findings(facing: Facing, labels: tuple[str, ...], limits: Limits, people: int) -> dict[str, Finding]:
+def containment_findings(facing: Facing, labels: tuple[str, ...], bounds: ByValue, people: int) -> dict[str, Finding]:
     """Return how many people a reader believes more of than a bound, who takes every record that fits them."""
     measured = int(facing.weight.sum())
     part = "" if measured == people else f", measured on {measured} people"
-    over = Fraction(int(facing.weight[facing.exceeding(labels, limits)].sum()), measured)
+    over = Fraction(int(facing.weight[facing.exceeding(labels, bounds)].sum()), measured)
     return {
         "reader who takes every record that fits a person": Finding(
             f"share of people ({percent(over, 1)}) in whose records some value is more frequent than its bound; "
@@ -120,13 +108,13 @@ def containment_findings(facing: Facing, labels: tuple[str, ...], limits: Limits
     }
 
 
-def linked_findings(facing: Facing, labels: tuple[str, ...], limits: Limits) -> dict[str, Finding]:
+def linked_findings(facing: Facing, labels: tuple[str, ...], bounds: ByValue) -> dict[str, Finding]:
     """Return what somebody believes who knows which records are linked with whom."""
     people = int(facing.weight.sum())
-    over = Fraction(int(facing.weight[facing.exceeding(labels, limits)].sum()), people)
+    over = Fraction(int(facing.weight[facing.exceeding(labels, bounds)].sum()), people)
     twice = Fraction(int(facing.weight[facing.times.max(axis=1) > 1].sum()), people)
     gain = max(
-        float(Fraction(int(facing.times[:, v].max())) / limits[label]) if limits[label] < 1 else 0.0
+        float(Fraction(int(facing.times[:, v].max())) / bounds[label]) if bounds[label] < 1 else 0.0
         for v, label in enumerate(labels)
     ) / float(max(facing.records.max(), 1))
     return {
@@ -141,45 +129,42 @@ def linked_findings(facing: Facing, labels: tuple[str, ...], limits: Limits) -> 
     }
 
 
-def record_values(published: Published) -> Integers:
+def record_values(shown: Histograms) -> Integers:
     """Return the value that each record carries; every record is a group of its own."""
-    found = np.empty(len(published.sizes), np.int64)
-    found[published.bucket] = published.value
+    found = np.empty(len(shown.sizes), np.int64)
+    found[shown.group] = shown.value
     return found
 
 
-def _different(behind: Integers, labels: tuple[str, ...], limits: Limits, least: int) -> Integers:
+def _different(behind: Integers, labels: tuple[str, ...], bounds: ByValue, least: int) -> Integers:
     """Return how many of the people behind each record count, each value at most ⌊bound·μ⌋ times."""
-    caps = np.array([limits[label].numerator * least // limits[label].denominator for label in labels], dtype=np.int64)
+    caps = np.array([bounds[label].numerator * least // bounds[label].denominator for label in labels], dtype=np.int64)
     counted: Integers = np.minimum(behind, np.maximum(caps, 1)[None, :]).sum(axis=1)
     return counted
 
 
-def _contained(published: Published, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
+def _contained(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
     """Return what different people face by containment, who is behind each record, and whether everybody was measured."""
-    truth = true_values(published, table)
-    _, first, times = np.unique(
-        table.quasi_ids() * (len(published.labels) + 1) + truth + 1, return_index=True, return_counts=True
-    )
-    records = len(published.sizes)
+    truth = true_values(shown.labels, table)
+    _, first, times = np.unique(table.quasi_ids() * (len(shown.labels) + 1) + truth + 1, return_index=True, return_counts=True)
+    records = len(shown.sizes)
     most = max(1, MOST_PAIRS // records)
     whole = len(first) <= most
     chosen = np.arange(len(first)) if whole else np.linspace(0, len(first) - 1, most).astype(np.int64)
     first, weight = first[chosen], times[chosen].astype(np.int64)
     words, bits = _bit_rows(boxes, table, first, records)
-    faced = np.zeros((len(first), len(published.labels)), np.int64)
-    behind = np.zeros((records, len(published.labels)), np.int64)
-    walk_values(words, bits, record_values(published), truth[first], weight, faced, behind)
+    faced = np.zeros((len(first), len(shown.labels)), np.int64)
+    behind = np.zeros((records, len(shown.labels)), np.int64)
+    walk_values(words, bits, record_values(shown), truth[first], weight, faced, behind)
     return Facing(faced, weight), behind, whole
 
 
 def _bit_rows(boxes: tuple[Box, ...], table: Table, people: Integers, records: int) -> tuple[Integers, Array]:
     """Return per person and column a row of bits that tells which records hold her value there."""
-    columns = {column.name: column for column in table.quasi}
     words: list[Integers] = []
     rows: list[Array] = []
     for box in boxes:
-        column = columns[box.name]
+        column = table.column(box.name)
         words.append(len(rows) + column.codes[people].astype(np.int64))
         for place in box.positions(column.dictionary()):
             held = np.zeros(-(-records // 64) * 64, np.uint8)

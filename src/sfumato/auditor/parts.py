@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 
 from sfumato.arrays import Floats, Integers
-from sfumato.auditor.arranged import arranged
-from sfumato.auditor.placement import Slots
-from sfumato.release.manifest import Manifest
-from sfumato.release.randomized import RECORDS, RandomizedRelease
+from sfumato.release.randomized import RandomizedRelease
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The pairs (part, value) that a release may show, part by part; `number[part, value]` is −1 where there is none."""
+
+    part: Integers
+    value: Integers
+    number: Integers
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+    def by_part(self, numbers: npt.NDArray[np.number]) -> Floats:
+        """Return the sum over each part."""
+        return np.bincount(self.part, weights=numbers, minlength=len(self.number)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +32,6 @@ class ReadParts:
     """The release in numbers."""
 
     release: RandomizedRelease
-    records: pa.Table
     slots: Slots
     row_slot: Integers
     kept: Floats
@@ -28,9 +39,8 @@ class ReadParts:
     size: Integers  # values of each part
 
     @classmethod
-    def of(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> ReadParts:
-        """Return the numbers of a release; tables or parts that cannot be such are a `FormatError`."""
-        release, ordered = arranged(RandomizedRelease, manifest, tables)
+    def of(cls, release: RandomizedRelease) -> ReadParts:
+        """Return the numbers of a release; parts that cannot be such are a `FormatError`."""
         parts = release.parts
         size = np.array([len(part) for part in parts], dtype=np.int64)
         part, value = np.repeat(np.arange(len(parts)), size), np.concatenate([one.values for one in parts])
@@ -38,7 +48,6 @@ class ReadParts:
         number[part, value] = np.arange(len(part))
         return cls(
             release,
-            ordered[RECORDS],
             Slots(part, value, number),
             number[release.part, release.value],
             np.concatenate([one.kept for one in parts]),

@@ -10,10 +10,13 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.auditor._fragment_kernels import shared_cover
 from sfumato.auditor.bounds import presence_bound
+from sfumato.auditor.claims import misworded
 from sfumato.auditor.result import ClaimResult, Finding
 from sfumato.exact import percent
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.views import ViewsRelease
 
 MOST_WORDS = 1 << 24
 
@@ -60,7 +63,13 @@ def overlaps(cover: Cover, most: int = 1) -> Integers:
 
 
 def judge_presence(
-    claim: Claim, manifest: Manifest, presence: Sequence[Fraction], *, overlapping: bool, dropped: int, uncut: str = ""
+    claim: Claim,
+    release: ColumnsRelease | ViewsRelease,
+    presence: Sequence[Fraction],
+    *,
+    overlapping: bool,
+    dropped: int,
+    uncut: str,
 ) -> ClaimResult:
     """Judge a claim of presence: everybody is published, no combination is covered twice, and every group keeps alpha.
 
@@ -69,14 +78,13 @@ def judge_presence(
     `dropped` people were left out of the table before it was published; `uncut` says why the groups are not those that the
     method's rule of cutting gives.
     """
+    manifest = release.manifest
     alpha = presence_bound(manifest.requirement)
-    fault = _unfounded(claim, manifest, alpha, dropped)
+    fault = _unfounded(claim, release, alpha, dropped)
     if fault or alpha is None:
         return ClaimResult(claim, False, note=fault)
-    if overlapping:
-        return ClaimResult(claim, False, None, alpha, note=OVERLAP)
-    if uncut:
-        return ClaimResult(claim, False, None, alpha, note=uncut)
+    if overlapping or uncut:
+        return ClaimResult(claim, False, None, alpha, note=OVERLAP if overlapping else uncut)
     worst = max(presence)
     note = MATCHINGS if manifest.form == "views" else WITH_PROGRAM if by_halves(manifest) else STRANGER
     return ClaimResult(claim, worst <= alpha, worst, alpha, note=note if worst <= alpha else "")
@@ -87,15 +95,14 @@ def by_halves(manifest: Manifest) -> bool:
     return manifest.form == "columns" and manifest.method.get("grouping") == "halves"
 
 
-def _unfounded(claim: Claim, manifest: Manifest, alpha: Fraction | None, dropped: int) -> str:
-    one_row = manifest.parameters.get("one_row_per_person", True) is not False
+def _unfounded(claim: Claim, release: ColumnsRelease | ViewsRelease, alpha: Fraction | None, dropped: int) -> str:
     if alpha is None:
         return "the requirement does not bound presence"
     if claim.adversary != "stranger":
         return "presence can only be hidden from a stranger"
-    if claim != Claim.presence("stranger", form=manifest.form, program=by_halves(manifest), one_row_per_person=one_row):
-        return "the claim is not made in the words that such a claim has"
-    if "suppression" in manifest.parameters:
+    if misworded(claim, release):
+        return misworded(claim, release)
+    if "suppression" in release.manifest.parameters:
         return "people were left out, and where they are not shown may tell where they are"
     if dropped:
         return "people were left out because a value is missing, and whoever has such a value is certainly not published"

@@ -58,6 +58,8 @@ class Audit:
     stronger: Mapping[str, Finding] = field(default_factory=dict)
     exposure: float | None = None
     against_table: bool = False
+    notice: str = ""
+    """Whose word it is how the release was made, which no audit can see."""
 
     @property
     def holds(self) -> bool | None:
@@ -72,7 +74,7 @@ class Audit:
             f"{verdict[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
         ]
         lines += [f"against {one.adversary}: {verdict[one.holds]}" for one in self.claims]
-        return "\n".join([*lines, *self.problems, *self.warnings])
+        return "\n".join([*lines, *self.problems, *self.warnings, *([self.notice] if self.notice else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -82,6 +84,7 @@ class Audit:
             "claims": [result.to_dict() for result in self.claims],
             "problems": list(self.problems),
             "warnings": list(self.warnings),
+            "notice": self.notice,
             "exposure": self.exposure,
             "stronger": {name: {"text": one.text, "figure": one.figure} for name, one in self.stronger.items()},
         }

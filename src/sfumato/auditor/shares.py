@@ -26,7 +26,7 @@ class Judge:
     """The parts of a release, with the bound and the text of every value of the domain."""
 
     parts: tuple[RandomizedPart, ...]
-    limits: Sequence[Fraction]
+    bounds: Sequence[Fraction]
     labels: Sequence[str]
 
     def worst(self, shares: Counts) -> Belief:
@@ -60,7 +60,7 @@ class Judge:
         """Return P[x→x]·f(x) / Σ P[z→x]·f(z): belief in x is largest where x itself is published. `lost` is Σ f(z)·(1 − p_z)."""
         code = int(part.values[place])
         seen = n * part.retention[place] + lost / len(part)
-        return Belief(self.labels[code], n * part.chance(place, place) / seen, self.limits[code])
+        return Belief(self.labels[code], n * part.chance(place, place) / seen, self.bounds[code])
 
 
 def _worst(found: Sequence[Belief]) -> Belief:

@@ -1,26 +1,24 @@
-"""Audit of the form *views*, from `at` and `st` alone; with the original table, against it."""
+"""Audit of the form *views*, from `at` and `st`; with the original table also beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
-from sfumato.auditor.claims import unfounded
-from sfumato.auditor.columns import exceeding
-from sfumato.auditor.fragments import Fragments, Limits, audit_fragments
-from sfumato.auditor.placed import ShownTable, true_values
+from sfumato.auditor.case import Case
+from sfumato.auditor.claims import Bounds, unfounded
+from sfumato.auditor.covered import ShownTable
+from sfumato.auditor.fragments import Fragments, audit_fragments
+from sfumato.auditor.original import true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.covering import Part
 from sfumato.release.fragments import ST
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Claim
 from sfumato.release.views import AT, ViewsRelease
 from sfumato.table.table import Table
 
@@ -30,16 +28,9 @@ MATCHINGS = (
 )
 
 
-def audit_views(
-    manifest: Manifest,
-    tables: Mapping[str, pa.Table],
-    table: Table | None,
-    problems: tuple[str, ...] = (),
-    *,
-    outsiders: Any = None,
-) -> Audit:
+def audit_views(case: Case[ViewsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    return audit_fragments(Views, ViewsRelease, manifest, tables, table, problems, outsiders)
+    return audit_fragments(Views(case))
 
 
 LARGEST = 5_000
@@ -69,7 +60,12 @@ class Views(Fragments):
     likelier the larger m is, and equals x/z for m = 1: so the most frequent row decides that too.
     """
 
-    release: ViewsRelease
+    case: Case[ViewsRelease]
+
+    @property
+    def release(self) -> ViewsRelease:
+        """The release as it was read."""
+        return self.case.release
 
     @cached_property
     def presence(self) -> list[Fraction]:
@@ -79,27 +75,25 @@ class Views(Fragments):
         keys = zip(map(int, self.release.sizes), map(int, self._most_kept), map(int, most), strict=True)
         return [known[key] if key in known else known.setdefault(key, meets(*key)) for key in keys]
 
-    def judge_values(self, claim: Claim, limits: Limits | None) -> ClaimResult:
+    def judge_values(self, claim: Claim, bounds: Bounds) -> ClaimResult:
         """Judge every joined value and sensitive value of every group, in exact fractions."""
-        fault = unfounded(claim, self.release.manifest)
+        fault = unfounded(claim, self.case)
         if fault:
             return ClaimResult(claim, False, note=fault)
-        found = self._beliefs
-        if limits is None:
-            label, belief = max(found.items(), key=lambda one: one[1])
-            note = "the bounds depend on the table's shares, which this release does not show: audit it with the table"
-            return ClaimResult(claim, None, belief, None, label, note)
+        beliefs, known = self._beliefs, bounds.known
+        if known is None:
+            label, belief = max(beliefs.items(), key=lambda one: one[1])
+            return ClaimResult(claim, None, belief, None, label, bounds.why)
         # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
-        label = max(found, key=lambda one: (limits[one] < 1, found[one] - limits[one]))
-        return ClaimResult(claim, found[label] <= limits[label], found[label], limits[label], label, MATCHINGS)
+        label = max(beliefs, key=lambda one: (known[one] < 1, beliefs[one] - known[one]))
+        return ClaimResult(claim, beliefs[label] <= known[label], beliefs[label], known[label], label, MATCHINGS)
 
-    def weaker_faults(self, alpha: Fraction | None, limits: Limits | None) -> list[str]:
+    def weaker_faults(self, alpha: Fraction | None, frequent: int) -> list[str]:
         """Return how many groups are too small for alpha as the paper reads it, and how many counts exceed a bound."""
         faults = []
         small = sum(alpha is not None and Fraction(1, int(size)) > alpha for size in self.release.sizes)
         if small:
             faults.append(f"{small} groups have fewer people than 1/alpha")
-        frequent = exceeding(self, limits)
         if frequent:
             faults.append(f"{frequent} sensitive values have a larger share of a group than their bound")
         return faults
@@ -119,7 +113,7 @@ class Views(Fragments):
         """Return everybody's row of `at`, her joined value, and that together with her sensitive value."""
         people = table.to_arrow()
         kept, joined = self.release.kept.find(people), self.release.joined.find(people)
-        value = true_values(self.published, table)
+        value = true_values(self.histograms.labels, table)
         pairs, _ = self._pairs
         both = joined * len(self.release.domain) + value
         place = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)

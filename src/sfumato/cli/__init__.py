@@ -46,6 +46,6 @@ def _command() -> int:
         return ended
     ignore_signals()
     message, code = interruption()
-    if not STATE.told:  # it came between two steps of the argument parser
+    if not STATE.reported:  # it came between two steps of the argument parser
         sys.stderr.write(message + "\n")
     return code

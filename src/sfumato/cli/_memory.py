@@ -2,7 +2,7 @@
 
 Under a limit on address space (`ulimit -v`) C++ libraries abort in the middle of a kernel, and a linear-algebra library was seen
 to wait forever. So under such a limit, and only then, the command asks beforehand for the room that its libraries need, and works
-in a child process whose death can be told.
+in a child process whose death the parent can report.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def require_room() -> None:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Return the exit code of a command; under a limit on memory also that of one which did not live to give it."""
+    """Return the exit code of a command; under a limit on memory it runs in a child, which a library may end."""
     if not is_limited():
         return command()
     for name, value in _FRUGAL.items():
@@ -63,9 +63,9 @@ def guarded(command: Callable[[], int]) -> int:
         if callable(signal.getsignal(number)):
             signal.signal(number, lambda number, frame: os.kill(child, number))
     status = os.waitpid(child, 0)[1]
-    told = os.read(reader, 1)
-    if told:
-        return told[0]
+    answer = os.read(reader, 1)
+    if answer:
+        return answer[0]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in SIGNALS:
         return 128 + os.WTERMSIG(status)
     sys.stderr.write(NOT_ENOUGH + "\n")

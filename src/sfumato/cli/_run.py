@@ -21,11 +21,10 @@ BROKEN, BAD_INPUT, BUG = 1, 2, 3
 
 
 def verb(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the verb with its errors told in one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
+    """Return the verb whose errors become one message: exit 1 for a broken claim, 2 for bad input, 3 for a bug.
 
-    A signal ends it with 128 and the signal's number, but after everything was written it changes nothing any more, and is no
-    failure. The text of an unexpected exception is not
-    shown, since nobody has checked that it holds no person's values.
+    A signal ends it with 128 and the signal's number; after everything was written it is no failure. The text of an unexpected
+    exception is not shown, since nobody has checked that it holds no person's values.
     """
 
     @functools.wraps(function)
@@ -41,16 +40,16 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
                 traceback.print_exc()
             if STATE.signal or isinstance(error, KeyboardInterrupt):  # an import may turn one into another exception
                 message, code = interruption()
-                STATE.told = True
+                STATE.reported = True
             else:
-                message, code = _told(error)
-            _say(message)
+                message, code = _described(error)
+            typer.echo(message, err=True)
             raise typer.Exit(code) from None
 
     return run
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _described(error: BaseException) -> tuple[str, int]:
     """Return what to say about an error, and the exit code."""
     if out_of_memory(error):
         return NOT_ENOUGH, BAD_INPUT
@@ -66,7 +65,3 @@ def _told(error: BaseException) -> tuple[str, int]:
         "hint: sfumato --debug … shows where; look through the text for personal data before passing it on",
         BUG,
     )
-
-
-def _say(message: str) -> None:
-    typer.echo(message, err=True)

@@ -9,11 +9,11 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class State:
-    """Options given before the verb, the signal that came, whether that was told, and the release that is whole and in place."""
+    """Options before the verb, the signal that came, whether it was reported, and the release that is whole and in place."""
 
     debug: bool = False
     signal: int = 0
-    told: bool = False
+    reported: bool = False
     written: str = ""
 
 
@@ -36,7 +36,7 @@ def catch_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Let nothing disturb the last words."""
+    """Ignore further signals while the last message is written."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""Output that nobody reads to its end: `sfumato audit release | head -1` is no failure."""
+"""Output whose reader stops early: `sfumato audit release | head -1` is no failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 
 class _Pipe(io.FileIO):
-    """A pipe whose reader may go away: what is written after that goes nowhere."""
+    """A pipe whose reader may go away: what is written after that is discarded."""
 
     def write(self, data: Any, /) -> int:
         try:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato import __version__
 from sfumato.cli import audit, demo, explain, policy, publish, query, sample
 from sfumato.cli._state import STATE
 
@@ -28,9 +29,7 @@ app.add_typer(policy.app, name="policy")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"sfumato {version('sfumato')}")
+        typer.echo(f"sfumato {__version__}")
         raise typer.Exit
 
 

@@ -76,21 +76,20 @@ def audit(
             original, how = read_original(release, table, asked, kept, named=str(policy))
         tell("checking the release", 0.5)
         away = None if outsiders is None else read_outsiders(release, outsiders)
-        found = check(release, original, links=links, outsiders=away)
-        found = replace(found, problems=(*found.problems, *policy_problems(release, asked, kept)))
+        report = check(release, original, links=links, outsiders=away)
+        report = replace(report, problems=(*report.problems, *policy_problems(release, asked, kept)))
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
-        _show(found, release, how, original)
-    if found.holds is False:
+        _show(report, release, how, original)
+    if report.holds is False:
         raise typer.Exit(BROKEN)
 
 
 def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept | None, *, named: str = "") -> tuple[Table, str]:
     """Return the original table, read as the policy, the receipt beside the release, or else the manifest says; and which."""
-    from sfumato.errors import FormatError, InputError
+    from sfumato.errors import InputError
     from sfumato.policy import Policy
-    from sfumato.release.files import read_release
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names
 
@@ -98,9 +97,7 @@ def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept 
         return policy.read_table(table), f"read as {named} says"
     if kept is not None and kept.same:
         return Policy.parse(kept.policy).read_table(table), f"read as the policy in {kept.path} says"
-    declared = read_release(release).manifest.schema.get("declared")
-    if not isinstance(declared, dict):
-        raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
+    declared = _declared(release)
     published = Schema.from_dict(declared)
     rest = [name for name in column_names(table) if published.role(name) is None]
     try:
@@ -113,15 +110,11 @@ def read_outsiders(release: Path, people: Path) -> Table:
     """Return people who are not in the table, their quasi columns read and recoded as the manifest says; they need no others."""
     import pyarrow as pa
 
-    from sfumato.errors import FormatError, InputError
-    from sfumato.release.files import read_release
+    from sfumato.errors import InputError
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names, read_arrow
 
-    declared = read_release(release).manifest.schema.get("declared")
-    if not isinstance(declared, dict):
-        raise FormatError(f"{release}: the manifest does not say how people are read")
-    public = Schema.from_dict(declared)
+    public = Schema.from_dict(_declared(release))
     names = column_names(people)
     lacking = [name for name in public.quasi if name not in names]
     if lacking:
@@ -138,6 +131,17 @@ def read_outsiders(release: Path, people: Path) -> Table:
         recode=public.recode,
     )
     return Table.from_frame(read.append_column(nothing, pa.array(["outsider"] * read.num_rows)), schema)
+
+
+def _declared(release: Path) -> dict[str, Any]:
+    """Return how the table was read, as the manifest says."""
+    from sfumato.errors import FormatError
+    from sfumato.release.files import read_release
+
+    declared = read_release(release).manifest.schema.get("declared")
+    if not isinstance(declared, dict):
+        raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
+    return declared
 
 
 def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> list[str]:
@@ -161,16 +165,16 @@ def policy_problems(release: Path, policy: Policy | None, kept: Kept | None) -> 
 
 def _differences(made: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     keys = [key for key in (*asked, *(key for key in made if key not in asked)) if made.get(key) != asked.get(key)]
-    return "; ".join(f"{key} is {_told(made.get(key))}, the policy says {_told(asked.get(key))}" for key in keys)
+    return "; ".join(f"{key} is {_written(made.get(key))}, the policy says {_written(asked.get(key))}" for key in keys)
 
 
-def _told(value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {item}" for key, item in sorted(value.items())) + "}"
     return "not there" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
+def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
     """Return each claim: against whom, whether it holds, which value comes closest to its bound, and why if it does not hold.
 
     Where the audit had the table also the exposure, beside the `baseline` of somebody who knows only how frequent each value is.
@@ -179,22 +183,20 @@ def claim_lines(found: Audit, baseline: float | None = None) -> list[str]:
 
     words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be told from this[/yellow]"}
     lines = []
-    for result in found.claims:
+    for result in report.claims:
         article = "an" if result.claim.adversary[0] in "aeiou" else "a"
         line = f"Claim against {article} [bold]{result.claim.adversary}[/bold]: {words[result.holds]}"
         if result.worst is not None and result.bound is not None:
             place = "closest to its bound" if result.holds else "beyond its bound"
             what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
-            line += (
-                f"; {place}: {what}, {percent(result.worst)} where {percent(result.bound)} "
-                f"{'is' if result.holds else 'was'} allowed"
-            )
+            allowed = f"{percent(result.bound)} {'is' if result.holds else 'was'} allowed"
+            line += f"; {place}: {what}, {percent(result.worst)} where {allowed}"
         lines.append(line)
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
-    if found.exposure is not None:
-        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(found.exposure)}"
+    if report.exposure is not None:
+        line = f"Exposure, the mean belief of a reader in a person's true value (private): {percent(report.exposure)}"
         if baseline is not None:
             line += f"; knowing only how frequent each value is: {percent(baseline)}"
         lines.append(line)
@@ -206,27 +208,29 @@ def baseline_of(table: Table) -> float:
     return float(((table.sensitive.counts / table.rows) ** 2).sum())
 
 
-def _show(found: Audit, release: Path, how: str, original: Table | None) -> None:
+def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:
     screen = console()
     verdict = {
         True: "[green]every claim holds[/green]",
         False: "[red]a claim is broken, or the release is not what it says[/red]",
         None: "[yellow]not every claim can be checked without the original table; give --table[/yellow]",
-    }[found.holds]
-    if found.holds and not found.claims:
+    }[report.holds]
+    if report.holds and not report.claims:
         verdict = "[yellow]nothing wrong was found, and nothing is claimed about what a reader believes[/yellow]"
     screen.print(f"Audit of [bold]{shown(release)}[/bold]: {verdict}")
     if how:
         screen.print(f"The original table was {shown(how)}.")
-    for line in claim_lines(found, None if original is None else baseline_of(original)):
+    for line in claim_lines(report, None if original is None else baseline_of(original)):
         screen.print(line)
-    for problem in found.problems[:PROBLEMS]:
+    for problem in report.problems[:PROBLEMS]:
         screen.print(f"[red]problem:[/red] {shown(problem)}")
-    if len(found.problems) > PROBLEMS:
-        screen.print(f"[red]problem:[/red] … and {len(found.problems) - PROBLEMS} more; --json shows them all")
-    for warning in found.warnings:
+    if len(report.problems) > PROBLEMS:
+        screen.print(f"[red]problem:[/red] … and {len(report.problems) - PROBLEMS} more; --json shows them all")
+    if report.notice:
+        screen.print(f"[dim]{shown(report.notice)}[/dim]")
+    for warning in report.warnings:
         screen.print(f"[yellow]warning:[/yellow] {shown(warning)}")
-    if found.stronger:
+    if report.stronger:
         screen.print("Not claimed, only measured: what stronger adversaries reach")
-        for name, finding in found.stronger.items():
+        for name, finding in report.stronger.items():
             screen.print(f"  {shown(name)}: {finding.figure:.3g} ({shown(finding.text)})")

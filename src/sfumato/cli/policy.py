@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -44,10 +41,13 @@ def init(
     from sfumato.errors import InputError, OutputError
     from sfumato.policy import draft_policy
     from sfumato.receipt import refuse_in_release
+    from sfumato.release.atomic import write_private
 
     if out is not None:
         if out.exists() or out.is_symlink():
             raise OutputError(f"{out} exists already; it is not overwritten", hint="choose another --out")
+        if not out.parent.is_dir():
+            raise OutputError(f"cannot write {out}: there is no directory {out.parent}", hint="make it first")
         refuse_in_release(out)
     between = "\t" if delimiter in ("\\t", "tab") else delimiter
     try:
@@ -59,25 +59,12 @@ def init(
     if out is None:
         sys.stdout.write(text)
         return
-    write_text(out, text)
+    try:
+        write_private(out, lambda stream: stream.write(text.encode()))
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
     console().print(
         f"Wrote a draft to {shown(out)}. Check the role of every column, then: "
         f"sfumato explain {shown(data)} --policy {shown(out)}",
         soft_wrap=True,
     )
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a small private text file, whole or not at all."""
-    from sfumato.errors import OutputError
-
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
-    try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}", hint="check the path and its permissions") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,12 +21,6 @@ class Estimator(StrEnum):
 
     paper = "paper"
     likelihood = "likelihood"
-
-
-_ESTIMATORS: dict[Estimator, Literal["paper", "likelihood"]] = {
-    Estimator.paper: "paper",
-    Estimator.likelihood: "likelihood",
-}
 
 
 @verb
@@ -50,9 +44,9 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    how = _ESTIMATORS[estimator] if estimator else None
     with limited(workers):
-        answer = Release.load(release).count(sql, estimator=how, confidence=confidence)
+        loaded = Release.load(release)
+        answer = loaded.count(sql, estimator=estimator.value if estimator else None, confidence=confidence)
     if isinstance(answer, Estimate):
         if as_json:
             print_json(estimate_dict(answer))

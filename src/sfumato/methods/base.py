@@ -156,7 +156,7 @@ class Method(ABC):
         task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
         made = self.make(task).at_rows(order)
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
-        audit = audit_release(made.release, table, placed=made.parts, links=made.links, draw=False)
+        audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
         if audit.holds is not True:
             raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
         task.progress("done", 1.0)

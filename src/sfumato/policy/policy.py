@@ -181,7 +181,7 @@ def _respelled(found: Section) -> str:
     locality = found.get("locality", "boxes")
     name = "decoys" if found.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
     form = ' and form = "buckets"' if name == "near-groups" else ""
-    return f'write name = "{name}"{form}, without locality'
+    return f'write name = "{name}"{form}' + (", and leave out locality" if "locality" in found else "")
 
 
 def _closed(schema: Schema, method: Method | None) -> Schema:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Floats, Integers, Unsigned
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
 MARGIN = 1e-9
 """γ must exceed 1 by this much in floating point; whether it really does is decided in rationals afterwards."""
 
 
-def _compiled(function: _Function) -> _Function:
-    """Return the function compiled by numba at its first call, kept on disk afterwards."""
-    return njit(cache=True)(function)
-
-
-@_compiled
+@njit(cache=True)
 def lower_and_sort(values: Integers, counts: Integers, top: int, by: int) -> tuple[Integers, Integers]:
     """Return values and falling counts after the first `top` counts were lowered `by`, without empty ones; ties by value."""
     size = len(values)
@@ -43,16 +33,9 @@ def lower_and_sort(values: Integers, counts: Integers, top: int, by: int) -> tup
     return sorted_values[:k], sorted_counts[:k]
 
 
-@_compiled
+@njit(cache=True)
 def merge_along(
-    order: Integers,
-    start: Integers,
-    value: Integers,
-    count: Integers,
-    which: Integers,
-    odds: Floats,
-    total: int,
-    cap: float,
+    order: Integers, start: Integers, value: Integers, count: Integers, which: Integers, odds: Floats, total: int, cap: float
 ) -> tuple[float, Integers]:
     """Return the least Σ √(|T_i|/|T|)·(m_i/(γ_i−1)+1) of merging neighbours in this order, and where each part begins.
 
@@ -97,13 +80,13 @@ def merge_along(
     return best[groups], before
 
 
-@_compiled
+@njit(cache=True)
 def first_above(words: Unsigned, row: Integers, start: Integers, limits: Unsigned) -> Integers:
     """Return for each word the first entry k of its row with word < limits[k], or −1−k where the word equals that limit.
 
     Row r has the ascending entries `start[r]` … `start[r+1]`−1 and, after them, one that no word reaches.
     """
-    found = np.empty(len(words), np.int64)
+    first = np.empty(len(words), np.int64)
     for i in range(len(words)):
         low, high = start[row[i]], start[row[i] + 1]
         while low < high:
@@ -113,7 +96,7 @@ def first_above(words: Unsigned, row: Integers, start: Integers, limits: Unsigne
             else:
                 low = middle + 1
         inside = low - start[row[i]]
-        found[i] = inside
+        first[i] = inside
         if inside > 0 and words[i] == limits[low - 1]:
-            found[i] = -1 - inside
-    return found
+            first[i] = -1 - inside
+    return first

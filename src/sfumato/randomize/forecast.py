@@ -1,4 +1,4 @@
-"""What a plan will tell analysts, computed before anything is drawn: for the publisher, who knows the shares."""
+"""How closely analysts can count under a plan, computed before anything is drawn: for the publisher, who knows the shares."""
 
 from __future__ import annotations
 

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.randomize.partition import Retentions
-
-GRID = 10**9
-"""Retentions are multiples of 1/GRID, rounded down: a smaller retention never raises a belief above its bound."""
-
-FLOOR = Fraction(1, 2)
-"""The least retention of a value, in terms of the one that all values could have."""
+from sfumato.randomize.per_value import FLOOR, GRID, on_grid
 
 
 def likeness_retentions(cap: Fraction | None = None) -> Retentions:
@@ -19,7 +14,7 @@ def likeness_retentions(cap: Fraction | None = None) -> Retentions:
 
     def rule(counts: Sequence[int], limits: Sequence[Fraction]) -> tuple[tuple[Fraction, ...], Fraction | None]:
         kept = exact_retentions(amplifications(counts, limits, cap))
-        return tuple(Fraction(p.numerator * GRID // p.denominator, GRID) for p in kept), None
+        return tuple(Fraction(on_grid(p), GRID) for p in kept), None  # less retention never raises a belief above its bound
 
     return rule
 
@@ -31,15 +26,15 @@ def amplifications(counts: Sequence[int], limits: Sequence[Fraction], cap: Fract
     that demands, because a value that is hardly kept cannot be reconstructed. A value without a bound has the largest γ.
     """
     total, size = sum(counts), len(counts)
-    found = [
+    gammas = [
         None if limit == 1 else limit / (1 - limit) * Fraction(total - count, count)
         for count, limit in zip(counts, limits, strict=True)
     ]
-    least = min(gamma for gamma in [*found, cap] if gamma is not None)
+    least = min(gamma for gamma in [*gammas, cap] if gamma is not None)
     alike = (least - 1) / (size - 1 + least)
     most = size * least / (1 + (size - 1) * FLOOR * alike) - (size - 1)
     most = most if cap is None else min(most, cap)
-    return [most if gamma is None else min(gamma, most) for gamma in found]
+    return [most if gamma is None else min(gamma, most) for gamma in gammas]
 
 
 def exact_retentions(gammas: Sequence[Fraction]) -> list[Fraction]:

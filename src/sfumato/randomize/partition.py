@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sfumato.randomize.balance import Groups, balance
-from sfumato.randomize.merge import Merging, merger
-from sfumato.randomize.order import improved
+from sfumato.randomize.merge import Merging, improved, merger
 from sfumato.randomize.per_value import best_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomize.problem import Problem
@@ -64,19 +63,16 @@ def partitioned(
     """
     groups = balance(problem)
     merge = merger(problem, groups, cap)
-    banded = min((merge(order) for order in banded_orders(groups, len(problem.counts))), key=lambda found: found.cost)
+    banded = min((merge(order) for order in banded_orders(groups, len(problem.counts))), key=lambda merging: merging.cost)
     trials = _WORK // max(1, len(groups) * (len(groups.value) + len(groups) * len(problem.classes[1])))
     best = improved(banded, merge, trials)
     whole = one_part(problem, rule, people=people, delta=delta)
     unit = confidence_factor(delta) / math.sqrt(people)
     parts = _parts(problem, groups, best, rule)
     if parts is None or unit * _cost(parts) >= whole.error_bound:
-        return RandomizationPlan(
-            whole.parts, whole.error_bound, min(unit * banded.cost, whole.error_bound), whole.whole_bound, delta, len(groups)
-        )
-    return RandomizationPlan(
-        tuple(parts), unit * _cost(parts), min(unit * banded.cost, whole.whole_bound), whole.whole_bound, delta, len(groups)
-    )
+        parts = list(whole.parts)
+    paper = min(unit * banded.cost, whole.error_bound)
+    return RandomizationPlan(tuple(parts), unit * _cost(parts), paper, whole.error_bound, delta, len(groups))
 
 
 def _parts(problem: Problem, groups: Groups, merging: Merging, rule: Retentions) -> list[Part] | None:

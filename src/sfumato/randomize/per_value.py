@@ -42,10 +42,10 @@ def best_retentions(counts: Sequence[int], limits: Sequence[Fraction], uniform: 
     keep it (both but for rounding to the grid): so P[x→y] ≤ cap·P[z→y] for all values.
     """
     size = len(counts)
-    alike = _floor(retention(uniform, size))
+    alike = on_grid(retention(uniform, size))
     if len(set(zip(counts, limits, strict=True))) == 1:
         return (Fraction(alike, GRID),) * size  # by symmetry, and the program is concave
-    least, most = int(FLOOR * alike), _floor(retention(max(uniform, cap), size))
+    least, most = int(FLOOR * alike), on_grid(retention(max(uniform, cap), size))
     solved = _solve(counts, limits, least, most)
     for shrink in _SHRINK:
         # The solver may break a bound by its tolerance: lower all retentions, step by step, until none is broken.
@@ -67,7 +67,8 @@ def keeps_bounds(counts: Sequence[int], limits: Sequence[Fraction], retentions: 
     return True
 
 
-def _floor(number: Fraction) -> int:
+def on_grid(number: Fraction) -> int:
+    """Return the largest multiple of 1/GRID, as a whole number, that is not above this one."""
     return number.numerator * GRID // number.denominator
 
 

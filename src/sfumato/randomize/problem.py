@@ -26,7 +26,7 @@ class Problem:
     def of(cls, bounds: Bounds) -> Problem:
         """Return the problem of these bounds, whose values stand in the order of their codes.
 
-        Bounds that protect nothing are refused, and so is a bound that equals a value's share: only a matrix that tells nothing
+        Bounds that protect nothing are refused, and so is a bound that equals a value's share: only a matrix that keeps no value
         would keep it.
         """
         if not bounds.protects:
@@ -64,10 +64,10 @@ class Problem:
 
 
 def _no_room(bounds: Bounds, tight: list[int]) -> Infeasible:
-    told = "; ".join(f"{bounds.values[i]}: {percent(bounds.shares[i])}" for i in tight[:5])
+    shown = "; ".join(f"{bounds.values[i]}: {percent(bounds.shares[i])}" for i in tight[:5])
     more = f" (and {len(tight) - 5} more)" if len(tight) > 5 else ""
     return Infeasible(
-        f"randomization cannot keep a bound that equals a value's share, unless it keeps no value at all. {told}{more}",
+        f"randomization cannot keep a bound that equals a value's share, unless it keeps no value at all. {shown}{more}",
         hint="raise these bounds above the shares",
         values=[bounds.values[i] for i in tight],
         has={bounds.values[i]: bounds.shares[i] for i in tight},

@@ -18,20 +18,15 @@ def largest_gamma(counts: Sequence[int], limits: Sequence[Fraction], cap: Fracti
     for count, limit in zip(counts, limits, strict=True):
         if limit < 1 and count > most.get(limit, 0):
             most[limit] = count
-    found = [limit / (1 - limit) * Fraction(total - count, count) for limit, count in most.items()]
+    gammas = [limit / (1 - limit) * Fraction(total - count, count) for limit, count in most.items()]
     if cap is not None:
-        found.append(cap)
-    return min(found)
+        gammas.append(cap)
+    return min(gammas)
 
 
 def retention(gamma: Fraction, size: int) -> Fraction:
     """Return p = (γ−1)/(m−1+γ) for a domain of m = `size` values (equation 4)."""
     return (gamma - 1) / (size - 1 + gamma)
-
-
-def belief(gamma: Fraction, prior: Fraction) -> Fraction:
-    """Return the largest posterior of a value with this prior inside the part: γp/(1+(γ−1)p)."""
-    return gamma * prior / (1 + (gamma - 1) * prior)
 
 
 def confidence_factor(delta: Fraction) -> float:

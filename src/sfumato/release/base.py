@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Floats
+from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
-from sfumato.release.consistent import require_consistent
-from sfumato.release.files import Stored, TableFormat, read_release, write_release
+from sfumato.release.consistent import inconsistencies
+from sfumato.release.files import TableFormat, read_release, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.table.column import Column
 from sfumato.table.frames import Native, to_native
 from sfumato.table.sensitive import Domain
 
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
     from sfumato.query.answer import Answer
     from sfumato.query.language.predicate import Query
 
-_FORMS: dict[str, type[Release]] = {}
+FORMS: dict[str, type[Release]] = {}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(ABC):
     """A published table. Immutable; a subclass per form."""
 
@@ -37,10 +39,23 @@ class Release(ABC):
     form: ClassVar[str]
     shows_counts: ClassVar[bool] = True
     """Whether the tables show how often each sensitive value occurs, so that the manifest may list it."""
+    hides_presence: ClassVar[bool] = False
+    """Whether a release of this form may claim that it hides who is in the table."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _FORMS[cls.form] = cls
+        FORMS[cls.form] = cls
+
+    def __post_init__(self) -> None:
+        for array in _arrays(vars(self).values()):
+            array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        quasi = ", ".join(str(column["name"]) for column in self.manifest.schema["quasi"])
+        sensitive = ", ".join(str(column["name"]) for column in self.manifest.schema["sensitive"])
+        public = self.manifest.parameters
+        groups = public.get("buckets", public.get("groups", len(public.get("parts", ()))))
+        return f"{type(self).__name__}({self.rows:,} people in {groups:,} groups; {quasi} → {sensitive})"
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -64,13 +79,14 @@ class Release(ABC):
         """Return a stranger's belief that a person with each of these quasi rows is in the table; 0 where it is ruled out."""
         raise FormatError(
             f"a release of the form {self.form!r} says nothing about presence: it shows who is in the table",
-            hint="only the forms columns (method ambiguity) and views (method priview) do",
+            hint="the forms columns (method ambiguity), views (method priview) and ranges of shared groups do",
         )
 
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""
-        return "pyarrow"
+        kind: Native = getattr(self, "made_from")  # noqa: B009  (the last field of every form)
+        return kind
 
     def frames(self, kind: Native | None = None) -> dict[str, Any]:
         """Return what is published as frames of the caller's own kind, or of the kind asked for."""
@@ -85,11 +101,11 @@ class Release(ABC):
         if self._disorder is not None:
             raise self._disorder
 
-    def must_be_arranged(self, *, in_any_order: bool) -> bool:
-        """Return whether rows or groups are not in canonical order; raise `FormatError` if they should be."""
+    def is_arranged(self, *, in_any_order: bool) -> bool:
+        """Return whether rows and groups are in canonical order; raise `FormatError` if they are not, unless in any order."""
         if not in_any_order:
             self.require_canonical()
-        return self._disorder is not None
+        return self._disorder is None
 
     @cached_property
     def _disorder(self) -> FormatError | None:
@@ -101,67 +117,48 @@ class Release(ABC):
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        one_row = bool(self.manifest.parameters["one_row_per_person"])
+        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
         if claim.kind == "presence":
             program = self.manifest.method.get("grouping") == "halves"
             return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
         return Claim.association(claim.adversary, one_row_per_person=one_row)
 
-    def require_fixed_words(self) -> None:
-        """Raise `FormatError` where the release speaks in words of its own: free text could tell anything."""
-        weaker = self.manifest.parameters.get("weaker_claim")
-        free = weaker is not None and weaker != WEAKER_CLAIMS.get(self.manifest.method["name"])
+    def contradictions(self) -> list[str]:
+        """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""
+        manifest, found = self.manifest, inconsistencies(self.manifest)
+        weaker = manifest.parameters.get("weaker_claim")
         kinds = [claim.kind for claim in self.claims]
-        if kinds not in ([], ["association"], ["presence", "association"]) or (weaker is not None and kinds):
-            raise FormatError("manifest.json: these are not the claims that a release makes")
-        if free or any(claim != self.in_fixed_words(claim) for claim in self.claims):
-            raise FormatError(
-                "manifest.json: a claim is not made in the words that such a claim has",
-                hint="the release was edited or made by something else; get it again",
-            )
-
-    def require_listed_values(self) -> None:
-        """Raise `FormatError` where the manifest lists other sensitive values than the tables show, or in another order."""
-        listed = self.manifest.values
+        allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
+        if kinds not in allowed or (weaker is not None and kinds):
+            found.append("manifest.json: these are not the claims that a release makes")
+        elif weaker not in (None, WEAKER_CLAIMS.get(manifest.method["name"])) or any(
+            claim != self.in_fixed_words(claim) for claim in self.claims
+        ):
+            found.append("manifest.json: a claim is not made in the words that such a claim has")
         shown = self.labels if self.shows_counts else ()
-        if listed is not None and tuple(entry.get("value") for entry in listed) != shown:
-            raise FormatError(
-                "the manifest lists other sensitive values than the tables show, or in another order",
-                hint="the release was edited or made by something else; get it again",
-            )
+        if manifest.values is not None and tuple(entry.get("value") for entry in manifest.values) != shown:
+            found.append("the manifest lists other sensitive values than the tables show, or in another order")
+        if not self._knows_names():
+            found.append("manifest.json: it speaks of sensitive values or of columns that the release does not have")
+        return found
 
-    def require_known_names(self) -> None:
-        """Raise `FormatError` where requirement or method speak of values or columns that the release does not have.
+    def _knows_names(self) -> bool:
+        """Return whether requirement and method speak of values and columns that the release has.
 
         Where people were left out, a value may have been theirs alone: then only the table can tell.
         """
-        values = own_bounds(self.manifest.requirement)
-        left_out = bool(self.manifest.parameters.get("suppression"))
         method, quasi = self.manifest.method, {column["name"] for column in self.manifest.schema["quasi"]}
         weights, column = method.get("weights"), method.get("column")
-        columns = [*(weights if isinstance(weights, Mapping) else ()), *([column] if isinstance(column, str) else column or ())]
-        if not quasi.issuperset(columns) or not (left_out or set(self.labels).issuperset(values)):
-            raise FormatError(
-                "manifest.json: it speaks of sensitive values or of columns that the release does not have",
-                hint="the release was edited or made by something else; get it again",
-            )
+        columns = [*(weights if isinstance(weights, Mapping) else ()), *(column if isinstance(column, list) else [])]
+        columns += [column] if isinstance(column, str) else []
+        left_out = bool(self.manifest.parameters.get("suppression"))
+        return quasi.issuperset(columns) and (left_out or set(self.labels).issuperset(own_bounds(self.manifest.requirement)))
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The sensitive values of the release as text, in the order of the tables."""
         domain: Domain = getattr(self, "domain")  # noqa: B009  (a field of every form)
         return domain.labels
-
-    def faults(self) -> tuple[str, ...]:
-        """Return what keeps a release in memory from being one that could be written down."""
-        found = []
-        checks = (self.require_canonical, self.require_fixed_words, self.require_listed_values, self.require_known_names)
-        for check in checks:
-            try:
-                check()
-            except FormatError as error:
-                found.append(error.message)
-        return tuple(found)
 
     @classmethod
     @abstractmethod
@@ -194,19 +191,27 @@ class Release(ABC):
                 f"{directory} is not the release that its manifest describes: " + "; ".join(stored.problems),
                 hint="run `sfumato audit` for the full account, and get the release again",
             )
-        return release_from(stored)
+        release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
+        faults = release.contradictions()
+        if faults:
+            raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
+        return release
 
 
-def release_from(stored: Stored) -> Release:
-    """Return stored tables as a release of the form that the manifest names."""
-    form = _FORMS.get(stored.manifest.form)
+def form_of(manifest: Manifest) -> type[Release]:
+    """Return the class of the form that a manifest names."""
+    form = FORMS.get(manifest.form)
     if form is None:
-        raise FormatError(
-            f"this sfumato does not know the form {stored.manifest.form!r}", hint=f"known: {', '.join(sorted(_FORMS))}"
-        )
-    release = form.from_tables(stored.manifest, stored.tables)
-    release.require_fixed_words()
-    release.require_listed_values()
-    release.require_known_names()
-    require_consistent(release.manifest)
-    return release
+        raise FormatError(f"this sfumato does not know the form {manifest.form!r}", hint=f"known: {', '.join(sorted(FORMS))}")
+    return form
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[Array]:
+    """Yield the arrays among the fields of a release, in columns and tuples too."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, Column):
+            yield value.codes
+        elif isinstance(value, tuple):
+            yield from _arrays(value)

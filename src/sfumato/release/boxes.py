@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Flags, Integers, Small
-from sfumato.errors import InputError
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.errors import FormatError, InputError
 from sfumato.release.canonical import ranked_lists
 from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column, Kind
@@ -60,6 +60,19 @@ class Ranges:
         place = np.searchsorted(known, asked, side="right") + np.searchsorted(known, asked, side="left")
         nulls = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
         return np.where(nulls, NO_VALUE, place).astype(np.int64)
+
+    def combinations(self) -> Floats:
+        """Return how many values each group covers, no value being one more; refused where values may lie anywhere between."""
+        countable = pa.types.is_integer(self.values.type) or pa.types.is_date(self.values.type)
+        if not countable and (self.low != self.high).any():
+            raise FormatError(
+                f"column {self.name!r}: values may lie anywhere between the ends of its ranges, so that nobody can say how many "
+                "combinations a group covers, which presence depends on",
+                hint="publish whole numbers or days, or categories",
+            )
+        line = np.append(np.asarray(_comparable(self.values), np.float64), 0.0)
+        covered: Floats = np.where(self.low < 0, 0.0, line[self.high] - line[self.low] + 1) + self.missing
+        return covered
 
     def holds(self, position: int) -> Flags:
         """Return which groups can hold a person whose value has this position."""
@@ -115,6 +128,10 @@ class Sets:
         place = pc.index_in(_as_type(values, self.values.type, self.name), value_set=self.values).fill_null(NOWHERE)
         nulls = np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
         return np.where(nulls, NO_VALUE, np.asarray(place)).astype(np.int64)
+
+    def combinations(self) -> Floats:
+        """Return how many values each group covers, no value being one more."""
+        return np.diff(self.start).astype(np.float64)
 
     def holds(self, position: int) -> Flags:
         """Return which groups can hold a person whose value has this code."""

@@ -10,12 +10,12 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
@@ -25,7 +25,7 @@ BUCKET = "bucket"
 COUNT = "count"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BucketsRelease(Release):
     """`qit`: one row per person, quasi values and bucket; `st`: bucket, sensitive value, count ([F' §3.1]).
 
@@ -42,20 +42,6 @@ class BucketsRelease(Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
-
-    def __post_init__(self) -> None:
-        arrays: list[Array] = [self.bucket, self.st_bucket, self.st_value, self.st_count]
-        for array in [*arrays, *(column.codes for column in self.quasi)]:
-            array.setflags(write=False)
-
-    def __repr__(self) -> str:
-        names = ", ".join(column.name for column in self.quasi)
-        return f"BucketsRelease({self.rows:,} people in {len(self.sizes):,} buckets; {names} → {', '.join(self.domain.names)})"
-
-    @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
 
     @property
     def decoys(self) -> int:
@@ -88,9 +74,7 @@ class BucketsRelease(Release):
         qit = {column.name: dictionary_array(column) for column in self.quasi}
         qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
-        index = pa.array(self.st_value)
-        for name, values in zip(self.domain.names, self.domain.table.columns, strict=True):
-            st[name] = values.combine_chunks().take(index)
+        st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
         return {"qit": pa.table(qit), "st": pa.table(st)}
 
@@ -154,8 +138,7 @@ class BucketsRelease(Release):
         require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
         release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count)
-        arranged = release.must_be_arranged(in_any_order=in_any_order)
-        return release.canonical() if arranged else release
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
 
 
 def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Kind]]:

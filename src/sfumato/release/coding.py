@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Integers, Small
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.sensitive import Domain
@@ -137,3 +137,10 @@ def dictionary_array(column: Column) -> pa.DictionaryArray:
     missing = column.codes == len(column.values) if column.has_missing else None
     signed = column.codes.astype(next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
     return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
+
+
+def sensitive_columns(domain: Domain, value: Small) -> dict[str, pa.Array]:
+    """Return the sensitive columns of a table, one value per row."""
+    index = pa.array(value)
+    columns = zip(domain.names, domain.table.columns, strict=True)
+    return {name: values.combine_chunks().take(index) for name, values in columns}

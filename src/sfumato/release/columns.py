@@ -16,27 +16,16 @@ from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes
+from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes, sensitive_columns
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
-from sfumato.release.fragments import (
-    COUNT,
-    GROUP,
-    ST,
-    Fragments,
-    auxiliary_names,
-    counted_entries,
-    entries_of,
-    freeze,
-    sensitive_columns,
-    starts,
-)
+from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, auxiliary_names, counted_entries, starts
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnsRelease(Fragments, Release):
     """`at_<column>` per quasi column: value and group, each pair once; `st`: group, sensitive value, count (Ambiguity, [AMB §3]).
 
@@ -45,6 +34,7 @@ class ColumnsRelease(Fragments, Release):
     """
 
     form = "columns"
+    hides_presence = True
 
     columns: tuple[Column, ...]
     start: tuple[Integers, ...]
@@ -54,18 +44,10 @@ class ColumnsRelease(Fragments, Release):
     st_count: Integers
     made_from: Native = "pyarrow"
 
-    def __post_init__(self) -> None:
-        freeze([*(column.codes for column in self.columns), *self.start])
-        freeze([self.st_group, self.st_value, self.st_count])
-
-    def __repr__(self) -> str:
-        names = ", ".join(column.name for column in self.columns)
-        return f"ColumnsRelease({self.rows:,} people in {len(self.sizes):,} groups; {names} → {', '.join(self.domain.names)})"
-
     @cached_property
     def codes(self) -> tuple[Small, ...]:
         """Per quasi column the codes of its entries, ascending inside a group."""
-        return tuple(entries_of(column) for column in self.columns)
+        return tuple(column.codes.astype(np.int32) for column in self.columns)
 
     @cached_property
     def group_presence(self) -> Floats:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.basis import Basis
-from sfumato.errors import FormatError
 from sfumato.release.manifest import Manifest
 
 Method = Mapping[str, Any]
@@ -31,13 +30,13 @@ MADE: dict[str, tuple[tuple[str, ...], Any]] = {
     "near-groups": (("buckets", "ranges"), _near),
     "multi-size": (("buckets", "ranges"), _always("blind")),
     "anatomy": (("buckets",), _always("blind")),
-    "decoys": (("buckets",), lambda method, against: "tight" if method["guard"] else "blind"),
+    "decoys": (("buckets",), lambda method, against: "tight" if method.get("guard") else "blind"),
     "mondrian": (("buckets", "ranges"), _always("tight")),
     "burel": (("buckets", "ranges"), _always("tight")),
     "heterogeneous": (("ranges",), _always("paper")),
     "ring": (("ranges",), _always("paper")),
     "ambiguity": (("columns",), _cuts),
-    "priview": (("views",), lambda method, against: "paper" if method["grouping"] == "paper" else "tight"),
+    "priview": (("views",), lambda method, against: "paper" if method.get("grouping") == "paper" else "tight"),
     "small-domain": (("randomized",), _always(None)),
     "uniform": (("randomized",), _always(None)),
     "burel-perturbation": (("randomized",), _always(None)),
@@ -48,8 +47,8 @@ FOREIGN = ("buckets", "ranges")
 """The forms that methods of other packages make. Their basis is their package's word; `paper` needs words fixed here."""
 
 
-def require_consistent(manifest: Manifest) -> None:
-    """Raise `FormatError` where form, method, adversary and public parameters are not those of one publication."""
+def inconsistencies(manifest: Manifest) -> list[str]:
+    """Return that form, method, adversary and public parameters are not those of one publication; nothing where they are."""
     method, public = manifest.method, manifest.parameters
     fits = (
         _made(manifest)
@@ -61,19 +60,15 @@ def require_consistent(manifest: Manifest) -> None:
         and (manifest.values is None) == bool(manifest.form == "randomized" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
     )
-    if not fits:
-        raise FormatError(
-            "manifest.json: form, method, requirement and parameters do not go together",
-            hint="the release was edited or made by something else; get it again",
-        )
+    return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
 
 
 def _made(manifest: Manifest) -> bool:
     """Return whether the method makes such a form, with groups on such a basis."""
-    method, against = manifest.method, str(manifest.requirement["against"])
+    method, against = manifest.method, str(manifest.requirement.get("against"))
     if "package" in method:
         return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper")
-    forms, basis = MADE[method["name"]]
+    forms, basis = MADE.get(method["name"], ((), _always(None)))
     return manifest.form in forms and bool(manifest.basis == basis(method, against))
 
 
@@ -89,6 +84,6 @@ def _note(method: Method) -> str | None:
     """Return what a release of Mondrian may say whose bounds are all 1."""
     if method["name"] != "mondrian":
         return None
-    constraint = method["constraint"]
+    constraint = method.get("constraint")
     kept = "k-anonymity" if constraint == "bounds" else f"the constraint {constraint!r}, kept in every group,"
     return f"{kept} makes no claim about sensitive values"

@@ -8,13 +8,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.release.canonical import Shown
-from sfumato.table.column import Column
-from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 GROUP = "group"
 COUNT = "count"
@@ -29,12 +25,6 @@ class Fragments:
 
     st_group: Small
     st_count: Integers
-    made_from: Native
-
-    @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
 
     @cached_property
     def sizes(self) -> Integers:
@@ -69,21 +59,3 @@ def counted_entries(group: Array, value: Array, count: Integers) -> Shown:
 def starts(group: npt.NDArray[np.generic], groups: int) -> Integers:
     """Return where each group begins among rows sorted by group, and how many rows there are."""
     return np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
-
-
-def sensitive_columns(domain: Domain, value: Small) -> dict[str, pa.Array]:
-    """Return the sensitive columns of `st`, one value per entry."""
-    index = pa.array(value)
-    columns = zip(domain.names, domain.table.columns, strict=True)
-    return {name: values.combine_chunks().take(index) for name, values in columns}
-
-
-def freeze(arrays: Sequence[npt.NDArray[np.generic]]) -> None:
-    """Make the arrays of a release unchangeable."""
-    for array in arrays:
-        array.setflags(write=False)
-
-
-def entries_of(column: Column) -> Small:
-    """Return a column's codes as plain integers."""
-    return column.codes.astype(np.int32)

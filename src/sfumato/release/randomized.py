@@ -20,7 +20,7 @@ from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import decoded, take_table, value_type, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest, plain_number
 from sfumato.table.column import Column, as_text
 from sfumato.table.frames import Native
@@ -94,7 +94,7 @@ class RandomizedPart:
         return found / total if total > 0 else np.full(len(self), 1 / len(self))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RandomizedRelease(Release):
     """`records`: one row per person with quasi values, the part, and the randomized sensitive value ([SDR §3.1, §4]).
 
@@ -110,20 +110,6 @@ class RandomizedRelease(Release):
     part: Small
     value: Array
     made_from: Native = "pyarrow"
-
-    def __post_init__(self) -> None:
-        for array in (self.part, self.value, *(column.codes for column in self.quasi)):
-            array.setflags(write=False)
-
-    def __repr__(self) -> str:
-        names = ", ".join(column.name for column in self.quasi)
-        parts = len(self.manifest.parameters.get("parts", ()))
-        return f"RandomizedRelease({self.rows:,} people in {parts:,} parts; {names} → {', '.join(self.domain.names)})"
-
-    @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
 
     @cached_property
     def parts(self) -> tuple[RandomizedPart, ...]:
@@ -153,9 +139,7 @@ class RandomizedRelease(Release):
         """Return `records`: the quasi columns, the part, and the sensitive columns as randomized."""
         columns: dict[str, pa.Array] = {column.name: dictionary_array(column) for column in self.quasi}
         columns[PART] = pa.array(self.part + 1, pa.int32())
-        index = pa.array(self.value)
-        for name, values in zip(self.domain.names, self.domain.table.columns, strict=True):
-            columns[name] = values.combine_chunks().take(index)
+        columns |= sensitive_columns(self.domain, self.value)
         return {RECORDS: pa.table(columns)}
 
     def beliefs(self, people: Any, *, shares: Sequence[Floats] | None = None) -> Floats:
@@ -238,8 +222,7 @@ class RandomizedRelease(Release):
             known[i, one.values] = True
         if not known[part, release.value].all():
             raise FormatError(f"{int((~known[part, release.value]).sum())} records show a value that their part does not have")
-        arranged = release.must_be_arranged(in_any_order=in_any_order)
-        return release.canonical()[0] if arranged else release
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
 
 
 def randomized_claim(adversary: Adversary, *, declared: bool, one_row_per_person: bool = True) -> Claim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Floats, Integers, Small
+from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.box_tables import box_arrays, lists_as_text, published_kinds, read_box
@@ -19,7 +19,7 @@ from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, take_table
-from sfumato.release.coding import code_domain, people_table
+from sfumato.release.coding import code_domain, people_table, sensitive_columns
 from sfumato.release.files import TableFormat, write_release
 from sfumato.release.manifest import Manifest
 from sfumato.table.frames import Native
@@ -31,7 +31,7 @@ RECORDS = "records"
 _DENSE = 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RangesRelease(Release):
     """`records`: one row per person with her group's ranges and sets, a sensitive value, and the group.
 
@@ -47,19 +47,6 @@ class RangesRelease(Release):
     domain: Domain
     value: Small
     made_from: Native = "pyarrow"
-
-    def __post_init__(self) -> None:
-        self.group.setflags(write=False)
-        self.value.setflags(write=False)
-
-    def __repr__(self) -> str:
-        names = ", ".join(box.name for box in self.boxes)
-        return f"RangesRelease({self.rows:,} people in {len(self.sizes):,} groups; {names} → {', '.join(self.domain.names)})"
-
-    @property
-    def native(self) -> Native:
-        """The kind of frame that results come back in."""
-        return self.made_from
 
     @cached_property
     def sizes(self) -> Integers:
@@ -78,9 +65,7 @@ class RangesRelease(Release):
         columns: dict[str, pa.Array] = {}
         for box in self.boxes:
             columns |= box_arrays(box, self.group)
-        index = pa.array(self.value)
-        for name, values in zip(self.domain.names, self.domain.table.columns, strict=True):
-            columns[name] = values.combine_chunks().take(index)
+        columns |= sensitive_columns(self.domain, self.value)
         columns[GROUP] = pa.array(self.group + 1, pa.int32())
         return {RECORDS: pa.table(columns)}
 
@@ -98,19 +83,48 @@ class RangesRelease(Release):
         Every group whose box holds her values counts, whichever she is in: a mixture of whole groups, which keeps every bound
         that the groups keep. A person whom no group fits gets NaN.
         """
-        places = positions(self.boxes, people)
-        distinct, which = np.unique(places, axis=0, return_inverse=True)
         start, value, count = self.shown
         table = np.zeros((len(self.sizes), len(self.domain)))
         table[np.repeat(np.arange(len(self.sizes)), np.diff(start)), value] = count
-        found = np.empty((len(distinct), len(self.domain)))
-        step = max(1, _DENSE // len(self.sizes))
-        for begin in range(0, len(distinct), step):
-            fits = np.array([fitting(self.boxes, row) for row in distinct[begin : begin + step]], dtype=np.float64)
+
+        def shares(fits: Flags) -> Floats:
             with np.errstate(invalid="ignore", divide="ignore"):
-                found[begin : begin + step] = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
-        result: Floats = found[which.reshape(-1)]
-        return result
+                mixed: Floats = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
+            return mixed
+
+        return self._over_fitting(people, shares)
+
+    def presence(self, people: Any) -> Floats:
+        """Return 1 − Π(1 − |G|/V) over all groups whose ranges hold a person, taken as independent; 0 where none does.
+
+        V is how many combinations of values the ranges and sets of group G cover, of which its people are |G|: generalization
+        hides presence too ([AMB, Fig. 3]), by Theorem 1 read on ranges. Nothing of it is claimed: it takes every combination as
+        likely as any other, also those at the ends of ranges, where somebody stands for certain.
+        """
+        if "weaker_claim" in self.manifest.parameters:
+            raise FormatError(
+                "records with ranges of their own say nothing about presence that could be added up: every range is spanned by "
+                "several people, and everybody spans several",
+                hint="ranges of shared groups do, and the forms columns (method ambiguity) and views (method priview)",
+            )
+        room = np.prod([box.combinations() for box in self.boxes], axis=0)
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-np.minimum(1.0, self.sizes / room))
+
+        def together(fits: Flags) -> Floats:
+            present: Floats = 0.0 - np.expm1(np.where(fits, absent, 0.0).sum(axis=1))
+            return present
+
+        return self._over_fitting(people, together)
+
+    def _over_fitting(self, people: Any, figure: Callable[[Flags], Floats]) -> Floats:
+        """Return a figure per person, from [people × groups]: which groups fit. Equal people are computed once."""
+        distinct, which = np.unique(positions(self.boxes, people), axis=0, return_inverse=True)
+        step = max(1, _DENSE // len(self.sizes))
+        blocks = [distinct[begin : begin + step] for begin in range(0, max(1, len(distinct)), step)]
+        fits = (np.array([fitting(self.boxes, row) for row in block]).reshape(-1, len(self.sizes)) for block in blocks)
+        found: Floats = np.concatenate([figure(one) for one in fits])[which.reshape(-1)]
+        return found
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by what their group shows, then by value."""
@@ -143,8 +157,7 @@ class RangesRelease(Release):
         boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
         release = cls(manifest, boxes, group, domain, value.astype(np.int32))
-        arranged = release.must_be_arranged(in_any_order=in_any_order)
-        return release.canonical()[0] if arranged else release
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
 
 
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:

@@ -130,5 +130,12 @@ def _combined_fault(found: Any, schema: Schema, where: str) -> str | None:
 
 
 def _nearest(found: Any, choices: list[Schema], where: str) -> str:
-    """Return the fault in the choice that goes furthest: the place to look at."""
-    return max((_fault(found, one, where) or where for one in choices), key=len)
+    """Return the fault in the choice whose name the document has, else in the one that goes furthest: the place to look at."""
+    named = [one for one in choices if isinstance(found, dict) and _names(found, one)]
+    return max((_fault(found, one, where) or where for one in named or choices), key=len)
+
+
+def _names(found: Mapping[str, Any], choice: Schema) -> bool:
+    """Return whether the choice fixes a text, such as the name of a method, that the document has."""
+    rules = choice.get("properties", {}).items()
+    return any("const" in rule and found.get(key) == rule["const"] for key, rule in rules)

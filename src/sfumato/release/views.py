@@ -16,9 +16,9 @@ from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes, sensitive_columns
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
-from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, freeze, sensitive_columns, starts
+from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column
 from sfumato.table.frames import Native
@@ -93,7 +93,7 @@ def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: 
     return Counted(distinct, starts(key // len(first), groups), (key % len(first)).astype(np.int32), times)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ViewsRelease(Fragments, Release):
     """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
 
@@ -102,6 +102,7 @@ class ViewsRelease(Fragments, Release):
     """
 
     form = "views"
+    hides_presence = True
 
     at_columns: tuple[Column, ...]
     at_group: Small
@@ -111,16 +112,6 @@ class ViewsRelease(Fragments, Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
-
-    def __post_init__(self) -> None:
-        freeze([column.codes for column in (*self.at_columns, *self.st_columns)])
-        freeze([self.at_group, self.st_group, self.st_value, self.st_count])
-
-    def __repr__(self) -> str:
-        kept = ", ".join(column.name for column in self.at_columns)
-        moved = ", ".join(column.name for column in self.st_columns)
-        people = f"{self.rows:,} people in {len(self.sizes):,} groups"
-        return f"ViewsRelease({people}; {kept} | {moved} → {', '.join(self.domain.names)})"
 
     @property
     def moved(self) -> tuple[str, ...]:
@@ -230,8 +221,7 @@ class ViewsRelease(Fragments, Release):
         require_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
         at_columns = tuple(code_column(name, kinds[name], at[name]) for name in kept)
         release = cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
-        arranged = release.must_be_arranged(in_any_order=in_any_order)
-        return release.canonical() if arranged else release
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
 
 
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:

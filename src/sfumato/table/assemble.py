@@ -43,18 +43,8 @@ class Source:
         return Source(columns, None if self.identity is None else self.identity[rows], len(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """A coded table: published quasi columns, the sensitive attribute, how many rows were dropped, and the source."""
-
-    quasi: tuple[Column, ...]
-    sensitive: Sensitive
-    dropped: int
-    source: Source
-
-
-def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Parts:
-    """Return the coded parts of a table whose columns the schema has already been checked against."""
+def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, Source]:
+    """Return published quasi columns, sensitive attribute and source of a table that has the schema's columns."""
     rows = data.num_rows
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
@@ -78,7 +68,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> Parts:
     for column in (*published, *values):
         _check_domain(column, schema)
     attribute = closed_of(sensitive, closed) if closed else sensitive_of(values)
-    return Parts(published, attribute, 0 if kept is None else rows - len(kept), source)
+    return published, attribute, source
 
 
 def sensitive_of(columns: Sequence[Column]) -> Sensitive:

@@ -84,15 +84,15 @@ def cell_texts(values: list[Any], missing: list[bool]) -> pa.Array:
     """Return the texts of Python objects of any types: what a column of different types holds."""
     # Only texts are remembered: two moments in different zones are equal and have different texts.
     known: dict[str, str | None] = {}
-    found = []
+    texts = []
     for value, gone in zip(values, missing, strict=True):
         if type(value) is str and not gone:
             if value not in known:
                 known[value] = cell_text(value)
-            found.append(known[value])
+            texts.append(known[value])
         else:
-            found.append(None if gone else cell_text(value))
-    return pa.array(found, pa.string())
+            texts.append(None if gone else cell_text(value))
+    return pa.array(texts, pa.string())
 
 
 def _plain(values: pa.Array) -> list[Any]:

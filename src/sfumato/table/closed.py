@@ -93,16 +93,16 @@ class ClosedAttribute:
     @cached_property
     def places(self) -> dict[tuple[str | None, ...], int]:
         """The code in `domain` of each declared value, by the texts of its cells."""
-        found: dict[tuple[str | None, ...], int] = {}
+        codes: dict[tuple[str | None, ...], int] = {}
         labels = self.domain.labels
         for code, label in enumerate(labels):
             cells = tuple(cell_text(part) for part in self._parts(label))
-            if cells in found:
+            if cells in codes:
                 raise PolicyError(
-                    f"the declared values {labels[found[cells]]!r} and {label!r} are one value", hint="declare it once"
+                    f"the declared values {labels[codes[cells]]!r} and {label!r} are one value", hint="declare it once"
                 )
-            found[cells] = code
-        return found
+            codes[cells] = code
+        return codes
 
     def codes(self, columns: Sequence[Column]) -> Integers:
         """Return the code in `domain` of each row of columns of cell texts, row by row: give each combination once."""
@@ -134,9 +134,9 @@ class ClosedAttribute:
 
     def _type(self, name: str, texts: Sequence[str]) -> pa.DataType:
         """Return the Arrow type that the declaration gives a column; "(missing)" does not count."""
-        told = [text for text in texts if text != MISSING]
+        present = [text for text in texts if text != MISSING]
         if name in self.bins:
-            strange = set(told) - set(self.bins[name].labels)
+            strange = set(present) - set(self.bins[name].labels)
             if strange:
                 raise PolicyError(
                     f"the declared value {min(strange)!r} is none of the bins of {name!r}",
@@ -144,10 +144,10 @@ class ClosedAttribute:
                 )
             return pa.string()
         kind = self.types.get(name)
-        numbers, moments = [_number(text) for text in told], [date_in(text) for text in told]
-        if kind in (None, "numeric") and told and None not in numbers:
+        numbers, moments = [_number(text) for text in present], [date_in(text) for text in present]
+        if kind in (None, "numeric") and present and None not in numbers:
             return pa.int64() if all(number is not None and number.is_integer() for number in numbers) else pa.float64()
-        if kind in (None, "date") and told and None not in moments:
+        if kind in (None, "date") and present and None not in moments:
             days = all(moment is not None and moment.time() == time() for moment in moments)
             return pa.date32() if days else pa.timestamp("us")
         if kind in ("numeric", "date"):
@@ -164,9 +164,9 @@ def _number(text: str) -> float | None:
 
 
 def _moment(text: str) -> datetime:
-    found = date_in(text)
-    assert found is not None  # the type was chosen because every text is a date
-    return found
+    moment = date_in(text)
+    assert moment is not None  # the type was chosen because every text is a date
+    return moment
 
 
 _READ: dict[pa.DataType, Callable[[str], Any]] = {

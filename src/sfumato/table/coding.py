@@ -45,8 +45,9 @@ def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bo
         values = canonical(values, name)
         if kind is None:
             kind = kind_of(values)
-            if kind == "categorical" and reading.guessed:
-                _refuse_mixed(name, values, codes, show=show, decimal=reading.decimal)
+            looks = guess(values, reading.decimal) if kind == "categorical" and reading.guessed else None
+            if looks is not None and looks.mixed is not None and looks.bad is not None:
+                _refuse(name, values, codes, looks.bad, looks.mixed, declared=False, show=show)
         else:
             values = _as_kind(name, values, codes, kind, show=show, decimal=reading.decimal)
     except pa.ArrowException:
@@ -198,15 +199,13 @@ def _require_calendar(values: pa.Array, name: str) -> None:
 
 
 def _as_kind(name: str, values: pa.Array, codes: Array, kind: Kind, *, show: bool, decimal: str) -> pa.Array:
-    found = kind_of(values)
-    if found == kind:
+    own = kind_of(values)
+    if own == kind:
         return values
     if kind == "categorical":
         return texts(values)
-    if found == "date" or pt.is_floating(values.type):
-        raise InputError(
-            f"column {name!r}: declared {kind}, but the table holds {found} values", hint=f'[types] {name} = "{found}"'
-        )
+    if own == "date" or pt.is_floating(values.type):
+        raise InputError(f"column {name!r}: declared {kind}, but the table holds {own} values", hint=f'[types] {name} = "{own}"')
     parsed: Parsed = parse_numbers(texts(values), decimal) if kind == "numeric" else parse_dates(texts(values))
     unreadable = parsed.bad & ~np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
     if unreadable.any():
@@ -214,12 +213,6 @@ def _as_kind(name: str, values: pa.Array, codes: Array, kind: Kind, *, show: boo
     if parsed.ambiguous:
         raise InputError(f"column {name!r}: its dates can be read day first and month first", hint="write them as 2024-12-31")
     return _moments(parsed.values, name) if pt.is_timestamp(parsed.values.type) else parsed.values
-
-
-def _refuse_mixed(name: str, values: pa.Array, codes: Array, *, show: bool, decimal: str) -> None:
-    found = guess(values, decimal)
-    if found.mixed is not None and found.bad is not None:
-        _refuse(name, values, codes, found.bad, found.mixed, declared=False, show=show)
 
 
 def _refuse(name: str, values: pa.Array, codes: Array, bad: Flags, kind: Kind, *, declared: bool, show: bool) -> None:

@@ -62,7 +62,12 @@ class Column:
 
     def labels(self) -> tuple[str, ...]:
         """Return each code's value as text; a missing value is `(missing)`."""
-        return tuple(MISSING if value is None else as_text(value) for value in self.dictionary().to_pylist())
+        return labels(self.dictionary())
+
+
+def labels(values: pa.Array | pa.ChunkedArray) -> tuple[str, ...]:
+    """Return values as text, `(missing)` for a null."""
+    return tuple(MISSING if value is None else as_text(value) for value in values.to_pylist())
 
 
 def as_text(value: Any) -> str:

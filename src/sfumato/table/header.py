@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from sfumato.table.parse import parse_dates, parse_numbers
 
 _FEW = 2
-"""So many names that are also values of their own columns make a row; one may be chance: a column "pregnant" with that value."""
+"""From this many names that are also values of their own columns on, the names are a row; one may be chance ("pregnant")."""
 
 
 def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool:
@@ -27,8 +27,8 @@ def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool
     dated = np.array([pt.is_temporal(kind) for kind in kinds])
     if (number & numeric).any() or (day & dated).any():
         return True
-    found = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
-    return found >= min(_FEW, (len(names) + 1) // 2)
+    repeated = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
+    return repeated >= min(_FEW, (len(names) + 1) // 2)
 
 
 def _holds(column: pa.ChunkedArray, text: str) -> bool:

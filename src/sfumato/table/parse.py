@@ -38,9 +38,9 @@ def parse_numbers(text: pa.Array, decimal: str = ".") -> Parsed:
     """Return the numbers that texts write: int64 when all are whole, else float64."""
     trimmed = _plain_number(text, decimal)
     good = _matches(trimmed, _NUMBER)
-    found = pc.if_else(pa.array(good), trimmed, pa.scalar(None, pa.string()))
+    written = pc.if_else(pa.array(good), trimmed, pa.scalar(None, pa.string()))
     whole = bool(_matches(trimmed, _WHOLE)[good].all())
-    numbers = pc.cast(found, pa.int64() if whole else pa.float64())
+    numbers = pc.cast(written, pa.int64() if whole else pa.float64())
     if not whole:
         good &= pc.fill_null(pc.is_finite(numbers), False).to_numpy(zero_copy_only=False)
         numbers = pc.if_else(pa.array(good), numbers, pa.scalar(None, pa.float64()))
@@ -104,11 +104,11 @@ def guess(text: pa.Array, decimal: str = ".") -> Guess:
     dated = _matches(trimmed, _ISO) | _matches(trimmed, _TIME)
     if dated.mean() < 0.5:
         return Guess("categorical", text)
-    found = parse_dates(text)
-    bad = found.bad | ~dated
+    parsed = parse_dates(text)
+    bad = parsed.bad | ~dated
     if bad.any():
         return Guess("categorical", text, "date", bad)
-    return Guess("date", found.values)
+    return Guess("date", parsed.values)
 
 
 def _plain_number(text: pa.Array, decimal: str) -> pa.Array:
@@ -125,8 +125,8 @@ def _matches(text: pa.Array, pattern: str) -> Flags:
 
 def _days(text: pa.Array, pattern: str) -> Array:
     """Return the day each text names in this pattern, NaT where it does not or the calendar has no such day."""
-    found = pc.extract_regex(text, pattern)
-    parts = [pc.fill_null(pc.cast(pc.struct_field(found, part), pa.int64()), 0) for part in ("y", "m", "d")]
+    matched = pc.extract_regex(text, pattern)
+    parts = [pc.fill_null(pc.cast(pc.struct_field(matched, part), pa.int64()), 0) for part in ("y", "m", "d")]
     year, month, day = (part.to_numpy(zero_copy_only=False) for part in parts)
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)

@@ -44,15 +44,17 @@ def read_arrow(
     if ending in TEXT_ENDINGS:
         return _read_text(TextFile(path, options), options, schema, columns)
     with _telling(path, ending):
-        found = _schema_of(path, ending)
-        if len(found) < 2:
+        fields = _schema_of(path, ending)
+        if len(fields) < 2:
             raise InputError(f"{path.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
-        wanted = _wanted(found.names, schema, path.name, columns)
+        wanted = _wanted(fields.names, schema, path.name, columns)
         for name in wanted:
-            require_publishable(name, found.field(name).type)
-        plain = schema.identifier if schema else ()
-        table = (_read_parquet if ending == ".parquet" else _read_ipc)(path, found, wanted, plain)
-    return _filled(require_sound(table, path.name), path)
+            require_publishable(name, fields.field(name).type)
+        table = _read_columns(path, ending, fields, wanted, schema.identifier if schema else ())
+    require_sound(table, path.name)
+    if table.num_rows == 0:
+        raise InputError(f"{path.name}: the table has no rows", hint="expected one row per person")
+    return table
 
 
 def column_names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
@@ -143,8 +145,8 @@ def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None, only
 def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     """Return a text column with the type its distinct values suggest, the codes unchanged."""
     whole = pa.chunked_array([column.combine_chunks()]).chunk(0)
-    found = guess(whole.dictionary, decimal)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(whole.indices, found.values)])
+    guessed = guess(whole.dictionary, decimal)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(whole.indices, guessed.values)])
 
 
 def _schema_of(path: Path, ending: str) -> pa.Schema:
@@ -155,18 +157,15 @@ def _schema_of(path: Path, ending: str) -> pa.Schema:
         return _open_ipc(source).schema
 
 
-def _read_parquet(path: Path, found: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
-    texts = [field.name for field in found if _is_text(field.type) and field.name not in plain]
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        return file.read(columns=columns).select(columns)
-
-
-def _read_ipc(path: Path, found: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
-    """Return columns of an Arrow file. Not by a memory map: a file that is written to meanwhile would change checked data."""
-    del plain  # an Arrow file says itself what is coded
-    places = {name: place for place, name in enumerate(found.names)}
+def _read_columns(path: Path, ending: str, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
+    """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded."""
+    if ending == ".parquet":
+        texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            return file.read(columns=columns).select(columns)
+    # Not by a memory map: a file that is written to meanwhile would change checked data.
     with pa.OSFile(str(path)) as source:
-        return _open_ipc(source, [places[name] for name in columns]).read_all().select(columns)
+        return _open_ipc(source, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
 
 
 def _open_ipc(source: pa.NativeFile, fields: list[int] | None = None) -> Any:
@@ -180,9 +179,3 @@ def _open_ipc(source: pa.NativeFile, fields: list[int] | None = None) -> Any:
 
 def _is_text(kind: Any) -> bool:
     return bool(pt.is_string(kind) or pt.is_large_string(kind))
-
-
-def _filled(table: pa.Table, path: Path) -> pa.Table:
-    if table.num_rows == 0:
-        raise InputError(f"{path.name}: the table has no rows", hint="expected one row per person")
-    return table

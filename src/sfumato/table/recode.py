@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,32 @@ DateUnit = Literal["day", "week", "month", "quarter", "year"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bands:
+class Recode:
+    """What all recodings share: the kind of column they need, what a policy calls them, how they are written down and applied."""
+
+    needs: ClassVar[Kind]
+    called: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys as a policy writes them; what has its default is left out."""
+        given = {key.name: getattr(self, key.name) for key in fields(self) if getattr(self, key.name) != key.default}
+        return {name: plain(value) if isinstance(value, Fraction) else copy(value) for name, value in given.items()}
+
+    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
+        """Return the published value of each distinct value, and their kind."""
+        if kind != self.needs:
+            raise PolicyError(
+                f"recode of {column!r}: {self.called} needs a {self.needs} column, and this one is {kind}",
+                hint=f'for a {kind} column write {_FOR_KIND[kind]}, or declare [types] {column} = "{self.needs}"',
+            )
+        return self._published(values), kind
+
+    def _published(self, values: pa.Array) -> pa.Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands(Recode):
     """Numeric bands of one width, top-coding and bottom-coding, in any combination.
 
     A band is published as its lower edge and stays numeric: with `width=5` the value 30 means "30 to under 35". Everything from
@@ -38,6 +64,7 @@ class Bands:
     published as whole numbers only where all original numbers are whole too, so that a reader knows that 30 means "30 to 34".
     """
 
+    needs, called = "numeric", "width, top or bottom"
     width: Number | None = None
     top: Number | None = None
     bottom: Number | None = None
@@ -60,15 +87,7 @@ class Bands:
                 hint="swap the two, or leave one out",
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys as a policy writes them."""
-        given = {name: getattr(self, name) for name in ("width", "top", "bottom")}
-        keys = {name: plain(value) for name, value in given.items() if value is not None}
-        return keys | ({"origin": plain(exact(self.origin))} if exact(self.origin) else {})
-
-    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
-        """Return the published value of each distinct value."""
-        _expect(self, kind, "numeric", column)
+    def _published(self, values: pa.Array) -> pa.Array:
         numbers = values.to_numpy(zero_copy_only=False)
         low = numbers if self.width is None else lower_edges(numbers, exact(self.width), exact(self.origin))
         if self.bottom is not None:
@@ -76,13 +95,14 @@ class Bands:
         if self.top is not None:
             top = _native(exact(self.top))
             low = np.where(numbers >= top, top, low)
-        return _numeric(low), "numeric"
+        return _numeric(low)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounded:
+class Rounded(Recode):
     """Numbers rounded to the nearest multiple of `round`, halves upwards."""
 
+    needs, called = "numeric", "round"
     round: Number
 
     def __post_init__(self) -> None:
@@ -90,64 +110,49 @@ class Rounded:
         if exact(self.round) <= 0:
             raise PolicyError(f"round: expected a step above 0, got {plain(exact(self.round))}", hint="round = 100")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys as a policy writes them."""
-        return {"round": plain(exact(self.round))}
-
-    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
-        """Return the published value of each distinct value."""
-        _expect(self, kind, "numeric", column)
+    def _published(self, values: pa.Array) -> pa.Array:
         step = exact(self.round)
         # The nearest multiple of the step is the centre of the band of that width around it.
         low = lower_edges(values.to_numpy(zero_copy_only=False), step, -step / 2, shift=step / 2)
-        return _numeric(low), "numeric"
+        return _numeric(low)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prefix:
+class Prefix(Recode):
     """The first `prefix` characters of a text, such as the region of a postcode."""
 
+    needs, called = "categorical", "prefix"
     prefix: int
 
     def __post_init__(self) -> None:
         if isinstance(self.prefix, bool) or not isinstance(self.prefix, int) or not 1 <= self.prefix <= _LONGEST_PREFIX:
             raise PolicyError(f"prefix: expected a number of characters from 1 on, got {typed(self.prefix)}", hint="prefix = 2")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys as a policy writes them."""
-        return {"prefix": self.prefix}
-
-    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
-        """Return the published value of each distinct value."""
-        _expect(self, kind, "categorical", column)
-        return pc.utf8_slice_codeunits(values, 0, self.prefix), "categorical"
+    def _published(self, values: pa.Array) -> pa.Array:
+        return pc.utf8_slice_codeunits(values, 0, self.prefix)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DateTo:
+class DateTo(Recode):
     """The first day of the day, week (Monday), month, quarter or year; still a date."""
 
+    needs, called = "date", "to"
     to: DateUnit
 
     def __post_init__(self) -> None:
         if self.to not in get_args(DateUnit):
             raise PolicyError(f"to: unknown unit {self.to!r}", hint=did_you_mean(str(self.to), get_args(DateUnit)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys as a policy writes them."""
-        return {"to": self.to}
-
-    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
-        """Return the published value of each distinct value."""
-        _expect(self, kind, "date", column)
+    def _published(self, values: pa.Array) -> pa.Array:
         days = pc.cast(values, pa.date32(), safe=False).to_numpy(zero_copy_only=False).astype("datetime64[D]")
-        return pa.array(_FIRST_DAY[self.to](days).astype("datetime64[D]"), pa.date32()), "date"
+        return pa.array(_FIRST_DAY[self.to](days).astype("datetime64[D]"), pa.date32())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regroup:
+class Regroup(Recode):
     """Categories put together under new names; one that `map` does not name becomes `other`, or stays itself without `other`."""
 
+    needs, called = "categorical", "map"
     map: Mapping[str, str] = field(default_factory=dict)
     other: str | None = None
 
@@ -160,39 +165,14 @@ class Regroup:
             raise PolicyError(f"other: expected a text, got {self.other!r}", hint='other = "rest"')
         object.__setattr__(self, "map", dict(self.map))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the keys as a policy writes them."""
-        return {"map": dict(self.map)} | ({} if self.other is None else {"other": self.other})
-
-    def apply(self, values: pa.Array, kind: Kind, column: str) -> tuple[pa.Array, Kind]:
-        """Return the published value of each distinct value."""
-        _expect(self, kind, "categorical", column)
+    def _published(self, values: pa.Array) -> pa.Array:
         rest = values if self.other is None else pa.array([self.other], pa.string()).take(pa.array([0] * len(values)))
         place = pc.index_in(values, value_set=pa.array(list(self.map), pa.string()))
         new = pa.array(list(self.map.values()), pa.string()).take(place)
-        return pc.coalesce(new, rest), "categorical"
+        return pc.coalesce(new, rest)
 
 
-Recode = Bands | Rounded | Prefix | DateTo | Regroup
-
-_KEYS: dict[str, Callable[..., Recode]] = {
-    "width": Bands,
-    "top": Bands,
-    "bottom": Bands,
-    "origin": Bands,
-    "round": Rounded,
-    "prefix": Prefix,
-    "to": DateTo,
-    "map": Regroup,
-    "other": Regroup,
-}
-_FITS: dict[type, str] = {
-    Bands: "width, top or bottom",
-    Rounded: "round",
-    Prefix: "prefix",
-    DateTo: "to",
-    Regroup: "map",
-}
+_KEYS: dict[str, type[Recode]] = {key.name: kind for kind in (Bands, Rounded, Prefix, DateTo, Regroup) for key in fields(kind)}
 _FOR_KIND: dict[Kind, str] = {
     "numeric": "{ width = 5, top = 90 }",
     "categorical": '{ prefix = 2 } or { map = { … }, other = "rest" }',
@@ -289,11 +269,3 @@ def _native(number: Fraction) -> int | float:
 
 def _numeric(numbers: Any) -> pa.Array:
     return pa.array(numbers, pa.int64() if numbers.dtype.kind == "i" else pa.float64())
-
-
-def _expect(recode: Recode, kind: Kind, expected: Kind, column: str) -> None:
-    if kind != expected:
-        raise PolicyError(
-            f"recode of {column!r}: {_FITS[type(recode)]} needs a {expected} column, and this one is {kind}",
-            hint=f'for a {kind} column write {_FOR_KIND[kind]}, or declare [types] {column} = "{expected}"',
-        )

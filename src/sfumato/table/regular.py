@@ -16,7 +16,7 @@ _KINDS = (
 
 
 def refusal(path: str | os.PathLike[str]) -> str | None:
-    """Return why a path cannot be read as a file ("this is a pipe, expected a file"), None where nothing speaks against it.
+    """Return why a path cannot be read as a file ("this is a pipe, expected a file"), None where it can.
 
     Links are followed. Nothing is opened, so that nothing can block.
     """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, get_args
+from functools import cached_property, partial
+from typing import Any, Literal, cast, get_args
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.exact import Number
@@ -21,13 +21,6 @@ Role = Literal["identifier", "quasi", "sensitive", "other"]
 
 _SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
-_ALLOWED: dict[str, tuple[Role, ...]] = {
-    "types": ("quasi", "sensitive"),
-    "recode": ("quasi",),
-    "bins": ("sensitive",),
-    "domains": ("quasi", "sensitive"),
-    "missing": ("quasi", "sensitive"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,17 +49,12 @@ class Schema:
 
     def __post_init__(self) -> None:
         for role in _ROLES:
-            object.__setattr__(self, role, _names(role, getattr(self, role)))
+            self._store(role, _names(role, getattr(self, role)))
         self._check_roles()
-        for option, allowed in _ALLOWED.items():
+        for option, (allowed, _) in _OPTIONS.items():
             self._check_option(option, allowed)
-        _check_choice("types", self.types, get_args(Kind))
-        _check_choice("missing", self.missing, get_args(MissingRule))
-        self._store("types", dict(self.types))
-        self._store("missing", dict(self.missing))
-        self._store("recode", {name: recoding(spec, name) for name, spec in self.recode.items()})
-        self._store("bins", {name: bins(edges, name) for name, edges in self.bins.items()})
-        self._store("domains", {name: declared_domain(spec, name) for name, spec in self.domains.items()})
+        for option, (_, read) in _OPTIONS.items():
+            self._store(option, {name: read(spec, name) for name, spec in getattr(self, option).items()})
         self._check_bins()
         if self.closed is not None:
             self._store("closed", closed(self.closed))
@@ -80,18 +68,15 @@ class Schema:
 
     def recoding(self, name: str) -> Recode | None:
         """Return the recoding of a quasi column, None when it is published as it is."""
-        spec = self.recode.get(name)
-        return None if spec is None else recoding(spec, name)
+        return cast("Recode | None", self.recode.get(name))
 
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none."""
-        edges = self.bins.get(name)
-        return None if edges is None else bins(edges, name)
+        return cast("Bins | None", self.bins.get(name))
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""
-        spec = self.domains.get(name)
-        return None if spec is None else declared_domain(spec, name)
+        return cast("DeclaredDomain | None", self.domains.get(name))
 
     def missing_rule(self, name: str) -> MissingRule:
         """Return what happens to a missing value of this quasi or sensitive column."""
@@ -103,8 +88,7 @@ class Schema:
         """Return the declared values of the sensitive attribute with their types, None when it is not closed."""
         if self.closed is None:
             return None
-        edges = {name: bins(spec, name) for name, spec in self.bins.items()}
-        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, edges)
+        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins))
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
@@ -131,7 +115,7 @@ class Schema:
             )
 
     def check_unique(self, names: Sequence[str], where: str) -> None:
-        """Raise an `InputError` if a table has two columns of one name; it is told where these are names of columns at all."""
+        """Raise an `InputError` if a table has two columns of one name, which is shown only where `accepts` these names."""
         check_unique(names, where, named=self.accepts(names))
 
     def accepts(self, names: Sequence[str]) -> bool:
@@ -237,16 +221,16 @@ _ROLE_HINTS: dict[tuple[str, Role], str] = {
 
 
 def check_unique(names: Sequence[str], where: str, *, named: bool = False) -> None:
-    """Raise an `InputError` if two columns have one name. They are told by their places, unless they may be `named`."""
+    """Raise an `InputError` if two columns have one name; shown are their places, or the name where it may be `named`."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if not twice:
         return
     if named:
-        told = f"more than one column is called {_listed(twice)}"
+        problem = f"more than one column is called {_listed(twice)}"
     else:
         places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
-        told = f"the columns {', '.join(places[:10])}{', …' if len(places) > 10 else ''} have the same name"
-    raise InputError(f"{where}: {told}", hint="rename the columns")
+        problem = f"the columns {', '.join(places[:10])}{', …' if len(places) > 10 else ''} have the same name"
+    raise InputError(f"{where}: {problem}", hint="rename the columns")
 
 
 def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -257,13 +241,22 @@ def _names(role: str, given: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _check_choice(option: str, given: Mapping[str, str], choices: tuple[str, ...]) -> None:
-    for name, choice in given.items():
-        if choice not in choices:
-            raise PolicyError(
-                f"{option}: {name!r} is {choice!r}, expected one of {', '.join(choices)}",
-                hint=did_you_mean(str(choice), choices),
-            )
+def _choice(option: str, choices: tuple[str, ...], choice: str, name: str) -> str:
+    if choice in choices:
+        return choice
+    raise PolicyError(
+        f"{option}: {name!r} is {choice!r}, expected one of {', '.join(choices)}", hint=did_you_mean(str(choice), choices)
+    )
+
+
+_OPTIONS: dict[str, tuple[tuple[Role, ...], Callable[[Any, str], Any]]] = {
+    "types": (("quasi", "sensitive"), partial(_choice, "types", get_args(Kind))),
+    "missing": (("quasi", "sensitive"), partial(_choice, "missing", get_args(MissingRule))),
+    "recode": (("quasi",), recoding),
+    "bins": (("sensitive",), bins),
+    "domains": (("quasi", "sensitive"), declared_domain),
+}
+"""What a policy says of single columns: for columns of which roles, and how it is read."""
 
 
 def _listed(names: Sequence[str]) -> str:

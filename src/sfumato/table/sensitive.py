@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Codes, Integers
-from sfumato.table.column import MISSING, Kind, as_text
+from sfumato.table.column import Kind, labels
 
 SEPARATOR = " / "
 """Between the parts of a compound value's label: "HIV / smoker"."""
@@ -33,10 +33,7 @@ class Domain:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Each value as text, the parts of a compound value joined by " / "."""
-        columns = [
-            [MISSING if value is None else as_text(value) for value in column.to_pylist()] for column in self.table.columns
-        ]
-        return tuple(SEPARATOR.join(parts) for parts in zip(*columns, strict=True))
+        return tuple(SEPARATOR.join(parts) for parts in zip(*map(labels, self.table.columns), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

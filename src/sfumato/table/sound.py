@@ -1,7 +1,7 @@
-"""Arrow data that may be touched: its offsets, indices and texts have been checked, and its types are those of a table of people.
+"""Arrow data that is safe to use: offsets, indices and texts have been checked, and types are those of a table of people.
 
-Arrow believes what a file says about itself. One flipped bit makes an offset point past the end of its buffer, and the first
-function that follows it ends the process.
+Arrow does not check what a file says about itself. One flipped bit makes an offset point past the end of its buffer, and the
+first function that follows it ends the process.
 """
 
 from __future__ import annotations

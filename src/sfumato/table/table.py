@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
-from sfumato.table.assemble import Parts, Source, assemble, combine_codes, combined
+from sfumato.table.assemble import Source, assemble, combine_codes, combined
 from sfumato.table.coding import Reading, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
@@ -46,29 +46,23 @@ class Table:
     def read(cls, path: str | os.PathLike[str], schema: Schema, *, options: ReadOptions | None = None) -> Table:
         """Return the table in a CSV, TSV, Parquet, Arrow or Feather file."""
         options = options or ReadOptions()
-        data = read_arrow(path, options, schema=schema)
-        parts = assemble(data, schema, Reading(decimal=options.decimal, guessed=is_text(path)))
-        del data
+        reading = Reading(decimal=options.decimal, guessed=is_text(path))
+        table = cls._of(read_arrow(path, options, schema=schema), schema, reading, "pyarrow")
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
-        return cls._of(parts, schema, "pyarrow")
+        return table
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema) -> Table:
         """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared."""
         data, native = from_native(frame, schema)
-        return cls._of(assemble(data, schema, Reading()), schema, native)
+        return cls._of(data, schema, Reading(), native)
 
     @classmethod
-    def _of(cls, parts: Parts, schema: Schema, native: Native) -> Table:
-        return cls(
-            schema=schema,
-            quasi=parts.quasi,
-            sensitive=parts.sensitive,
-            rows=len(parts.sensitive.codes),
-            dropped=parts.dropped,
-            native=native,
-            _source=parts.source,
-        )
+    def _of(cls, data: pa.Table, schema: Schema, reading: Reading, native: Native) -> Table:
+        quasi, sensitive, source = assemble(data, schema, reading)
+        rows = len(sensitive.codes)
+        dropped = source.rows - rows
+        return cls(schema=schema, quasi=quasi, sensitive=sensitive, rows=rows, dropped=dropped, native=native, _source=source)
 
     def __len__(self) -> int:
         return self.rows
@@ -116,15 +110,9 @@ class Table:
         chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
         if len(chosen) == 0:
             raise InputError("no row was chosen, and a table needs at least one", hint="check the rows or the condition")
-        return Table(
-            schema=self.schema,
-            quasi=tuple(taken(column, chosen) for column in self.quasi),
-            sensitive=_taken(self.sensitive, chosen),
-            rows=len(chosen),
-            dropped=self.dropped,
-            native=self.native,
-            _source=self._source.take(chosen),
-        )
+        quasi = tuple(taken(column, chosen) for column in self.quasi)
+        sensitive = _taken(self.sensitive, chosen)
+        return replace(self, quasi=quasi, sensitive=sensitive, rows=len(chosen), _source=self._source.take(chosen))
 
     def shuffled(self, random: Randomness) -> tuple[Table, Integers]:
         """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
@@ -134,16 +122,9 @@ class Table:
         values = len(self.sensitive.domain)
         key = combine_codes([(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)])
         order = ascending(key)[random.permutation(self.rows)]
-        table = Table(
-            schema=self.schema,
-            quasi=tuple(column.take(order) for column in self.quasi),
-            sensitive=Sensitive(self.sensitive.domain, self.sensitive.codes[order]),
-            rows=self.rows,
-            dropped=self.dropped,
-            native=self.native,
-            _source=self._source.reordered(order),
-        )
-        return table, order
+        quasi = tuple(column.take(order) for column in self.quasi)
+        sensitive = Sensitive(self.sensitive.domain, self.sensitive.codes[order])
+        return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order
 
     @cached_property
     def _ids(self) -> Integers:

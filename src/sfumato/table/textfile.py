@@ -57,10 +57,10 @@ class ReadOptions:
             raise PolicyError(f"null: expected a list of texts, got {self.null!r}", hint='null = ["", "NA"]')
         object.__setattr__(self, "null", tuple(self.null))
         try:
-            found = codecs.lookup(self.encoding)
+            codec = codecs.lookup(self.encoding)
         except (LookupError, TypeError, ValueError):
             raise PolicyError(f"encoding: unknown {self.encoding!r}", hint='"utf-8", "latin-1" or "cp1252"') from None
-        if not getattr(found, "_is_text_encoding", True):  # "hex" and "zip" are codecs too, from bytes to bytes
+        if not getattr(codec, "_is_text_encoding", True):  # "hex" and "zip" are codecs too, from bytes to bytes
             raise PolicyError(f"encoding: {self.encoding!r} is no encoding of text", hint='"utf-8", "latin-1" or "cp1252"')
 
 
@@ -78,13 +78,12 @@ class TextFile:
 
     def _header(self, head: str) -> list[str]:
         try:
-            found = next((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row), [])
+            return next((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row), [])
         except csv.Error:
             raise InputError(
                 f"{self.path.name}: the first line cannot be read as names of columns (delimiter {self._delimiter()})",
                 hint='set [input] delimiter = "…"; quotes must be closed',
             ) from None
-        return found
 
     def read(self, columns: Sequence[str], plain: Sequence[str]) -> pa.Table:
         """Return these columns as text: dictionary-coded, except the `plain` ones, whose values hardly repeat."""
@@ -92,9 +91,9 @@ class TextFile:
         if ragged:
             # Only a single thread knows the number of a row.
             _, ragged = self._read(columns, plain, threads=False)
-            row, found = ragged[0]
+            row, width = ragged[0]
             raise InputError(
-                f"{self.path.name}: the header has {len(self.names)} values, but row {row} has {found}"
+                f"{self.path.name}: the header has {len(self.names)} values, but row {row} has {width}"
                 f"{f'; {len(ragged):,} rows in all do not fit' if len(ragged) > 1 else ''} (delimiter {self._delimiter()})",
                 hint='put values that contain the delimiter in double quotes, or set [input] delimiter = "…"',
             )

@@ -50,17 +50,9 @@ def _write_csv(table: pa.Table, file: BinaryIO) -> None:
     arrow_csv.write_csv(pa.table(dict(zip(table.column_names, decoded, strict=True))), file)
 
 
-def _write_parquet(table: pa.Table, file: BinaryIO) -> None:
-    pq.write_table(table, file)
-
-
-def _write_feather(table: pa.Table, file: BinaryIO) -> None:
-    feather.write_feather(table, file)
-
-
 _WRITERS: dict[str, Callable[[pa.Table, BinaryIO], None]] = {
     ".csv": _write_csv,
-    ".parquet": _write_parquet,
-    ".arrow": _write_feather,
-    ".feather": _write_feather,
+    ".parquet": pq.write_table,
+    ".arrow": feather.write_feather,
+    ".feather": feather.write_feather,
 }

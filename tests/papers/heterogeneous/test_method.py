@@ -7,7 +7,6 @@ import pytest
 from sfumato import testing
 from sfumato.api import publication
 from sfumato.auditor import audit_release
-from sfumato.auditor.linked import audit_linked
 from sfumato.errors import FormatError, Infeasible, NotProvable, OutputError, PolicyError
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
@@ -59,7 +58,7 @@ def test_the_audit_with_links_confirms_the_papers_claim(method, rows):
     table = skewed(rows)
     requirement = LDiversity(2, against="reader")
     release, links = linked(table, requirement, method)
-    found = audit_linked(release, table, links)
+    found = audit_release(release, table, links=links)
     assert found.problems == ()
     assert found.claims == ()
     assert any("nothing is claimed" in warning for warning in found.warnings)
@@ -71,7 +70,7 @@ def test_the_audit_with_links_confirms_the_papers_claim(method, rows):
 def test_any_per_value_bounds_are_kept_behind_every_record(requirement, packing):
     table = skewed(400)
     release, links = linked(table, requirement, replace(PAPER, packing=packing))
-    assert audit_linked(release, table, links).problems == ()
+    assert audit_release(release, table, links=links).problems == ()
     own = table.sensitive.codes[links.carried]
     assert sorted(links.carried) == list(range(table.rows))
     assert [table.sensitive.labels[code] for code in own] == release.tables()["records"]["value"].to_pylist()
@@ -106,7 +105,7 @@ def test_linked_beliefs_are_those_counted_by_hand_and_most_people_see_a_value_tw
             seen[person].append(values[record])
     assert {len(one) for one in seen} == {10}
     twice = sum(len(set(one)) < 10 for one in seen) / table.rows
-    found = audit_linked(release, table, links).stronger
+    found = audit_release(release, table, links=links).stronger
     assert found["a value seen twice among linked records"].figure == pytest.approx(twice)
     assert found["engineer who knows which records are linked with whom"].figure == pytest.approx(twice)
     assert 0.6 < twice < 0.9
@@ -129,7 +128,7 @@ def test_permuted_pure_buckets_keep_the_bound_over_linked_records():
     requirement = LDiversity(4, against="reader")
     for seed in range(5):
         release, links = linked(table, requirement, replace(PAPER, assignment="buckets"), seed)
-        assert audit_linked(release, table, links).stronger["a value seen twice among linked records"].figure == 0
+        assert audit_release(release, table, links=links).stronger["a value seen twice among linked records"].figure == 0
 
 
 def broken(links, **changes):
@@ -142,14 +141,14 @@ def test_planted_faults_of_links_are_found():
     swapped = links.carried.copy()
     other = int(np.flatnonzero(table.sensitive.codes[swapped] != table.sensitive.codes[swapped[0]])[0])
     swapped[[0, other]] = swapped[[other, 0]]
-    assert any("carry" in text for text in audit_linked(release, table, broken(links, carried=swapped)).problems)
+    assert any("carry" in text for text in audit_release(release, table, links=broken(links, carried=swapped)).problems)
     moved = np.roll(links.linked, 1)
-    assert audit_linked(release, table, broken(links, linked=moved)).problems
+    assert audit_release(release, table, links=broken(links, linked=moved)).problems
     twice = links.linked.copy()
     twice[1] = twice[0]
-    assert any("twice" in text for text in audit_linked(release, table, broken(links, linked=twice)).problems)
+    assert any("twice" in text for text in audit_release(release, table, links=broken(links, linked=twice)).problems)
     short = broken(links, carried=links.carried[:-1])
-    assert audit_linked(release, table, short).problems == ("the links are not those of this release and table",)
+    assert audit_release(release, table, links=short).problems == ("the links are not those of this release and table",)
 
 
 def test_planted_faults_of_releases_are_found():
@@ -190,7 +189,7 @@ def test_links_are_kept_apart_from_the_release(tmp_path):
     assert (tmp_path / "links.parquet").stat().st_mode & 0o077 == 0
     again = Links.load(tmp_path / "links.parquet")
     loaded = Release.load(tmp_path / "release")
-    assert audit_linked(loaded, table, again).stronger == audit_linked(release, table, links).stronger
+    assert audit_release(loaded, table, links=again).stronger == audit_release(release, table, links=links).stronger
     (tmp_path / "other.parquet").write_bytes(b"no table")
     with pytest.raises(FormatError, match="no file of links"):
         Links.load(tmp_path / "other.parquet")
@@ -222,10 +221,10 @@ def test_bad_tables_give_clear_results_or_errors():
         BetaLikeness(-1)
     constant = people(list("abcabcab"), sex=["f"] * 8, age=[1] * 8)
     release, links = linked(constant, LDiversity(2, against="reader"))
-    assert audit_linked(release, constant, links).problems == ()
+    assert audit_release(release, constant, links=links).problems == ()
     single = people(list("abcabcabc"), age=list(range(9)))
     release, links = linked(single, requirement)
-    assert audit_linked(release, single, links).problems == ()
+    assert audit_release(release, single, links=links).problems == ()
     with pytest.raises(PolicyError, match="ℓ-diversity only"):
         replace(PAPER, fill="distant").run(skewed(200), BetaLikeness("1/2", against="reader"))
 
@@ -246,4 +245,4 @@ def test_dates_are_matched_too():
     frame = pa.table({"day": days, "value": [f"v{k % 4}" for k in range(40)]})
     table = Table.from_frame(frame, Schema(quasi=["day"], sensitive=["value"]))
     release, links = linked(table, LDiversity(4, against="reader"))
-    assert audit_linked(release, table, links).problems == ()
+    assert audit_release(release, table, links=links).problems == ()

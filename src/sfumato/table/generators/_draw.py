@@ -17,8 +17,8 @@ def draw(random: np.random.Generator, weights: Floats, which: Array) -> Integers
     shares /= shares[:, -1:]
     line = (shares + np.arange(len(shares))[:, None]).ravel()
     width = weights.shape[1]
-    found = np.searchsorted(line, which + random.random(len(which)), side="right") - which * width
-    return np.asarray(np.minimum(found, width - 1), dtype=np.int64)
+    drawn = np.searchsorted(line, which + random.random(len(which)), side="right") - which * width
+    return np.asarray(np.minimum(drawn, width - 1), dtype=np.int64)
 
 
 def check_size(rows: int, seed: int) -> None:

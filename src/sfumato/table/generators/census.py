@@ -59,8 +59,8 @@ def _draw_node(
     weights: list[list[float]] = []
     which = np.zeros(rows, np.int64)
     for table in node["tables"]:
-        found = _rows_of(table, places, domains, rows)
-        which = np.where(found >= 0, found + len(weights), which)
+        fitting = _rows_of(table, places, domains, rows)
+        which = np.where(fitting >= 0, fitting + len(weights), which)
         weights.extend(table["rows"].values())
     return draw(random, np.asarray(weights), which)
 

@@ -37,8 +37,8 @@ def hospital(rows: int = 20_000, seed: int = 0) -> pa.Table:
     area = draw(random, _area_weights()[None, :], one)
     day = draw(random, 1 + 0.12 * _winter(np.arange(_DAYS) / _DAYS)[None, :], one)
     month = (_YEAR + day).astype("datetime64[M]").astype(np.int64) % 12
-    cell = (age * 2 + sex) * 12 + month
-    diagnosis = draw(random, _diagnosis_weights(), cell)
+    stratum = (age * 2 + sex) * 12 + month
+    diagnosis = draw(random, _diagnosis_weights(), stratum)
     ward = draw(random, _ward_weights(), diagnosis * 2 + (age >= _ADULT))
     district = area // _AREAS_PER_DISTRICT
     insurance = draw(random, _insurance_weights(), district * 3 + np.digitize(age, (25, 65)))
@@ -87,7 +87,7 @@ def _winter(share_of_year: Floats) -> Floats:
 
 
 def _diagnosis_weights() -> Floats:
-    """Return how often each diagnosis occurs in each cell of age, sex and month.
+    """Return how often each diagnosis occurs in each stratum of age, sex and month.
 
     The bell curves are divided by their mean over all patients, so that the frequencies stay about what the list says.
     """
@@ -99,10 +99,10 @@ def _diagnosis_weights() -> Floats:
     bell /= (bell * _ages()[:, None]).sum(axis=0) / _ages().sum()
     by_sex = np.stack([women / 0.525, (1 - women) / 0.475])
     by_month = 1 + winter * _winter((np.arange(12)[:, None] + 0.5) / 12)
-    cells = often * bell[:, None, None, :] * by_sex[None, :, None, :] * by_month[None, None, :, :]
+    weights = often * bell[:, None, None, :] * by_sex[None, :, None, :] * by_month[None, None, :, :]
     impossible = np.isin([each.name for each in DIAGNOSES], ("Childbirth", "Miscarriage", "Induced abortion"))
-    cells[:13, ..., impossible] = cells[56:, ..., impossible] = 0
-    return np.asarray(cells.reshape(-1, len(DIAGNOSES)))
+    weights[:13, ..., impossible] = weights[56:, ..., impossible] = 0
+    return np.asarray(weights.reshape(-1, len(DIAGNOSES)))
 
 
 def _ward_weights() -> Floats:

@@ -1,4 +1,4 @@
-"""Which people of a table are in which part of a randomized release, as far as their quasi values tell."""
+"""How many people of each value are in each part of a randomized release, as far as their quasi values show."""
 
 from __future__ import annotations
 
@@ -8,26 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.arrays import Floats, Integers
+from sfumato.auditor.parts import Slots
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
-    """The pairs (part, value) that a release may show, part by part; `number[part, value]` is −1 where there is none."""
-
-    part: Integers
-    value: Integers
-    number: Integers
-
-    def __len__(self) -> int:
-        return len(self.part)
-
-    def by_part(self, numbers: npt.NDArray[np.number]) -> Floats:
-        """Return the sum over each part."""
-        return np.bincount(self.part, weights=numbers, minlength=len(self.number)).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
+class PartCounts:
     """Per slot at least and at most how many people have that value in that part, and what does not fit.
 
     `single` counts, per slot, the people whom their quasi values link to one published row, `kept` those of them whose value was
@@ -40,7 +25,7 @@ class Placement:
     kept: Integers
     totals: Integers  # people of each value
     problems: tuple[str, ...]
-    meetings: Meetings
+    classes: Classes
 
     @property
     def exact(self) -> bool:
@@ -50,12 +35,12 @@ class Placement:
     @property
     def middle(self) -> Floats:
         """Counts between least and most, for figures that are no claim."""
-        found: Floats = (self.least + self.most) / 2
-        return found
+        between: Floats = (self.least + self.most) / 2
+        return between
 
 
 @dataclass(frozen=True, eq=False)
-class Meetings:
+class Classes:
     """People with equal quasi values make a class; one entry for each part and value of a class that may belong together."""
 
     rows: Integers  # published rows of each class
@@ -86,8 +71,8 @@ class Meetings:
         return total / max(1, len(self.row_class))
 
 
-def place(key: Integers, row_slot: Integers, code: Integers, slots: Slots) -> Placement:
-    """Return where people are: `key` numbers equal quasi rows, the published ones first, then those of the table.
+def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: Slots) -> PartCounts:
+    """Return how many people are where: `key` numbers equal quasi rows, the published ones first, then those of the table.
 
     `row_slot` is the slot of each published row, `code` the release's code of each person's value (−1 if it has none).
     """
@@ -114,14 +99,14 @@ def place(key: Integers, row_slot: Integers, code: Integers, slots: Slots) -> Pl
     linked = alone[of]
     shown = np.zeros(many, np.int64)
     shown[ours] = row_slot
-    return Placement(
+    return PartCounts(
         _total(slot, least, len(slots)),
         _total(slot, np.minimum(people, part_rows), len(slots)),
         _total(slot[linked], people[linked], len(slots)),
         _total(slot[linked], (shown[of] == slot)[linked], len(slots)),
         np.bincount(code[known], minlength=slots.number.shape[1]).astype(np.int64),
         tuple(problems),
-        Meetings(here, of, slot, people, part_rows, ours, row_slot),
+        Classes(here, of, slot, people, part_rows, ours, row_slot),
     )
 
 

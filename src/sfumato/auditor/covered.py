@@ -1,4 +1,4 @@
-"""Columns and views against the original table: nothing lost, nothing invented, in every group or at least somewhere."""
+"""Columns and views beside the original table: nothing lost, nothing invented, in every group or at least somewhere."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.auditor._fragment_kernels import stand_behind
-from sfumato.auditor.against import wrong_totals
-from sfumato.auditor.published import Published
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import wrong_totals
 from sfumato.release.covering import Cover, Part, distinct_rows
 from sfumato.table.table import Table
 
@@ -23,14 +23,8 @@ class ShownTable:
     times: Integers | None
 
 
-def true_values(published: Published, table: Table) -> Integers:
-    """Return everybody's true value as the release numbers values, −1 for one that it does not have."""
-    number = {label: k for k, label in enumerate(published.labels)}
-    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
-
-
-def against_table(
-    published: Published, shown: list[ShownTable], people: Integers, table: Table, missing: int, *, apart: bool
+def compare(
+    histograms: Histograms, shown: list[ShownTable], people: Integers, table: Table, missing: int, *, apart: bool
 ) -> list[str]:
     """Return where the release is not one of this table, when `missing` people may have been left out.
 
@@ -39,10 +33,9 @@ def against_table(
     everybody must fit some group, and every entry must have people who fit.
     """
     problems = []
-    if published.people + missing != table.rows:
-        problems.append(f"{published.people} people are published and {missing} left out, but the table has {table.rows}")
-    counts = dict(zip(table.sensitive.labels, map(int, table.sensitive.counts), strict=True))
-    problems += wrong_totals(published, counts, table.rows - published.people)
+    if histograms.people + missing != table.rows:
+        problems.append(f"{histograms.people} people are published and {missing} left out, but the table has {table.rows}")
+    problems += wrong_totals(histograms, table, table.rows - histograms.people)
     if apart:
         return problems + _in_their_groups(shown, people, missing)
     return problems + _somewhere(shown, people, missing)

@@ -1,0 +1,95 @@
+"""The original table beside a release: the same columns, the same people, the same values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Integers
+from sfumato.auditor.histograms import Histograms
+from sfumato.release.careful import value_type
+from sfumato.release.manifest import Manifest, own_bounds
+from sfumato.table.column import Column
+from sfumato.table.table import Table
+
+
+def other_schema(manifest: Manifest, table: Table) -> list[str]:
+    """Return which columns, kinds, recodings, bins or declared values the manifest states otherwise than the table has them."""
+    domain = table.sensitive.domain
+    own = {
+        "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
+        "sensitive": [{"name": name, "kind": kind} for name, kind in zip(domain.names, domain.kinds, strict=True)],
+        "declared": table.schema.to_dict(),
+    }
+    wrong = [key for key in own if json.dumps(manifest.schema.get(key), sort_keys=True) != json.dumps(own[key], sort_keys=True)]
+    problems = [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
+    if not set(table.sensitive.labels).issuperset(own_bounds(manifest.requirement)):
+        problems.append("the requirement bounds values that the table does not have")
+    return problems
+
+
+def other_columns(manifest: Manifest, tables: Mapping[str, pa.Table], table: Table) -> list[str]:
+    """Return why rows cannot be compared: other columns than the table has, or other types (30 and 30.0 are two spellings)."""
+    quasi, sensitive = ([(one["name"], one["kind"]) for one in manifest.schema[role]] for role in ("quasi", "sensitive"))
+    domain = table.sensitive.domain
+    if {*quasi} != {(column.name, column.kind) for column in table.quasi} or [name for name, _ in sensitive] != [*domain.names]:
+        return ["the release and the table do not have the same quasi and sensitive columns"]
+    own = {name: str(column.values.type) for column in table.quasi for name in _shown_as(column)}
+    own |= {field.name: str(field.type) for field in domain.table.schema}
+    wrong = {
+        field.name
+        for published in tables.values()
+        for field in published.schema
+        if field.name in own and str(value_type(field.type)) not in (own[field.name], "list<element: string>")
+    }
+    return [f"{len(wrong)} columns are published with other types than the table has"] if wrong else []
+
+
+def _shown_as(column: Column) -> tuple[str, ...]:
+    """Return the names under which a release may show a column: itself, or the ends of its ranges."""
+    return (column.name,) if column.kind == "categorical" else (column.name, f"{column.name}_min", f"{column.name}_max")
+
+
+def true_values(labels: Sequence[str], table: Table) -> Integers:
+    """Return everybody's true value as the release numbers values, −1 for one that it does not have."""
+    number = {label: k for k, label in enumerate(labels)}
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+
+
+def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
+    """Number equal quasi rows equally: the published rows, then those of the table."""
+    rows = len(quasi[0])
+    key = np.zeros(rows + table.rows, np.int64)
+    room = 1
+    for column in quasi:
+        numbers: dict[object, int] = {}
+        theirs = table.column(column.name)
+        ours_as, theirs_as = (
+            np.array([numbers.setdefault(value, len(numbers)) for value in one.dictionary().to_pylist()], dtype=np.int32)
+            for one in (column, theirs)
+        )
+        if room * len(numbers) >= 1 << 62:
+            key = np.unique(key, return_inverse=True)[1]
+            room = int(key.max(initial=0)) + 1
+        key *= len(numbers)
+        key[:rows] += ours_as[column.codes]
+        key[rows:] += theirs_as[theirs.codes]
+        room *= len(numbers)
+    return key
+
+
+def wrong_totals(shown: Histograms, table: Table, missing: int) -> list[str]:
+    """Return what is wrong with how often values are shown, when `missing` people may be left out."""
+    counts = table.sensitive.histogram()
+    invented = set(shown.labels) - set(counts)
+    if invented:
+        return [f"the release shows {len(invented)} values that the table does not have"]
+    if shown.decoys:
+        return []
+    gaps = [count - shown.totals.get(label, 0) for label, count in counts.items()]
+    if min(gaps) < 0 or sum(gaps) != missing:
+        return [f"{sum(gap != 0 for gap in gaps)} sensitive values are shown another number of times than the table has them"]
+    return []

@@ -1,0 +1,23 @@
+"""Conformance suites: run them on your own method or model as we do on ours (docs/extending.md).
+
+    from sfumato.testing import check_method, check_model
+    check_method(MyMethod())
+    check_model(MyModel(…))
+
+The first promise that is broken raises `ConformanceError` with its name.
+"""
+
+from sfumato.testing.designs import balanced_designs, example_tables, one_small_side
+from sfumato.testing.errors import ConformanceError
+from sfumato.testing.method import CHECKS, check_method
+from sfumato.testing.model import check_model
+
+__all__ = [
+    "CHECKS",
+    "ConformanceError",
+    "balanced_designs",
+    "check_method",
+    "check_model",
+    "example_tables",
+    "one_small_side",
+]

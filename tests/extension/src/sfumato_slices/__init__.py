@@ -1,0 +1,1 @@
+"""A method and a model of one's own."""
