@@ -98,9 +98,9 @@ def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: 
         drawn = cast("RandomizedRelease", method.run(people, requirement, random=2).release)
         release = drawn
         beliefs = drawn.beliefs(people.to_arrow(), shares=None if drawn.declared else _true_shares(drawn, people))
-        told = drawn.manifest.method["shares"] if drawn.declared else table.sensitive.histogram()
-        whole = sum(map(Fraction, told.values()))
-        bounds = requirement.limits({label: Fraction(share) / whole for label, share in told.items()})
+        known = drawn.manifest.method["shares"] if drawn.declared else table.sensitive.histogram()
+        whole = sum(map(Fraction, known.values()))
+        bounds = requirement.limits({label: Fraction(share) / whole for label, share in known.items()})
     else:
         beliefs = release.beliefs(table.to_arrow())
         found = requirement.bounds(table.sensitive.histogram())
