@@ -167,8 +167,8 @@ def _unique(about: Explanation) -> str:
     if about.form not in _EXACT:
         shown = {"columns": "every column apart", "views": "some of them apart, and the others together as they are"}
         return (
-            f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as recoded."
-            f" The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
+            f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as "
+            f"recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
         )
     return (
         f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as published, "
@@ -208,8 +208,8 @@ def _promise(about: Explanation) -> list[str]:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     return [
         *([] if about.presence is None else about.presence.promise()),
-        f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody {KNOWS[about.against]},"
-        " and who sees no link between quasi and sensitive values.",
+        f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
+        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values.",
     ]
 
 
