@@ -23,7 +23,7 @@ from sfumato.table.generators import census
 from sfumato.utility import query_error
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
-ESTIMATORS: tuple[Estimator, ...] = ("paper", "em", "likelihood")
+ESTIMATORS: tuple[Estimator, ...] = ("paper", "likelihood")
 CLASSES = ((1, 100), (100, 1000), (1000, 10**9))
 
 

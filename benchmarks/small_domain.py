@@ -24,7 +24,7 @@ from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.privacy.requirement import Requirement
 from sfumato.query import And, Estimate, Estimator, In, Query, anatomy_workload, count_many, range_workload, true_answers
-from sfumato.query.predicate import Condition, Missing
+from sfumato.query.language.predicate import Condition, Missing
 from sfumato.randomness import SeededRandomness
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.table.column import Column

@@ -74,7 +74,7 @@ def ask(release: Release, coins: random.Random, text: str | None = None) -> str:
     columns = [column["name"] for column in (*release.manifest.schema["quasi"], *release.manifest.schema["sensitive"])]
     sql = question(coins, columns) if text is None else text
     try:
-        answer = release.count(sql, estimator=coins.choice([None, None, None, "paper", "likelihood", "em"]))
+        answer = release.count(sql, estimator=coins.choice([None, None, None, "paper", "likelihood"]))
     except SfumatoError:
         return "refused"
     for estimate in [answer] if isinstance(answer, Estimate) else [answer.total, *(one for _, one in answer)]:

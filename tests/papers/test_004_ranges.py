@@ -6,7 +6,8 @@ import pytest
 from sfumato import Anatomy, LDiversity, Ring
 from sfumato.errors import FormatError
 from sfumato.query import parse_sql
-from sfumato.query.ranges import count_ranges
+from sfumato.query.answering import answer
+from sfumato.query.ranges import ranges_engine
 from tests.makers import people
 from tests.release._fragments import columns_of
 from tests.release._ranges import of_groups
@@ -21,7 +22,7 @@ PATIENTS = people(
 
 
 def estimate(release, sql, **options):
-    return count_ranges(release, parse_sql(sql), estimator="paper", **options).value
+    return answer(ranges_engine(release, **options), parse_sql(sql), "paper", 0.95, release.native).value
 
 
 def test_figure_1b_is_what_the_form_shows():
@@ -36,7 +37,7 @@ def test_figure_1b_is_what_the_form_shows():
 def test_query_1_is_three_eighths_by_length_and_sixteen_of_41_ages():
     release = of_groups(PATIENTS, [0] * 4 + [1] * 4)
     query = "value = 'stroke' AND age >= 45"
-    assert estimate(release, query, cells="continuous") == pytest.approx(3 / 8)
+    assert estimate(release, query, units="continuous") == pytest.approx(3 / 8)
     assert estimate(release, query) == pytest.approx(16 / 41)
 
 

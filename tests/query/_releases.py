@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.basis import Basis
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.coding import code_column, code_domain
 from sfumato.release.manifest import Manifest
@@ -40,7 +41,7 @@ def people(table: pa.Table, sensitive: Sequence[str]) -> People:
 
 
 def release_of(
-    table: People, bucket: npt.NDArray[Any], *, decoys: Sequence[tuple[int, int]] = (), method: dict[str, Any] | None = None
+    table: People, bucket: npt.NDArray[Any], *, decoys: Sequence[tuple[int, int]] = (), basis: Basis = "blind"
 ) -> BucketsRelease:
     """Publish the table with these buckets; `decoys` are further (bucket, value) pairs shown, equally many per bucket."""
     values = len(table.sensitive.domain)
@@ -52,13 +53,14 @@ def release_of(
     domain = table.sensitive.domain
     manifest = Manifest(
         form="buckets",
+        basis=basis,
         schema={
             "quasi": [{"name": column.name, "kind": column.kind} for column in table.quasi],
             "sensitive": [{"name": n, "kind": k} for n, k in zip(domain.names, domain.kinds, strict=True)],
         },
         rows=len(bucket),
         requirement={},
-        method=method or {"name": "buckets", "locality": "none"},
+        method={"name": "by-hand"},
         claims=(),
         parameters={"decoys": len(decoys) // len(shown)},
     )

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sfumato.query import _class_kernels as kernels
-from sfumato.query._range_kernels import at_least_once, solve_rate
+from sfumato.query.models import _class_kernels as kernels
+from sfumato.query.models._spread_kernels import at_least_once, solve_rate
+from sfumato.query.models.classes import Shares, Shown, Spread
 
 CODES = 7  # a first column of 3 values, a second of 4
 VALUES = 3
@@ -30,6 +31,8 @@ class Small:
         self.weight = np.concatenate([coins.dirichlet(np.ones(size), 2).T for size in (3, 4)])
         self.rate = coins.dirichlet(np.ones(VALUES), 2).T.copy()
         self.share = coins.dirichlet(np.ones(2))
+        self.shown = Shown(self.sizes, self.st_start, self.value, self.count)
+        self.shares = Shares(self.weight, self.rate, self.share)
 
     def chances(self):
         chance = np.array(
@@ -41,12 +44,9 @@ class Small:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_round_spreads_people_as_the_formulas_say(seed):
     small = Small(seed)
-    tilt, people, holders = np.empty(len(small.codes)), np.empty((CODES, 2)), np.empty((VALUES, 2))
-    room = np.empty((2, 2)), np.empty(2), np.empty(2), np.empty(4)
-    kernels.learn_round(
-        small.sizes, small.st_start, small.value, small.count, small.start, small.codes,
-        small.weight, small.rate, small.share, tilt, people, holders, *room,
-    )  # fmt: skip
+    people, holders = np.empty((CODES, 2)), np.empty((VALUES, 2))
+    spread = Spread(people, holders, np.empty(len(small.codes)))
+    kernels.learn_round(small.shown, small.start, small.codes, small.shares, spread)
     expected, expected_holders = np.zeros((CODES, 2)), np.zeros((VALUES, 2))
     for g, chance in enumerate(small.chances()):
         part = chance * small.rate
@@ -68,7 +68,7 @@ def test_a_round_spreads_people_as_the_formulas_say(seed):
 def test_a_question_is_the_mean_over_classes_of_products_over_columns(seed):
     small = Small(seed)
     chance = np.empty((5, 2))
-    kernels.class_chances(small.start, small.codes, small.weight, small.share, chance)
+    kernels.class_chances(small.start, small.codes, small.shares, chance)
     assert chance == pytest.approx(small.chances())
     tilt = np.random.default_rng(seed + 10).uniform(0.5, 2.0, len(small.codes))
     accepted = np.array([1, 0, 1, 0, 1, 1, 0], np.uint8)
@@ -76,7 +76,7 @@ def test_a_question_is_the_mean_over_classes_of_products_over_columns(seed):
     for start in small.start:
         kernels.narrow(start, small.codes, small.weight, tilt, accepted, share)
     wanted = np.array([1, 0, 1], np.uint8)
-    value, variance = kernels.weigh_classes(share, chance, small.rate, wanted, small.st_start, small.value, small.count)
+    value, variance = kernels.weigh_classes(share, chance, small.rate, wanted, small.shown)
     total = spread = 0.0
     for g in range(5):
         inside = np.ones(2)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from sfumato.errors import QueryError
 from sfumato.query import And, Between, In, Like, Missing, Not, Or, Query, true_answers
-from sfumato.query.compile import compile_condition, row_mask
-from sfumato.query.sql import parse_sql
-from sfumato.query.vocabulary import Vocabulary
+from sfumato.query.language.compile import compile_condition, row_mask
+from sfumato.query.language.sql import parse_sql
+from sfumato.query.language.vocabulary import Vocabulary
 from tests.query._releases import People, people
 
 ROWS: list[dict[str, Any]] = [

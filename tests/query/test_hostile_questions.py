@@ -11,11 +11,11 @@ import pytest
 
 from sfumato.errors import QueryError
 from sfumato.query import Between, In, Query, sql_workload
-from sfumato.query.compile import Rows, compile_condition
-from sfumato.query.disjoint import disjoint
-from sfumato.query.literals import MOST_NOTES
-from sfumato.query.sql import MAX_LENGTH, parse_sql
-from sfumato.query.vocabulary import Vocabulary
+from sfumato.query.language.compile import Accept, Join, Place, Rows, compile_condition
+from sfumato.query.language.disjoint import disjoint
+from sfumato.query.language.literals import MOST_NOTES
+from sfumato.query.language.sql import MAX_LENGTH, parse_sql
+from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.workload import true_answers
 from sfumato.table import Schema, Table
 
@@ -162,10 +162,12 @@ def test_values_treated_in_too_many_ways_are_refused() -> None:
 
 def test_a_condition_that_repeats_itself_without_end_is_refused_although_its_parts_are_few() -> None:
     cells = [np.eye(150, dtype=bool)[i] for i in range(150)]
-    either = ("or", [("and", [("lut", False, 0, cells[i % 150]), ("lut", False, 1, cells[i % 150])]) for i in range(150)])
+    places = Place(False, 0), Place(False, 1)
+    both = [Join("and", tuple(Accept(place, cells[i]) for place in places)) for i in range(150)]
+    either = Join("or", tuple(both))
     assert len(disjoint(Rows({}, (either,)))) == 150
     with pytest.raises(QueryError, match="conjunctions"):
-        disjoint(Rows({}, (("or", either[1] * 50),)))
+        disjoint(Rows({}, (Join("or", either.parts * 50),)))
 
 
 def test_a_workload_that_is_another_file_is_not_quoted() -> None:

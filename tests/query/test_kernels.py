@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.query import _kernels
-from sfumato.query.index import index_of
+from sfumato.query.rows import BucketIndex
 from tests.query._releases import blind_buckets, release_of
 from tests.query.test_buckets import associated
 
@@ -25,7 +25,7 @@ def releases(draw: Any) -> Any:
 @settings(max_examples=30, deadline=None)
 @given(releases(), st.integers(0, 2**30))
 def test_sums_over_buckets_are_those_of_plain_loops(release: Any, seed: int) -> None:
-    index = index_of(release)
+    index = BucketIndex.of(release)
     random = np.random.default_rng(seed)
     hits = random.integers(0, index.sizes + 1)
     wanted = random.random(index.values) < 0.5
@@ -51,7 +51,7 @@ def test_sums_over_buckets_are_those_of_plain_loops(release: Any, seed: int) -> 
 @settings(max_examples=30, deadline=None)
 @given(releases(), st.integers(0, 2))
 def test_the_table_of_a_column_holds_the_estimate_of_every_code(release: Any, column: int) -> None:
-    index = index_of(release)
+    index = BucketIndex.of(release)
     codes = index.table.codes[column]
     out = np.zeros((len(index.table.counts[column]), index.values))
     _kernels.spread_codes(codes, index.bucket, index.shown, index.st_start, index.st_value, index.st_count, out)
@@ -76,10 +76,10 @@ def test_rows_are_kept_in_order_from_all_or_from_those_found(codes: list[int], a
 @pytest.mark.parametrize("strength", [0.0, 0.01, 0.5])
 def test_the_basis_gives_the_posterior_of_the_full_gaussian_model(strength: float) -> None:
     table = associated(2000, 8)
-    index = index_of(release_of(table, blind_buckets(table.sensitive.codes, [4], np.random.default_rng(9))))
-    from sfumato.query.likelihood import GRID, association_of
+    index = BucketIndex.of(release_of(table, blind_buckets(table.sensitive.codes, [4], np.random.default_rng(9))))
+    from sfumato.query.models.likelihood import GRID, learn_association
 
-    model = association_of(index)
+    model = learn_association(index)
     r = float(GRID[np.abs(GRID - strength).argmin()])
     a = model.g0 / np.outer(model.root, model.root)
     prior = np.eye(14) + r * model.basis.prior

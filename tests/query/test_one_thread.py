@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sfumato.query import _one_thread, likelihood, trend
+from sfumato.query import _one_thread
 from sfumato.query._one_thread import one_thread
+from sfumato.query.buckets import BucketsEngine
+from sfumato.query.engine import learned
+from sfumato.query.randomized import RandomizedEngine
+from sfumato.query.ranges import BoxesEngine
 
 
 def threads():
@@ -49,16 +53,22 @@ def test_an_error_inside_leaves_the_setting_as_it_was():
     assert threads() == {2}
 
 
-@pytest.mark.parametrize(
-    ("module", "learn", "ask"), [(trend, "_learn", trend.trend_of), (likelihood, "_build", likelihood.association_of)]
-)
-def test_what_is_learned_of_a_release_is_learned_by_one_thread(monkeypatch, module, learn, ask):
+def test_what_is_learned_of_a_release_is_learned_once_and_by_one_thread():
     class Asked:
-        pass
+        @learned
+        def model(self):
+            return [threads()]
 
-    monkeypatch.setattr(module, learn, lambda asked: threads())
-    assert ask(Asked()) == {1}
+    asked = Asked()
+    assert asked.model == [{1}]
+    assert asked.model is asked.model
     assert threads() == {2}
+
+
+def test_every_model_is_learned_so():
+    models = (BucketsEngine.association, BucketsEngine.trend, RandomizedEngine.rates)
+    models += (BoxesEngine.evenly, BoxesEngine.as_learned, BoxesEngine.classes)
+    assert all(isinstance(model, learned) for model in models)
 
 
 def test_the_libraries_are_looked_for_once():

@@ -11,7 +11,7 @@ from sfumato import FPrivacy, Schema, Table
 from sfumato.errors import QueryError
 from sfumato.privacy import RhoPrivacy
 from sfumato.query import Query, count, count_many
-from sfumato.query.randomized import _index_of
+from sfumato.query.randomized import RandomizedEngine
 from sfumato.release.randomized import RandomizedRelease
 from tests.makers import people, skewed
 from tests.release._randomized import balanced_parts, one_part, release_of
@@ -55,7 +55,7 @@ def test_mean_and_error_are_those_of_every_outcome_enumerated(retention):
     for outcome in itertools.product(range(3), repeat=4):
         chance = float(np.prod([float(part.chance(x, y)) for x, y in zip((0, 1, 2, 0), outcome, strict=True)]))
         shown = RandomizedRelease(made.manifest, made.quasi, made.domain, made.part, np.array(outcome, dtype=np.int32))
-        found = _index_of(shown)
+        found = RandomizedEngine.of(shown)
         weights = found.weights(np.array([True, False, True]))
         value = float(found.published @ weights)
         mean += chance * value
@@ -148,7 +148,7 @@ def test_recoded_columns_are_asked_for_in_original_terms():
 
 def test_the_likelihood_solution_is_that_of_the_full_matrices():
     made = release(retention=PER_VALUE)
-    found = _index_of(made)
+    found = RandomizedEngine.of(made)
     rates, slots = found.rates, found.slots
     values = np.array([True, False, False, True] + [False] * 4)
     shown = found.find(next(iter(_pieces(found, "age < 40"))).rows)
@@ -175,7 +175,7 @@ def test_the_likelihood_solution_is_that_of_the_full_matrices():
 
 def _pieces(index, text):
     from sfumato.query import parse_sql
-    from sfumato.query.compile import compile_condition
+    from sfumato.query.language.compile import compile_condition
 
     return compile_condition(parse_sql(text).condition, index.vocabulary).pieces
 
@@ -199,7 +199,7 @@ def test_where_shares_are_hardly_known_the_likelihood_estimator_gives_no_interva
 
 def test_an_estimator_of_another_form_is_refused():
     with pytest.raises(QueryError, match="expected 'paper' or 'likelihood'"):
-        count(release(), Query(), estimator="em")
+        count(release(), Query(), estimator="best")
 
 
 def test_a_value_outside_its_part_is_an_error():

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.query import _range_kernels as kernels
+from sfumato.query.models import _spread_kernels as kernels
+from sfumato.query.models.spread import Shares
+from sfumato.query.models.units import Ends
 
 
 @given(st.floats(1e-9, 50))
@@ -30,27 +32,26 @@ def test_the_rate_makes_the_group_as_large_as_it_is(seen, inner, size):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_people_spread_over_ranges_are_as_plain_python_spreads_them(data):
-    cells = data.draw(st.integers(1, 6))
-    weight = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=cells + 1, max_size=cells + 1)))
+    units = data.draw(st.integers(1, 6))
+    weight = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=units + 1, max_size=units + 1)))
     groups = data.draw(
-        st.lists(st.tuples(st.integers(0, cells - 1), st.integers(0, cells - 1), st.booleans()), min_size=1, max_size=5)
+        st.lists(st.tuples(st.integers(0, units - 1), st.integers(0, units - 1), st.booleans()), min_size=1, max_size=5)
     )
     low = np.array([min(a, b) for a, b, _ in groups], dtype=np.int32)
     high = np.array([max(a, b) for a, b, _ in groups], dtype=np.int32)
     missing = np.array([m for _, _, m in groups], dtype=np.uint8)
     sizes = np.array([data.draw(st.integers(3, 40)) for _ in groups], dtype=np.int64)
-    inner, at_low, at_high, at_missing = (np.empty(len(groups)) for _ in range(4))
-    expected = np.empty(cells + 1)
-    kernels.spread_ranges(
-        sizes, low, high, missing, weight, np.empty(3), inner, at_low, at_high, at_missing, expected, np.empty(cells + 1)
-    )
-    plain = np.zeros(cells + 1)
+    spread = Shares(weight, *(np.empty(len(groups)) for _ in range(4)))
+    expected = np.empty(units + 1)
+    kernels.spread_ranges(sizes, Ends(low, high, missing), weight, spread, expected)
+    _, inner, at_low, at_high, at_missing = spread
+    plain = np.zeros(units + 1)
     for g, size in enumerate(sizes):
-        shares = np.zeros(cells + 1)
+        shares = np.zeros(units + 1)
         shares[low[g]] += at_low[g]
         shares[high[g]] += at_high[g]
         shares[low[g] + 1 : high[g]] += inner[g] * weight[low[g] + 1 : high[g]]
-        shares[cells] += at_missing[g]
+        shares[units] += at_missing[g]
         assert shares.sum() == pytest.approx(1.0)
         assert size * at_low[g] > 1 - 1e-9
         assert high[g] == low[g] or size * at_high[g] > 1 - 1e-9

@@ -17,7 +17,9 @@ from sfumato import LDiversity, Schema, Table
 from sfumato.errors import FormatError, QueryError
 from sfumato.methods import Anatomy
 from sfumato.query import Estimate, Query, count, parse_sql, range_workload, true_answers
-from sfumato.query.fragments import MAX_WORLDS
+from sfumato.query.buckets import BucketsEngine
+from sfumato.query.language.compile import compile_condition
+from sfumato.query.language.portions import MAX_WORLDS
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.utility import query_error
@@ -255,13 +257,10 @@ CONDITIONS = st.recursive(
 def test_whatever_the_condition_the_truth_lies_between_the_extremes(database: sqlite3.Connection, condition: str) -> None:
     truth = database.execute(f"SELECT COUNT(*) FROM t WHERE {condition}").fetchone()[0]
     query = parse_sql(condition)
-    from sfumato.query.buckets import guess
-    from sfumato.query.compile import compile_condition
-    from sfumato.query.index import index_of
-
-    compiled = compile_condition(query.condition, index_of(RELEASE).vocabulary)
+    question = BucketsEngine.of(RELEASE).ask(query, "paper")
+    compiled = compile_condition(query.condition, question.vocabulary)
     least, most = (compiled.pieces,) * 2 if compiled.partly is None else (compiled.partly.sure, compiled.partly.possible)
-    assert guess(RELEASE, least, "paper").least <= truth <= guess(RELEASE, most, "paper").most
+    assert question.guess(least).least <= truth <= question.guess(most).most
     if compiled.partly is not None:
         assert sum(weight for weight, _ in compiled.partly.worlds) == pytest.approx(1)
         assert len(compiled.partly.worlds) <= MAX_WORLDS or len(compiled.partly.worlds) <= 2**7

@@ -10,10 +10,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.basis import Basis
 from sfumato.errors import QueryError
-from sfumato.query import anatomy_workload, count_many, range_workload, trend, true_answers
-from sfumato.query._trend_kernels import add_asked, add_by_box, take_expected
-from sfumato.query.trend import FEWEST_BOXES, LEVELS, boxes_by, trend_of
+from sfumato.query import anatomy_workload, count_many, range_workload, true_answers
+from sfumato.query.count import engine_of
+from sfumato.query.models import trend
+from sfumato.query.models._trend_kernels import add_asked, add_by_box, take_expected
+from sfumato.query.models.features import LEVELS
+from sfumato.query.models.trend import FEWEST_BOXES
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.generators import census, hospital
 from tests.query._releases import People, people, release_of
@@ -22,11 +26,9 @@ from tests.query.test_coverage import CLASSES, coverage
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 
 
-def boxed(table: People, bucket: np.ndarray, cuts: str = "safe") -> BucketsRelease:
+def boxed(table: People, bucket: np.ndarray, cuts: Basis = "safe") -> BucketsRelease:
     """A release whose manifest says that its buckets are boxes."""
-    release = release_of(table, bucket, method={"name": "buckets", "locality": "boxes", "inside": "whole"})
-    release.manifest.basis = cuts
-    return release
+    return release_of(table, bucket, basis=cuts)
 
 
 def planted(rows: int = 20_000, seed: int = 1, boxes: int = 200) -> tuple[People, BucketsRelease]:
@@ -41,6 +43,10 @@ def planted(rows: int = 20_000, seed: int = 1, boxes: int = 200) -> tuple[People
     data = {"age": age, "smokes": np.where(smokes, "yes", "no"), "illness": np.where(ill, "lung", "none")}
     table = people(pa.table(data), ["illness"])
     return table, boxed(table, bucket)
+
+
+def learned_of(release: BucketsRelease) -> trend.Trend:
+    return engine_of(release).trend  # type: ignore[attr-defined, no-any-return]
 
 
 def truth(table: People, where: str) -> int:
@@ -73,17 +79,17 @@ def test_whole_boxes_are_counted_exactly() -> None:
     bucket = release.bucket
     asked = release.count("illness = 'lung'")
     assert asked.value == asked.low == asked.high == truth(table, "illness = 'lung'")
-    learned = trend_of(release)
+    learned = learned_of(release)
     hits = learned.index.sizes.copy()
     hits[::2] = 0
     rows = np.flatnonzero(hits[learned.index.bucket] > 0).astype(np.int32)
-    assert np.allclose(learned._features(rows, len(rows), hits), 0.0)
+    assert np.allclose(learned.features(rows, len(rows), hits), 0.0)
     assert len(bucket) == len(learned.index.bucket)
 
 
 def test_features_of_one_question_are_those_of_its_people_less_what_their_boxes_would_give() -> None:
     _, release = planted(rows=2_000, boxes=40)
-    learned = trend_of(release)
+    learned = learned_of(release)
     random = np.random.default_rng(5)
     rows = np.sort(random.permutation(2_000)[:700]).astype(np.int32)
     hits = learned.index.count(rows, len(rows))
@@ -100,29 +106,30 @@ def test_features_of_one_question_are_those_of_its_people_less_what_their_boxes_
     expected = by_person[rows].sum(axis=0)
     for box in range(learned.index.buckets):
         expected -= hits[box] / learned.index.sizes[box] * by_person[learned.index.bucket == box].sum(axis=0)
-    assert np.allclose(learned._features(rows, len(rows), hits), expected)
+    assert np.allclose(learned.features(rows, len(rows), hits), expected)
 
 
 def test_the_posterior_is_that_of_the_regression_written_out() -> None:
     _, release = planted(rows=3_000, boxes=60)
-    learned = trend_of(release)
+    learned = learned_of(release)
     index = learned.index
     away = learned.sums / index.sizes[:, None] - learned.sums.sum(axis=0) / index.rows
-    design = away * np.sqrt(index.sizes)[:, None] * learned.scale
+    design = away * np.sqrt(index.sizes)[:, None] * learned.posterior.scale
     lung = release.domain.table.column(0).to_pylist().index("lung")
     shown = index.wanted(np.arange(index.values) == lung)
     share = shown.sum() / index.rows
     seen = (shown / index.sizes - share) * np.sqrt(index.sizes)
-    for strength, gain, evidence in zip(trend.GRID, learned.gain, learned.evidence, strict=True):
+    for strength, gain, evidence in zip(trend.GRID, learned.posterior.gain, learned.posterior.evidence, strict=True):
         covariance = np.eye(len(seen)) + strength * design @ design.T
         weights = strength * design.T @ np.linalg.solve(covariance, seen)
-        assert np.allclose(learned.turn @ (gain * learned.told[lung]), weights, atol=1e-6 * np.abs(weights).max())
+        found = learned.posterior.turn @ (gain * learned.posterior.score[lung])
+        assert np.allclose(found, weights, atol=1e-6 * np.abs(weights).max())
         assert evidence == pytest.approx(-0.5 * np.linalg.slogdet(covariance)[1], rel=1e-6)
 
 
 def test_features_have_mean_zero_and_total_variance_one() -> None:
     table = people(census(3_000, 2).select([*QUASI, "occupation"]), ["occupation"])
-    learned = trend_of(boxed(table, np.arange(3_000) % 100))
+    learned = learned_of(boxed(table, np.arange(3_000) % 100))
     for block in learned.blocks:
         if block.right < 0:
             share = np.bincount(learned.levels[:, block.left], minlength=len(block.features)) / 3_000
@@ -141,7 +148,7 @@ def test_many_codes_share_levels_in_order() -> None:
     }
     table = people(pa.table(data), ["illness"])
     release = boxed(table, np.arange(4_000) % 80)
-    learned = trend_of(release)
+    learned = learned_of(release)
     assert learned.levels.max() < LEVELS
     income = table.quasi[0]
     order = np.argsort(release.bucket, kind="stable")
@@ -167,22 +174,11 @@ def test_any_number_of_workers_gives_the_same_answers() -> None:
     assert [answer.value for answer in alone] == [answer.value for answer in together]
 
 
-def test_few_boxes_and_settings_inside_boxes_fall_back_to_the_papers() -> None:
-    table, release = planted(rows=2_000, boxes=FEWEST_BOXES - 1)
-    assert boxes_by(release) is None
+def test_few_boxes_fall_back_to_the_papers() -> None:
+    _, release = planted(rows=2_000, boxes=FEWEST_BOXES - 1)
     assert release.count("smokes = 'yes' AND illness = 'lung'").estimator == "paper"
     with pytest.raises(QueryError, match="at least 10 buckets that are boxes"):
         release.count("smokes = 'yes' AND illness = 'lung'", estimator="likelihood")
-    inside = boxed(table, np.arange(2_000) % 100)
-    inside.manifest.method["inside"] = "setting"
-    assert boxes_by(inside) is None
-
-
-def test_em_is_refused_for_boxes_and_the_hint_names_what_works() -> None:
-    _, release = planted(rows=2_000, boxes=40)
-    with pytest.raises(QueryError) as caught:
-        release.count("illness = 'lung' AND age < 3", estimator="em")
-    assert "likelihood" in (caught.value.hint or "")
 
 
 def test_one_constant_quasi_column_leaves_the_papers_estimate() -> None:
@@ -233,7 +229,7 @@ def outcomes() -> np.ndarray:
         for against, floor in (("engineer", 20), ("reader", 20), ("reader", 100)):
             requirement = sfumato.FPrivacy(theta=16, offset="0.02", against=against)
             release = sfumato.Boxes(floor=floor).run(table, requirement, random=seed).release
-            assert boxes_by(release) == ("safe" if against == "engineer" else "tight")
+            assert engine_of(release).misses == trend.MISSES["safe" if against == "engineer" else "tight"]
             for workload in workloads:
                 papers = count_many(release, workload, estimator="paper")
                 actual = true_answers(table, workload)
@@ -269,7 +265,7 @@ def test_near_groups_are_answered_by_the_trend_more_closely_than_by_the_papers_a
     )
     method = sfumato.NearGroups(form="buckets", effort=0.05 if against == "reader" else None)
     release = method.run(table, sfumato.LDiversity(5, against=against), random=1).release
-    assert boxes_by(release) == ("annealed" if against == "reader" else "near")
+    assert engine_of(release).misses == trend.MISSES["annealed" if against == "reader" else "matched"]
     workload = range_workload(table, queries=150, seed=3)
     actual = np.array(true_answers(table, workload))
     ours, papers = (count_many(release, workload, estimator=name) for name in (None, "paper"))

@@ -21,7 +21,6 @@ class Estimator(StrEnum):
 
     paper = "paper"
     likelihood = "likelihood"
-    em = "em"
 
 
 @verb

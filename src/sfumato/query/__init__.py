@@ -2,8 +2,8 @@
 
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
 from sfumato.query.count import count, count_many
-from sfumato.query.predicate import And, Between, In, Like, Missing, Not, Or, Query
-from sfumato.query.sql import parse_sql
+from sfumato.query.language.predicate import And, Between, In, Like, Missing, Not, Or, Query
+from sfumato.query.language.sql import parse_sql
 from sfumato.query.workload import Workload, anatomy_workload, prefix_workload, range_workload, sql_workload, true_answers
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the three estimators."""
+"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the estimators of buckets."""
 
 from __future__ import annotations
 
@@ -102,27 +102,6 @@ def one_piece(
             low += max(0, k + s - n)
             high += min(k, s)
     return value, variance, low, high
-
-
-@njit(cache=True, nogil=True)
-def em_steps(hits: Any, share: float, steps: int, st_start: Any, st_value: Any, st_real: Any, totals: Any) -> Any:
-    """Return P(predicate | value) after some EM steps from the overall share; one step is the papers' estimate."""
-    m = len(totals)
-    rate = np.full(m, share)
-    for _ in range(steps):
-        gained = np.zeros(m)
-        for g in range(len(hits)):
-            if hits[g] == 0:
-                continue
-            expected = 0.0
-            for j in range(st_start[g], st_start[g + 1]):
-                expected += st_real[j] * rate[st_value[j]]
-            if expected > 0:
-                for j in range(st_start[g], st_start[g + 1]):
-                    gained[st_value[j]] += hits[g] * st_real[j] * rate[st_value[j]] / expected
-        for v in range(m):
-            rate[v] = min(1.0, gained[v] / totals[v]) if totals[v] > 0 else 0.0
-    return rate
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
-Estimator = Literal["paper", "likelihood", "em"]
+Estimator = Literal["paper", "likelihood"]
 
 SHOWN = 20
 """Cells of a grouped answer that its text shows."""

@@ -5,68 +5,159 @@ quasi condition R, with G_j what group g shows of column j:
 
 `paper`
     Σ over groups of #{S in g} · Π_j |R_j ∩ G_j| / |G_j|: people lie evenly in ranges and sets, and columns are unrelated inside a
-    group. In cells, so that the range 30–30 holds one value: a whole number, a day, a category; ranges of other numbers by their
-    length. ``cells="continuous"`` takes whole numbers by length as well, as in 004 §1.
+    group. In units, so that the range 30–30 holds one value: a whole number, a day, a category; ranges of other numbers by their
+    length. ``units="continuous"`` takes whole numbers by length as well, as in 004 §1.
 `likelihood`
-    The same with shares learned from the release instead of equal ones, see `sfumato.query.range_spread`.
+    The same with shares learned from the release instead of equal ones, see `sfumato.query.models.spread`, also for records that
+    have ranges of their own. The default, by measurement.
 
-Any condition is first put into disjoint conjunctions. The standard error is that of every person with a value in S meeting R by a
-coin of her own. Both estimators take columns as unrelated inside a group, and what they miss by that is not in it (a nominal 95 %
-covers 12–77 % on a census of 100,000): there is **no interval**, except where the ranges make the answer certain.
+Any condition is first put into disjoint conjunctions, whose shares add up. The standard error is that of every person with a
+value in S meeting R by a coin of her own. Both estimators take columns as unrelated inside a group, and what they miss by that is
+not in it (a nominal 95 % covers 12–77 % on a census of 100,000): there is **no interval**, except where the ranges make the
+answer certain.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from sfumato.arrays import Integers
 from sfumato.errors import QueryError
-from sfumato.query.answer import Answer, Estimator
-from sfumato.query.by_group import GroupIndex, count_by_group
-from sfumato.query.predicate import Query
-from sfumato.query.range_cells import Bag, Cells, cells_of
-from sfumato.query.vocabulary import Vocabulary, declared_in
+from sfumato.query.answer import Estimator
+from sfumato.query.engine import Cell, Grouped, Guess, learned
+from sfumato.query.group_by import require_few_cells
+from sfumato.query.language.compile import Pieces
+from sfumato.query.language.disjoint import Conjunction, disjoint
+from sfumato.query.language.predicate import Query, atoms_of
+from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.models import _spread_kernels as kernels
+from sfumato.query.models import spread
+from sfumato.query.models.classes import ClassModel, Shown, learn_classes
+from sfumato.query.models.spread import OWN_ROUNDS, ROUNDS, Reach, Spread
+from sfumato.query.models.units import Cut, RangeColumn, SetColumn, UnitKind, column_of
 from sfumato.release.ranges import RangesRelease
-
-DEFAULT: Estimator = "likelihood"
 
 NO_INTERVAL = "no interval: how people lie inside the ranges is not published, and the standard error does not cover it"
 
-_known: weakref.WeakKeyDictionary[RangesRelease, dict[Cells, GroupIndex]] = weakref.WeakKeyDictionary()
-_lock = threading.RLock()
 
+@dataclass(frozen=True, eq=False)
+class BoxesEngine:
+    """A release whose groups are shown column by column, as a range or a set of values, with histograms of sensitive values.
 
-def count_ranges(
-    release: RangesRelease,
-    asked: Query,
-    *,
-    estimator: Estimator | None = None,
-    confidence: float = 0.95,
-    cells: Cells = "discrete",
-) -> Answer:
-    """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
-
-    `estimator=None` means `likelihood`, by measurement: see `sfumato.query.range_spread`.
+    `behind` is how many people each box was drawn around: those of its group, or the matches of a record with ranges of its own.
+    `joint` says that `likelihood` also learns how columns go together: for small boxes shown as sets.
     """
-    chosen = estimator or DEFAULT
-    if chosen not in ("paper", "likelihood"):
-        raise QueryError(f"estimator: expected 'paper' or 'likelihood' for ranges, got {estimator!r}")
-    if cells not in ("discrete", "continuous"):
-        raise QueryError(f"cells: expected 'discrete' or 'continuous', got {cells!r}")
-    index = _index_of(release, cells)
-    return count_by_group(index, asked, estimator=chosen, confidence=confidence, native=release.native, no_interval=NO_INTERVAL)
+
+    columns: tuple[RangeColumn | SetColumn, ...]
+    vocabulary: Vocabulary
+    shown: Shown
+    behind: Integers
+    no_interval: str
+    rounds: int = ROUNDS
+    joint: bool = False
+
+    no_likelihood = ""
+
+    @learned
+    def evenly(self) -> tuple[Spread, ...]:
+        """People spread evenly in every column."""
+        return tuple(spread.even(column) for column in self.columns)
+
+    @learned
+    def as_learned(self) -> tuple[Spread, ...]:
+        """People spread as all groups together suggest."""
+        return tuple(spread.learned(column, self.behind, self.rounds) for column in self.columns)
+
+    @learned
+    def classes(self) -> ClassModel:
+        """Classes of people in which columns are unrelated."""
+        sets = [column for column in self.columns if isinstance(column, SetColumn)]
+        return learn_classes(sets, self.shown, len(self.vocabulary.part_codes[0]))
+
+    def ask(self, asked: Query, estimator: Estimator) -> BoxesQuestion:
+        """Return the question in its own words: continua are cut at the constants that its conditions name."""
+        atoms = atoms_of(asked.condition)
+        words, cuts = zip(*(column.words(atoms) for column in self.columns), strict=True)
+        own = self.vocabulary
+        if any(cut is not None for cut in cuts):
+            own = Vocabulary(words, own.parts, own.part_codes, own.declared)
+        model = self.classes if self.joint and estimator == "likelihood" else None
+        spreads = self.evenly if estimator == "paper" or model is not None else self.as_learned
+        return BoxesQuestion(own.for_terms(asked.terms), self, cuts, spreads, model)
 
 
-def _index_of(release: RangesRelease, cells: Cells) -> GroupIndex:
-    with _lock:
-        made = _known.setdefault(release, {})
-        if cells not in made:
-            declared = declared_in(release.manifest.schema)
-            columns = tuple(
-                cells_of(box, None if declared is None else declared.recoding(box.name), cells) for box in release.boxes
+@dataclass(frozen=True, eq=False)
+class BoxesQuestion:
+    """A question to groups that are shown column by column, and what its estimator assumes."""
+
+    vocabulary: Vocabulary
+    engine: BoxesEngine
+    cuts: tuple[Cut | None, ...]
+    spreads: tuple[Spread, ...]
+    model: ClassModel | None
+
+    def guess(self, pieces: Pieces) -> Guess:
+        """Return the estimated number of people in disjoint pieces of the question."""
+        value = variance = 0.0
+        least = most = 0
+        for piece in pieces:
+            conjunctions = disjoint(piece.rows)
+            mean, spread2, sure, possible = kernels.weigh_groups(
+                self._reach(conjunctions), piece.values.view(np.uint8), self.engine.shown
             )
-            words = tuple(column.words_ if isinstance(column, Bag) else column.words([])[0] for column in columns)
-            sensitive = Vocabulary.of((), release.domain)
-            vocabulary = Vocabulary(words, sensitive.parts, sensitive.part_codes, declared)
-            made[cells] = GroupIndex(columns, vocabulary, release.sizes, *release.shown)
-        return made[cells]
+            if self.model is not None:
+                mean, spread2 = self.model.weigh(conjunctions, piece.values)
+            value, variance = value + mean, variance + spread2
+            least, most = least + sure, most + possible
+        return Guess(value, math.sqrt(max(0.0, variance)), float(least), float(most), self.engine.no_interval)
+
+    def _reach(self, conjunctions: Sequence[Conjunction]) -> Reach:
+        """Return per group the share of people who meet one of the conjunctions."""
+        groups = len(self.engine.behind)
+        total = Reach.full(groups, 0)
+        for conjunction in conjunctions:
+            reach = Reach.full(groups, 1)
+            for column, accepted in conjunction.items():
+                self.spreads[column].narrow(accepted, self.cuts[column], reach)
+            total.share[:] += reach.share
+            total.may[:] |= reach.may
+            total.must[:] |= reach.must
+        np.minimum(total.share, 1.0, out=total.share)
+        return total
+
+    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterator[Cell]:
+        """Return the combinations of values that the condition leaves open."""
+        choices: list[Sequence[int]] = []
+        for sensitive, column, words in grouped:
+            if not sensitive and self.cuts[column] is not None:
+                raise QueryError(
+                    f"GROUP BY {words.name}: the column is published as ranges of a continuum, which has no single values",
+                    hint=f"ask for ranges of it: {words.name} BETWEEN … AND …",
+                )
+            everything = np.ones(words.size, bool)
+            allowed = np.zeros(words.size, bool)
+            for piece in pieces:
+                allowed |= everything if sensitive else piece.rows.tables.get(column, everything)
+            choices.append(np.flatnonzero(allowed).tolist())
+        require_few_cells(math.prod(len(choice) for choice in choices))
+        return itertools.product(*choices)
+
+
+def ranges_engine(release: RangesRelease, *, units: UnitKind = "discrete") -> BoxesEngine:
+    """Return the engine of a release; `units` says how whole numbers are taken."""
+    if units not in ("discrete", "continuous"):
+        raise QueryError(f"units: expected 'discrete' or 'continuous', got {units!r}")
+    declared = declared_in(release.manifest.schema)
+    columns = tuple(column_of(box, None if declared is None else declared.recoding(box.name), units) for box in release.boxes)
+    sensitive = Vocabulary.of((), release.domain)
+    vocabulary = Vocabulary(tuple(column.plain for column in columns), sensitive.parts, sensitive.part_codes, declared)
+    shown = Shown(release.sizes, *release.shown)
+    matches = release.manifest.parameters.get("matches")
+    if matches is None:
+        return BoxesEngine(columns, vocabulary, shown, release.sizes, NO_INTERVAL)
+    return BoxesEngine(columns, vocabulary, shown, np.full_like(release.sizes, matches), NO_INTERVAL, OWN_ROUNDS + 1)

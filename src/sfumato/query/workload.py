@@ -12,11 +12,11 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
-from sfumato.query.compile import Pieces, compile_condition
-from sfumato.query.index import RowIndex
-from sfumato.query.predicate import And, Between, Condition, In, Missing, Or, Query
-from sfumato.query.sql import UnreadableError, parse_sql
-from sfumato.query.vocabulary import Vocabulary
+from sfumato.query.language.compile import Pieces, compile_condition
+from sfumato.query.language.predicate import And, Between, Condition, In, Missing, Or, Query
+from sfumato.query.language.sql import UnreadableError, parse_sql
+from sfumato.query.language.vocabulary import Vocabulary
+from sfumato.query.rows import RowIndex
 from sfumato.randomness import Randomness, randomness
 from sfumato.table.column import Column
 from sfumato.table.sensitive import Domain, Sensitive
@@ -165,7 +165,7 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
     """Return the exact counts on the publisher's own table, which holds the columns as they are published."""
     vocabulary = vocabulary_of(table)
     codes = table.sensitive.codes
-    index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), len(codes))
+    index = RowIndex.of(table.quasi, len(codes))
     answers = []
     for query in queries:
         if query.group_by:
@@ -185,7 +185,7 @@ def vocabulary_of(table: TableLike) -> Vocabulary:
 
 def exact_pieces(query: Query, vocabulary: Vocabulary) -> Pieces:
     """Return a question's pieces; one that cuts through recoded values has no exact answer, also for the publisher."""
-    compiled = compile_condition(query.condition, vocabulary if query.terms == "original" else vocabulary.published)
+    compiled = compile_condition(query.condition, vocabulary.for_terms(query.terms))
     if compiled.partly is not None:
         raise QueryError(f"the recoded table has no exact answer: {compiled.partly.note}", hint="ask about whole values")
     return compiled.pieces

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Floats
 from sfumato.errors import InputError
-from sfumato.query.vocabulary import declared_in
+from sfumato.query.language.vocabulary import declared_in
 from sfumato.release.base import Release
 from sfumato.release.boxes import Box, Ranges, Sets, box_of
 from sfumato.release.buckets import BucketsRelease

@@ -11,8 +11,8 @@ from sfumato.arrays import Flags, Floats
 from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.count import count_many
-from sfumato.query.disjoint import disjoint
-from sfumato.query.index import RowIndex
+from sfumato.query.language.disjoint import disjoint
+from sfumato.query.rows import RowIndex
 from sfumato.query.workload import TableLike, Workload, exact_pieces, true_answers, vocabulary_of
 from sfumato.release.base import Release
 
@@ -119,7 +119,7 @@ def independence(table: TableLike, workload: Workload) -> Floats:
     """Return the answers of somebody who knows the quasi table and the shares of sensitive values, but no link."""
     vocabulary = vocabulary_of(table)
     rows = len(table.sensitive.codes)
-    index = RowIndex.of(tuple(c.codes for c in table.quasi), tuple(c.size for c in table.quasi), rows)
+    index = RowIndex.of(table.quasi, rows)
     answers = []
     for query in workload:
         pieces = exact_pieces(query, vocabulary)

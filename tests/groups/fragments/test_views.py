@@ -20,6 +20,8 @@ from sfumato.privacy import FPrivacy, PresenceAssociation
 from tests.groups.fragments._crowds import crowd, groups_of, keeps_bounds, places
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def built(cells, joined, rows, *, values=7, seed=0):
     """Return a table with groups along the cuts: in each cell of x so many joined values z, each with `rows` different values.

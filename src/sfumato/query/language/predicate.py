@@ -87,7 +87,8 @@ class Query:
     """How many people meet a condition, in all or for each combination of the `group_by` columns.
 
     `terms="original"`: in a recoded column a value means what it meant before, `age = 37` people of 37 (see
-    `sfumato.query.meaning`). `terms="published"`: the published value itself, `age = 35` the band that is published as 35.
+    `sfumato.query.language.meaning`). `terms="published"`: the published value itself, `age = 35` the band that is published as
+    35.
     """
 
     condition: Condition = ANYBODY

@@ -1,7 +1,7 @@
-"""Published values in fragments, so that a condition in original terms is true or false on each of them.
+"""Published values in portions, so that a condition in original terms is true or false on each of them.
 
 A recoded value stands for several original ones: the band 30 for the ages 30 to 34. The conditions of a query cut it into
-fragments (30 to 32, and 33 to 34), each with a share of the value. Conditions are joined fragment by fragment, so that
+portions (30 to 32, and 33 to 34), each with a share of the value. Conditions are joined portion by portion, so that
 `age > 32 AND age < 34` means one year out of five. Only then is each published value asked: is it inside, outside, or partly so?
 """
 
@@ -16,18 +16,18 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Flags, Floats, Integers
-from sfumato.query.predicate import Atom
+from sfumato.query.language.predicate import Atom
 
 MAX_WORLDS = 36
-"""So many mixtures of fragments are estimated at most to find the middle of a partly known answer."""
+"""So many mixtures of portions are estimated at most to find the middle of a partly known answer."""
 
 
 @dataclass(frozen=True, eq=False)
-class Fragments:
-    """The fragments of every code of a column, in the order of codes: `first[c]` to before `first[c + 1]` belong to code c.
+class Portions:
+    """The portions of every code of a column, in the order of codes: `first[c]` to before `first[c + 1]` belong to code c.
 
-    `share` is a fragment's part of its code: by length in a range with two ends, else in equal parts, for want of anything
-    better. `accepted` tells for each condition which fragments meet it.
+    `share` is a portion's part of its code: by length in a range with two ends, else in equal parts, for want of anything
+    better. `accepted` tells for each condition which portions meet it.
     """
 
     first: Integers
@@ -35,17 +35,17 @@ class Fragments:
     accepted: Mapping[Atom, Flags]
 
     def sure(self, accepted: Flags) -> Flags:
-        """Return the codes all of whose fragments are accepted."""
+        """Return the codes all of whose portions are accepted."""
         found: Flags = np.logical_and.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
         return found
 
     def possible(self, accepted: Flags) -> Flags:
-        """Return the codes some of whose fragments are accepted."""
+        """Return the codes some of whose portions are accepted."""
         found: Flags = np.logical_or.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
         return found
 
     def partly(self, accepted: Flags) -> Integers:
-        """Return the codes of which some fragments are accepted and others are not."""
+        """Return the codes of which some portions are accepted and others are not."""
         return np.flatnonzero(self.possible(accepted) & ~self.sure(accepted)).astype(np.int64)
 
     def inside(self, accepted: Flags, code: int) -> float:
@@ -65,7 +65,7 @@ class Fragments:
         return {position for position in found if 0 < position < 1}
 
     def at(self, position: float) -> Integers:
-        """Return the fragment of each code that lies at this relative position."""
+        """Return the portion of each code that lies at this relative position."""
         chosen = self.first[:-1].copy()
         for code in np.flatnonzero(np.diff(self.first) > 1):
             first, last = self.first[code], self.first[code + 1]
@@ -74,47 +74,47 @@ class Fragments:
         return chosen
 
 
-def fragments_of(codes: Iterable[Sequence[tuple[float, tuple[bool, ...]]]], atoms: Sequence[Atom]) -> Fragments:
-    """Return fragments from a list, per code, of shares and of the truth of each condition."""
+def portions_of(codes: Iterable[Sequence[tuple[float, tuple[bool, ...]]]], atoms: Sequence[Atom]) -> Portions:
+    """Return portions from a list, per code, of shares and of the truth of each condition."""
     first, shares, truths = [0], [], []
-    for fragments in codes:
-        for share, truth in fragments:
+    for portions in codes:
+        for share, truth in portions:
             shares.append(share)
             truths.append(truth)
         first.append(len(shares))
     table = np.array(truths, dtype=bool).reshape(len(shares), len(atoms))
     accepted = {atom: np.ascontiguousarray(table[:, j]) for j, atom in enumerate(atoms)}
-    return Fragments(np.array(first, np.int64), np.array(shares), accepted)
+    return Portions(np.array(first, np.int64), np.array(shares), accepted)
 
 
 class Meaning(Protocol):
     """What the published values of a column stand for."""
 
-    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Fragments:
-        """Return the fragments that these conditions cut the column's values into."""
+    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
+        """Return the portions that these conditions cut the column's values into."""
         ...
 
-    def explain(self, fragments: Fragments, accepted: Flags) -> str:
+    def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return, for a condition that some values meet only partly, how they are counted and what would be exact."""
         ...
 
 
-def worlds(columns: Sequence[tuple[Fragments, Sequence[Flags]]]) -> list[tuple[float, tuple[Integers, ...]]]:
-    """Return weights that add up to 1, each with one fragment per code for every column.
+def worlds(columns: Sequence[tuple[Portions, Sequence[Flags]]]) -> list[tuple[float, tuple[Integers, ...]]]:
+    """Return weights that add up to 1, each with one portion per code for every column.
 
-    In one world everybody sits at the same relative position of their value's range; averaged over the worlds, every fragment has
+    In one world everybody sits at the same relative position of their value's range; averaged over the worlds, every portion has
     its share, and columns are independent of each other. With very many cuts the positions are a grid, and shares are nearly so.
     """
     sections = []
-    for fragments, tables in columns:
-        ends = [0.0, *sorted(fragments.breaks(tables)), 1.0]
+    for portions, tables in columns:
+        ends = [0.0, *sorted(portions.breaks(tables)), 1.0]
         sections.append([(high - low, (low + high) / 2) for low, high in itertools.pairwise(ends)])
     if np.prod([float(len(section)) for section in sections]) > MAX_WORLDS:
         many = max(2, int(MAX_WORLDS ** (1 / len(sections))))
         sections = [[(1 / many, (i + 0.5) / many) for i in range(many)] if len(s) > many else s for s in sections]
     result = []
     for chosen in itertools.product(*sections):
-        picks = tuple(fragments.at(position) for (fragments, _), (_, position) in zip(columns, chosen, strict=True))
+        picks = tuple(portions.at(position) for (portions, _), (_, position) in zip(columns, chosen, strict=True))
         result.append((float(np.prod([weight for weight, _ in chosen])), picks))
     return result
 

@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from sfumato.errors import FormatError
 from sfumato.exact import exact
-from sfumato.query.fragments import Meaning
-from sfumato.query.spans import Number, Spans, Stretch
-from sfumato.query.text_groups import Categories, Prefixes
-from sfumato.query.vocabulary import Vocabulary, Words
+from sfumato.query.language.portions import Meaning
+from sfumato.query.language.spans import Number, Spans, Stretch
+from sfumato.query.language.texts import Categories, Prefixes
+from sfumato.query.language.vocabulary import Vocabulary, Words
 from sfumato.table.bins import Bins
 from sfumato.table.edges import plain
 from sfumato.table.recode import Bands, DateTo, DateUnit, Prefix, Regroup, Rounded

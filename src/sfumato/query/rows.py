@@ -1,9 +1,8 @@
-"""A buckets release laid out for many queries: rows sorted by bucket, one array of codes per column. Made once per release."""
+"""Published rows laid out for many questions, one array of codes per column: who meets a condition, and in which bucket."""
 
 from __future__ import annotations
 
-import threading
-import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +10,9 @@ import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query import _kernels
-from sfumato.query.compile import Rows, rest_mask
-from sfumato.query.vocabulary import Vocabulary, declared_in
+from sfumato.query.language.compile import Rows, row_mask
 from sfumato.release.buckets import BucketsRelease
+from sfumato.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +24,11 @@ class RowIndex:
     rows: int
 
     @classmethod
-    def of(cls, codes: tuple[Array, ...], sizes: tuple[int, ...], rows: int) -> RowIndex:
-        """Return the index of these columns; `sizes` says how many codes each has."""
-        kept = tuple(np.ascontiguousarray(column) for column in codes)
-        return cls(kept, tuple(np.bincount(c, minlength=s).astype(np.int64) for c, s in zip(kept, sizes, strict=True)), rows)
+    def of(cls, columns: Sequence[Column], rows: int, order: Integers | None = None) -> RowIndex:
+        """Return the index of these columns, their rows in another order where one is given."""
+        codes = tuple(np.ascontiguousarray(c.codes if order is None else c.codes[order]) for c in columns)
+        times = (np.bincount(own, minlength=c.size).astype(np.int64) for own, c in zip(codes, columns, strict=True))
+        return cls(codes, tuple(times), rows)
 
     def find(self, wanted: Rows) -> tuple[Small, int]:
         """Return a buffer and how many of its first entries are row numbers that meet the condition."""
@@ -42,7 +42,7 @@ class RowIndex:
             buffer[:found] = np.arange(found, dtype=np.int32)
         if wanted.rest:
             rows = buffer[:found]
-            kept = rows[rest_mask(wanted, [column[rows] for column in self.codes], found)]
+            kept = rows[row_mask(Rows({}, wanted.rest), [column[rows] for column in self.codes], found)]
             found = len(kept)
             buffer[:found] = kept
         return buffer, found
@@ -56,7 +56,6 @@ class RowIndex:
 class BucketIndex:
     """What the estimators need of a release, in the order that suits them."""
 
-    vocabulary: Vocabulary
     table: RowIndex
     bucket: Small
     sizes: Integers
@@ -65,6 +64,21 @@ class BucketIndex:
     st_value: Small
     st_count: Small
     values: int
+
+    @classmethod
+    def of(cls, release: BucketsRelease) -> BucketIndex:
+        """Return the index of a release, its rows sorted by bucket."""
+        order = np.argsort(release.bucket, kind="stable")
+        return cls(
+            RowIndex.of(release.quasi, len(order), order),
+            np.ascontiguousarray(release.bucket[order], dtype=np.int32),
+            release.sizes,
+            release.shown,
+            release.st_start,
+            np.ascontiguousarray(release.st_value, dtype=np.int32),
+            np.ascontiguousarray(release.st_count, dtype=np.int32),
+            len(release.domain),
+        )
 
     @property
     def rows(self) -> int:
@@ -121,34 +135,3 @@ class BucketIndex:
         out = np.zeros(self.values)
         _kernels.spread(hits, self.shown, self.st_start, self.st_value, self.st_count, out)
         return out
-
-
-_known: weakref.WeakKeyDictionary[BucketsRelease, BucketIndex] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
-
-
-def index_of(release: BucketsRelease) -> BucketIndex:
-    """Return the index of a release, made on first use and kept as long as the release."""
-    with _lock:
-        index = _known.get(release)
-        if index is None:
-            index = _known[release] = _build(release)
-        return index
-
-
-def _build(release: BucketsRelease) -> BucketIndex:
-    order = np.argsort(release.bucket, kind="stable")
-    table = RowIndex.of(
-        tuple(column.codes[order] for column in release.quasi), tuple(column.size for column in release.quasi), len(order)
-    )
-    return BucketIndex(
-        Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema)),
-        table,
-        np.ascontiguousarray(release.bucket[order], dtype=np.int32),
-        release.sizes,
-        release.shown,
-        release.st_start,
-        np.ascontiguousarray(release.st_value, dtype=np.int32),
-        np.ascontiguousarray(release.st_count, dtype=np.int32),
-        len(release.domain),
-    )

@@ -4,15 +4,15 @@
 the quasi condition, p̄ the share among all n people (known exactly), y_v = √n_v·p_v, C the published counts, N the bucket sizes.
 With A = D_n^-½ Cᵀ D_N⁻¹ C D_n^-½ the papers' estimate z_v of n_v·p_v has, after division by √n_v, mean A·y and covariance
 σ²·A(I − A): which people of v fell into which bucket is drawing without replacement. y itself has the covariance
-σ²·(I + r·√n√nᵀ∘R) around √n·p̄: I is chance, r ≥ 0 the strength of real association, R_uv = ρ^|u−v| lets neighbouring values
-behave alike, and σ²·(1 + r) = p̄(1 − p̄). At r = 0 the posterior mean *is* the papers' estimate and the posterior variance the
-hypergeometric one; the larger r, the more is learned from how bucket hits vary with bucket contents. r is averaged over a
-grid by its marginal likelihood, query by query; ρ is chosen once per release, by the evidence of all single quasi values.
+σ²·(I + r·√n√nᵀ∘R) around √n·p̄: I is chance, r ≥ 0 the *strength* of real association (1/r is a ridge prior), R_uv = ρ^|u−v| lets
+neighbouring values behave alike, and σ²·(1 + r) = p̄(1 − p̄). At r = 0 the posterior mean *is* the papers' estimate and the
+posterior variance the hypergeometric one; the larger r, the more is learned from how bucket hits vary with bucket contents. r is
+averaged over a grid by its marginal likelihood, query by query; ρ is chosen once per release, by the evidence of all single quasi
+values.
 
-**Conditions on several columns.** p_v(A and B) is expected near p̄·(p_v(A)/p̄(A))·(p_v(B)/p̄(B)): the single columns are estimated
-first, where hits are many, and the model above then estimates only what this misses. The condition's residual
-1_AB − Σ β_j·1_Aj with β_j = p̄(AB)/p̄(A_j) is uncorrelated with the single columns, so no evidence is used twice, and the
-variances add.
+**Conditions on several columns.** p_v(A and B) is expected near p̄·(p_v(A)/p̄(A))·(p_v(B)/p̄(B)): the single columns are
+estimated first, where hits are many, and the model above then estimates only what this misses. The condition's residual 1_AB − Σ
+β_j·1_Aj with β_j = p̄(AB)/p̄(A_j) is uncorrelated with the single columns, so no evidence is used twice, and the variances add.
 
 **Where it may be used.** Only where people were assigned blindly. An interval tells about queries at large, not about one
 query asked because of its answer: r is common to all sensitive values, so that a link far stronger than the others (a cancer that
@@ -23,8 +23,6 @@ have a strength of their own was tried: it reaches 49–63 % there, and makes th
 
 from __future__ import annotations
 
-import threading
-import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,9 +30,8 @@ from scipy.linalg import eigh
 
 from sfumato.arrays import Flags, Floats
 from sfumato.query import _kernels
-from sfumato.query._one_thread import one_thread
-from sfumato.query.compile import Piece, Rows
-from sfumato.query.index import BucketIndex
+from sfumato.query.language.compile import Piece, Rows
+from sfumato.query.rows import BucketIndex
 
 MAX_VALUES = 600
 """Beyond so many sensitive values the matrices take too long; the papers' estimator is then the default."""
@@ -44,7 +41,7 @@ GRID: Floats = np.concatenate([[0.0], np.logspace(-5, 0.5, 23)])
 
 _CORRELATIONS = (0.0, 0.3, 0.6, 0.8, 0.9)
 _EVIDENCE_CODES = 400
-_TABLE_CELLS = 20_000_000
+_TABLE_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,21 +165,8 @@ class Association:
         return share * (1 - share) * float(x.sum() - (values * (self.g0 @ values)).sum())
 
 
-_known: weakref.WeakKeyDictionary[BucketIndex, Association] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
-
-
-def association_of(index: BucketIndex) -> Association:
-    """Return what the likelihood estimator needs of a release, made on first use."""
-    with _lock:
-        known = _known.get(index)
-        if known is None:
-            with one_thread():
-                known = _known[index] = _build(index)
-        return known
-
-
-def _build(index: BucketIndex) -> Association:
+def learn_association(index: BucketIndex) -> Association:
+    """Return what the likelihood estimator needs of a release."""
     totals = index.totals
     root = np.sqrt(totals)
     g0 = np.zeros((index.values, index.values))
@@ -227,7 +211,7 @@ def _basis(correlation: float, root: Floats, eigenvalues: Floats, vectors: Float
 
 def _code_table(index: BucketIndex, column: int) -> Floats | None:
     codes = len(index.table.counts[column])
-    if codes * index.values > _TABLE_CELLS:
+    if codes * index.values > _TABLE_ENTRIES:
         return None
     out = np.zeros((codes, index.values))
     _kernels.spread_codes(

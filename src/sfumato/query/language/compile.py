@@ -2,27 +2,51 @@
 
 Negations are pushed down to single columns first. SQL's third truth value then disappears: a condition without negations is true
 exactly when its parts say so, and a single column's condition is a set of codes, with the code of missing values where SQL says
-so. On a recoded column it is first a set of fragments of codes. Since nothing is negated any more, taking every code that is
+so. On a recoded column it is first a set of portions of codes. Since nothing is negated any more, taking every code that is
 surely inside gives too few people and every code that is possibly inside too many, whatever the condition.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, worlds
-from sfumato.query.limits import few, require_few_codes, require_few_parts, require_few_steps
-from sfumato.query.literals import MOST_NOTES, fit, like, note_absent
-from sfumato.query.meaning import meaning_for
-from sfumato.query.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
-from sfumato.query.vocabulary import Vocabulary, Words
+from sfumato.query.language.limits import few, require_few_codes, require_few_parts, require_few_steps
+from sfumato.query.language.literals import MOST_NOTES, fit, like, note_absent
+from sfumato.query.language.meaning import meaning_for
+from sfumato.query.language.portions import Portions, worlds
+from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
+from sfumato.query.language.vocabulary import Vocabulary, Words
+
+
+class Place(NamedTuple):
+    """Where a column stands: among the sensitive ones or the quasi ones, and its number there."""
+
+    sensitive: bool
+    column: int
+
+
+class Accept(NamedTuple):
+    """The column at a place has one of the accepted codes (or portions of codes, as long as recoded values are in portions)."""
+
+    place: Place
+    accepted: Flags
+
+
+class Join(NamedTuple):
+    """All parts hold ("and"), or some part does ("or"). Parts are no constants, and none is a join of the same kind."""
+
+    kind: Literal["and", "or"]
+    parts: tuple[Accept | Join, ...]
+
+
+Node = bool | Accept | Join
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +54,7 @@ class Rows:
     """A condition on quasi values: every column in `tables` has one of its accepted codes, and `rest` holds."""
 
     tables: dict[int, Flags]
-    rest: tuple[Any, ...] = ()
+    rest: tuple[Join, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +81,6 @@ class Partly:
     worlds: tuple[tuple[float, Pieces], ...]
     note: str
 
-    def cut(self, each: Callable[[Pieces], Pieces]) -> Partly:
-        """Return the same with all pieces cut down."""
-        mixtures = tuple((weight, each(pieces)) for weight, pieces in self.worlds)
-        return Partly(each(self.sure), each(self.possible), mixtures, self.note)
-
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
@@ -71,13 +90,16 @@ class Compiled:
     """
 
     pieces: Pieces
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     partly: Partly | None = None
 
-
-# A node is True, False, ("lut", sensitive?, column, accepted codes or fragments), ("and", nodes) or ("or", nodes).
-Node = Any
-Place = tuple[bool, int]
+    def narrowed(self, narrow: Callable[[Pieces], Pieces]) -> Compiled:
+        """Return the condition with all its pieces narrowed down."""
+        partly = self.partly
+        if partly is not None:
+            mixtures = tuple((weight, narrow(pieces)) for weight, pieces in partly.worlds)
+            partly = Partly(narrow(partly.sure), narrow(partly.possible), mixtures, partly.note)
+        return Compiled(narrow(self.pieces), (), partly)
 
 
 def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
@@ -91,83 +113,76 @@ def compile_condition(condition: Condition, vocabulary: Vocabulary) -> Compiled:
     return Compiled(_pieces(node, vocabulary), few(notes))
 
 
-def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Fragments]:
-    """Return the fragments of every recoded column that the condition speaks of."""
+def _split(condition: Condition, vocabulary: Vocabulary, notes: list[str]) -> dict[Place, Portions]:
+    """Return the portions of every recoded column that the condition speaks of."""
     asked: dict[str, dict[Atom, None]] = {}
     for atom in atoms_of(condition):
         if atom.column in vocabulary.recoded:
             asked.setdefault(atom.column, {})[atom] = None
-    return {vocabulary.place[name]: meaning_for(vocabulary, name).split(list(atoms), notes) for name, atoms in asked.items()}
+    return {
+        Place(*vocabulary.place[name]): meaning_for(vocabulary, name).split(list(atoms), notes) for name, atoms in asked.items()
+    }
 
 
-def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Fragments], notes: tuple[str, ...]) -> Compiled:
-    """Return the condition from its fragments: as it is where no published value is cut through, else also partly."""
-    tables: dict[Place, list[Flags]] = {}
-    for place, accepted in _tables(node):
+def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Portions], notes: tuple[str, ...]) -> Compiled:
+    """Return the condition from its portions: as it is where no published value is cut through, else also partly."""
+    cut: dict[Place, list[Flags]] = {}
+    for place, accepted in _leaves(node):
         if place in split and len(split[place].partly(accepted)):
-            tables.setdefault(place, []).append(accepted)
-    possible = _pieces(_view(node, {place: fragments.possible for place, fragments in split.items()}), vocabulary)
-    if not tables:
+            cut.setdefault(place, []).append(accepted)
+    possible = _pieces(_in_codes(node, {place: portions.possible for place, portions in split.items()}), vocabulary)
+    if not cut:
         return Compiled(possible, notes)
-    sure = _pieces(_view(node, {place: fragments.sure for place, fragments in split.items()}), vocabulary)
+    sure = _pieces(_in_codes(node, {place: portions.sure for place, portions in split.items()}), vocabulary)
     mixtures = []
-    for weight, picks in worlds([(split[place], masks) for place, masks in tables.items()]):
-        chosen = dict(zip(tables, picks, strict=True))
-        views = {place: _picking(chosen[place]) if place in chosen else fragments.possible for place, fragments in split.items()}
-        mixtures.append((weight, _pieces(_view(node, views), vocabulary)))
-    told = []
-    for place, masks in tables.items():
-        name = (vocabulary.parts if place[0] else vocabulary.quasi)[place[1]].name
-        told += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
-    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(told))))
+    for weight, picks in worlds([(split[place], masks) for place, masks in cut.items()]):
+        views: dict[Place, Callable[[Flags], Flags]] = {place: portions.possible for place, portions in split.items()}
+        views |= {place: _picking(portions) for place, portions in zip(cut, picks, strict=True)}
+        mixtures.append((weight, _pieces(_in_codes(node, views), vocabulary)))
+    remarks = []
+    for place, masks in cut.items():
+        name = (vocabulary.parts if place.sensitive else vocabulary.quasi)[place.column].name
+        remarks += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
+    return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(remarks))))
 
 
-def _picking(fragments: Integers) -> Callable[[Flags], Flags]:
-    return lambda accepted: accepted[fragments]
+def _picking(portions: Integers) -> Callable[[Flags], Flags]:
+    return lambda accepted: accepted[portions]
 
 
-def _tables(node: Node) -> list[tuple[Place, Flags]]:
-    if isinstance(node, bool):
-        return []
-    if node[0] == "lut":
-        return [((node[1], node[2]), node[3])]
-    return [table for part in node[1] for table in _tables(part)]
+def _leaves(node: Node) -> list[Accept]:
+    """Return the conditions on single columns, in order."""
+    if isinstance(node, Join):
+        return [leaf for part in node.parts for leaf in _leaves(part)]
+    return [] if isinstance(node, bool) else [node]
 
 
-def _view(node: Node, views: Mapping[Place, Callable[[Flags], Flags]]) -> Node:
-    """Return the node with fragments turned into codes."""
-    if isinstance(node, bool):
+def _in_codes(node: Node, views: Mapping[Place, Callable[[Flags], Flags]]) -> Node:
+    """Return the node with portions turned into codes."""
+    if isinstance(node, Join):
+        return Join(node.kind, tuple(_in_codes(part, views) for part in node.parts))  # type: ignore[misc]
+    if isinstance(node, bool) or node.place not in views:
         return node
-    if node[0] == "lut":
-        view = views.get((node[1], node[2]))
-        return node if view is None else (*node[:3], view(node[3]))
-    return (node[0], [_view(part, views) for part in node[1]])
+    return Accept(node.place, views[node.place](node.accepted))
 
 
 def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     """Return for each set of sensitive values that a node treats alike the rows it wants."""
-    sensitive = [(place[1], accepted) for place, accepted in _tables(node) if place[0]]
+    leaves = _leaves(node)
+    sensitive = [leaf for leaf in leaves if leaf.place.sensitive]
     values = len(vocabulary.part_codes[0]) if vocabulary.part_codes else 0
-    truth = np.array([accepted[vocabulary.part_codes[column]] for column, accepted in sensitive], dtype=bool)
-    truth = truth.reshape(len(sensitive), values)
-    patterns, which = _patterns(truth)
-    require_few_steps(len(patterns) * _size(node))
-    merged: dict[Any, tuple[Flags, Node]] = {}
+    truth = np.array([leaf.accepted[vocabulary.part_codes[leaf.place.column]] for leaf in sensitive], dtype=bool)
+    patterns, which = _patterns(truth.reshape(len(sensitive), values))
+    require_few_steps(len(patterns) * len(leaves))
+    merged: dict[object, tuple[Flags, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
         if rows is not False:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
-    require_few_parts(sum(_size(rows) for _, rows in merged.values()))
+    require_few_parts(sum(len(_leaves(rows)) for _, rows in merged.values()))
     return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
-
-
-def _size(node: Node) -> int:
-    """Return the number of conditions on single columns."""
-    if isinstance(node, bool):
-        return 0
-    return 1 if node[0] == "lut" else sum(_size(part) for part in node[1])
 
 
 def _patterns(truth: Flags) -> tuple[Flags, Integers]:
@@ -178,41 +193,28 @@ def _patterns(truth: Flags) -> tuple[Flags, Integers]:
     return patterns, which.reshape(-1)
 
 
-def restrict(rows: Rows, column: int, accepted: Flags) -> Rows:
-    """Return the rows that also have an accepted code in this column."""
-    tables = dict(rows.tables)
-    tables[column] = tables[column] & accepted if column in tables else accepted
-    return Rows(tables, rows.rest)
-
-
 def row_mask(rows: Rows, codes: Sequence[Array], count: int) -> Flags:
     """Return, for rows with these codes per column, whether each meets the condition. General; the kernels are faster."""
     mask = np.ones(count, bool)
     for column, accepted in rows.tables.items():
         mask &= accepted[codes[column]]
     for node in rows.rest:
-        mask &= _evaluate(node, codes, count)
+        mask &= _evaluate(node, codes)
     return mask
 
 
-def rest_mask(rows: Rows, codes: Sequence[Array], count: int) -> Flags:
-    """Return whether each row meets the part of the condition that is no table of a single column."""
-    return row_mask(Rows({}, rows.rest), codes, count)
-
-
-def _evaluate(node: Node, codes: Sequence[Array], count: int) -> Flags:
-    if node[0] == "lut":
-        found: Flags = node[3][codes[node[2]]]
-        return found
-    parts = [_evaluate(part, codes, count) for part in node[1]]
-    joined: Flags = np.logical_and.reduce(parts) if node[0] == "and" else np.logical_or.reduce(parts)
+def _evaluate(node: Accept | Join, codes: Sequence[Array]) -> Flags:
+    if isinstance(node, Accept):
+        return node.accepted[codes[node.place.column]]
+    parts = [_evaluate(part, codes) for part in node.parts]
+    joined: Flags = np.logical_and.reduce(parts) if node.kind == "and" else np.logical_or.reduce(parts)
     return joined
 
 
 def _translate(
     condition: Condition,
     vocabulary: Vocabulary,
-    split: Mapping[Place, Fragments],
+    split: Mapping[Place, Portions],
     notes: list[str],
     *,
     negated: bool,
@@ -226,61 +228,58 @@ def _translate(
         parts = [_translate(part, vocabulary, split, notes, negated=negated, depth=depth + 1) for part in condition.parts]
         return _join("and" if isinstance(condition, And) != negated else "or", parts)
     sensitive, column, words = vocabulary.find(condition.column)
-    fragments = split.get((sensitive, column))
-    accepted = _accepted(condition, words, notes) if fragments is None else fragments.accepted[condition]
+    place = Place(sensitive, column)
+    accepted = split[place].accepted[condition] if place in split else _accepted(condition, words, notes)
     if negated:
         accepted = ~accepted
         if words.has_missing and not isinstance(condition, Missing):
             accepted[-1] = False
-    return ("lut", sensitive, column, accepted)
+    return Accept(place, accepted)
 
 
-def _join(kind: str, parts: Iterable[Node]) -> Node:
+def _join(kind: Literal["and", "or"], parts: Iterable[Node]) -> Node:
     """Return the conjunction or disjunction, constants removed and conditions on one column merged into one table."""
     neutral = kind == "and"
-    kept: list[Node] = []
+    joins: list[Accept | Join] = []
     tables: dict[Place, Flags] = {}
     for part in parts:
-        if part is (not neutral):
-            return not neutral
-        if part is neutral:
+        if isinstance(part, bool):
+            if part is not neutral:
+                return part
             continue
-        for node in part[1] if part[0] == kind else [part]:
-            if node[0] == "lut":
-                place, accepted = (node[1], node[2]), node[3]
-                if place in tables:
-                    accepted = tables[place] & accepted if neutral else tables[place] | accepted
-                tables[place] = accepted
+        for node in part.parts if isinstance(part, Join) and part.kind == kind else (part,):
+            if isinstance(node, Join):
+                joins.append(node)
+            elif node.place in tables:
+                known = tables[node.place]
+                tables[node.place] = known & node.accepted if neutral else known | node.accepted
             else:
-                kept.append(node)
-    nodes = [("lut", *place, accepted) for place, accepted in tables.items()] + kept
+                tables[node.place] = node.accepted
+    nodes = (*(Accept(place, accepted) for place, accepted in tables.items()), *joins)
     if not nodes:
         return neutral
-    return nodes[0] if len(nodes) == 1 else (kind, nodes)
+    return nodes[0] if len(nodes) == 1 else Join(kind, nodes)
 
 
-def _settle(node: Node, truths: Any) -> Node:
+def _settle(node: Node, truths: Iterator[bool]) -> Node:
     """Return the node with its sensitive conditions replaced by their truth, taken in order."""
-    if isinstance(node, bool):
-        return node
-    if node[0] == "lut":
-        return bool(next(truths)) if node[1] else node
-    return _join(node[0], [_settle(part, truths) for part in node[1]])
+    if isinstance(node, Join):
+        return _join(node.kind, [_settle(part, truths) for part in node.parts])
+    return bool(next(truths)) if isinstance(node, Accept) and node.place.sensitive else node
 
 
-def _key(node: Node) -> Any:
-    if isinstance(node, bool):
-        return node
-    if node[0] == "lut":
-        return (node[2], node[3].tobytes())
-    return (node[0], tuple(_key(part) for part in node[1]))
+def _key(node: Node) -> object:
+    if isinstance(node, Join):
+        return (node.kind, *(_key(part) for part in node.parts))
+    return node if isinstance(node, bool) else (node.place.column, node.accepted.tobytes())
 
 
 def _rows(node: Node) -> Rows:
-    if node is True:
+    if isinstance(node, bool):
         return Rows({})
-    nodes = node[1] if node[0] == "and" else [node]
-    return Rows({n[2]: n[3] for n in nodes if n[0] == "lut"}, tuple(n for n in nodes if n[0] != "lut"))
+    nodes = node.parts if isinstance(node, Join) and node.kind == "and" else (node,)
+    tables = {one.place.column: one.accepted for one in nodes if isinstance(one, Accept)}
+    return Rows(tables, tuple(one for one in nodes if isinstance(one, Join)))
 
 
 def _accepted(atom: Atom, words: Words, notes: list[str]) -> Flags:

@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import expressions as sql
 
 from sfumato.errors import QueryError
-from sfumato.query.predicate import ANYBODY, MAX_DEPTH, And, Between, Condition, In, Like, Missing, Not, Or, Query, Value
+from sfumato.query.language.predicate import ANYBODY, MAX_DEPTH, And, Between, Condition, In, Like, Missing, Not, Or, Query, Value
 
 MAX_LENGTH = 100_000
 """Characters of SQL that are accepted."""

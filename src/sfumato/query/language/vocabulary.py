@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.errors import FormatError, PolicyError, QueryError, did_you_mean
+from sfumato.query.language.predicate import Terms
 from sfumato.table.column import Column
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain
@@ -51,7 +52,8 @@ class Vocabulary:
     """The columns a query may speak of: quasi columns, and the parts of the sensitive attribute.
 
     `part_codes[j][v]` is the code of sensitive value v in the j-th sensitive column. `declared` says how columns were recoded;
-    None where conditions speak of the published values themselves. `meanings` keeps what `sfumato.query.meaning` made of it.
+    None where conditions speak of the published values themselves. `meanings` keeps what `sfumato.query.language.meaning` made of
+    it.
     """
 
     quasi: tuple[Words, ...]
@@ -77,6 +79,10 @@ class Vocabulary:
     def published(self) -> Vocabulary:
         """The same columns for conditions that speak of the published values themselves."""
         return Vocabulary(self.quasi, self.parts, self.part_codes) if self.recoded else self
+
+    def for_terms(self, terms: Terms) -> Vocabulary:
+        """Return the words of conditions that speak of original values, or of the published values themselves."""
+        return self if terms == "original" else self.published
 
     @cached_property
     def recoded(self) -> frozenset[str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, fragments_of, share_text
-from sfumato.query.literals import collapsed, fit, like, note_absent
-from sfumato.query.predicate import Atom, Between, In, Like, Missing
-from sfumato.query.vocabulary import Words
+from sfumato.query.language.literals import collapsed, fit, like, note_absent
+from sfumato.query.language.portions import Portions, portions_of, share_text
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing
+from sfumato.query.language.vocabulary import Words
 
 Truth = bool | None
 """Whether a condition holds for all original values behind a published one, for none, or perhaps for some (None)."""
@@ -34,16 +34,16 @@ class Prefixes:
     words: Words
     length: int
 
-    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Fragments:
+    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
         """Return each published text whole, or in parts where conditions are met only partly."""
         for atom in atoms:
             self._note(atom, notes)
         codes = [_patterns(self.words.name, atoms, [self._truth(atom, text) for atom in atoms]) for text in self.words.values]
-        return fragments_of([*codes, *_missing(self.words, atoms)], atoms)
+        return portions_of([*codes, *_missing(self.words, atoms)], atoms)
 
-    def explain(self, fragments: Fragments, accepted: Flags) -> str:
+    def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return how texts that are partly inside are counted, and the condition that would be exact."""
-        partly = [(str(self.words.values[code]), fragments.inside(accepted, code)) for code in fragments.partly(accepted)]
+        partly = [(str(self.words.values[code]), portions.inside(accepted, code)) for code in portions.partly(accepted)]
         exact = f"{self.words.name} LIKE '{partly[0][0]}%'"
         return f"{self._published()}: {_unknown(partly)}; ask for {exact}, say, for an exact condition"
 
@@ -121,21 +121,21 @@ class Categories:
     renamed: frozenset[str]
     other: str | None
 
-    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Fragments:
+    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
         """Return each published name whole, or in parts where conditions are met only partly."""
         for atom in atoms:
             if isinstance(atom, In):
                 self._note(atom, notes)
-        codes = [self._fragments(code, atoms) for code in range(len(self.words.values))]
-        return fragments_of([*codes, *_missing(self.words, atoms)], atoms)
+        codes = [self._portions(code, atoms) for code in range(len(self.words.values))]
+        return portions_of([*codes, *_missing(self.words, atoms)], atoms)
 
-    def explain(self, fragments: Fragments, accepted: Flags) -> str:
+    def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return how groups that are partly inside are counted, and the condition that would be exact."""
-        partly = [(str(self.words.values[code]), fragments.inside(accepted, code)) for code in fragments.partly(accepted)]
+        partly = [(str(self.words.values[code]), portions.inside(accepted, code)) for code in portions.partly(accepted)]
         told = f"{self.words.name} is published in groups: {_unknown(partly)}"
         return f"{told}; ask for {self.words.name} = '{partly[0][0]}', say, for an exact condition"
 
-    def _fragments(self, code: int, atoms: Sequence[Atom]) -> list[tuple[float, tuple[bool, ...]]]:
+    def _portions(self, code: int, atoms: Sequence[Atom]) -> list[tuple[float, tuple[bool, ...]]]:
         name = str(self.words.values[code])
         tests = [_meets(atom, self.words) for atom in atoms]
         whole = [test(name) for test in tests]

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import QueryError, did_you_mean
-from sfumato.query.predicate import Atom, Between, In, Like, Value
-from sfumato.query.vocabulary import Words
+from sfumato.query.language.predicate import Atom, Between, In, Like, Value
+from sfumato.query.language.vocabulary import Words
 from sfumato.table.column import as_text
 
 MOST_NOTES = 5

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Flags, Floats, Integers, Small
-from sfumato.query import _class_kernels as kernels
-from sfumato.query.disjoint import Conjunction
-from sfumato.query.range_cells import Bag
+from sfumato.query.language.disjoint import Conjunction
+from sfumato.query.models import _class_kernels as kernels
+from sfumato.query.models.units import SetColumn
 
 FEWEST_GROUPS = 500
 """With fewer groups there is too little to tell classes apart, and every column is learned alone.
@@ -45,23 +46,40 @@ LEAN = 50.0
 _SEED = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Histograms:
-    """The groups' sensitive values: `start[g]` is the first entry of group g among `value` and `count`."""
+class Shown(NamedTuple):
+    """The groups' sensitive values: `start[g]` is the first entry of group g among `value` and `times`."""
 
     sizes: Integers
     start: Integers
     value: Small
-    count: Integers
-    values: int
+    times: Integers
+
+
+class Shares(NamedTuple):
+    """What people of each class are like: shares of quasi values [values × classes], of sensitive values, and of the classes."""
+
+    weight: Floats
+    rate: Floats
+    classes: Floats
+
+
+class Spread(NamedTuple):
+    """People spread over classes: `people` and `holders` per quasi and sensitive value of each class.
+
+    `tilt` is by how much an entry's weight changes in its group because at least one person has it.
+    """
+
+    people: Floats
+    holders: Floats
+    tilt: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
     """What is learned once per release. `weight[j][v, c]` is the share of value v of column j in class c."""
 
-    columns: tuple[Bag, ...]
-    shown: Histograms
+    columns: tuple[SetColumn, ...]
+    shown: Shown
     weight: tuple[Floats, ...]
     tilt: tuple[Floats, ...]  # by how much an entry's weight changes in its group because at least one person has it
     rate: Floats  # [sensitive values × classes]
@@ -76,45 +94,40 @@ class ClassModel:
                 column = self.columns[j]
                 kernels.narrow(column.start, column.codes, self.weight[j], self.tilt[j], accepted.view(np.uint8), share)
             total += share
-        shown = self.shown
-        value, variance = kernels.weigh_classes(
-            total, self.chance, self.rate, wanted.view(np.uint8), shown.start, shown.value, shown.count
-        )
+        value, variance = kernels.weigh_classes(total, self.chance, self.rate, wanted.view(np.uint8), self.shown)
         return value, variance
 
 
-def learn_classes(columns: Sequence[Bag], shown: Histograms) -> ClassModel:
-    """Return the class model of groups with these sets and these histograms of sensitive values."""
-    classes, rounds = CLASSES, min(ROUNDS, 1 + WORK // len(shown.sizes))
+def learn_classes(columns: Sequence[SetColumn], shown: Shown, values: int) -> ClassModel:
+    """Return the class model of groups with these sets and these histograms of so many sensitive values."""
+    rounds = min(ROUNDS, 1 + WORK // len(shown.sizes))
     entries = _Entries.of(columns)
     coins = np.random.Philox(np.random.SeedSequence(_SEED))
     everybody = np.concatenate([_evenly(column, shown.sizes) for column in columns])[:, None]
-    overall = np.bincount(shown.value, weights=shown.count, minlength=shown.values)[:, None].astype(np.float64)
+    overall = np.bincount(shown.value, weights=shown.times, minlength=values)[:, None].astype(np.float64)
     overall /= overall.sum()
-    weight = entries.shares(everybody * _jitter(coins, len(everybody), classes))
-    rate = overall * _jitter(coins, shown.values, classes)
-    rate /= rate.sum(axis=0)
-    class_share = np.full(classes, 1.0 / classes)
-    tilt, people, holders = np.ones(len(entries.codes)), np.empty_like(weight), np.empty_like(rate)
-    room = np.empty((len(columns), classes)), np.empty(classes), np.empty(classes), np.empty(entries.longest)
+    weight = entries.shares(everybody * _jitter(coins, len(everybody), CLASSES))
+    rate = overall * _jitter(coins, values, CLASSES)
+    shares = Shares(weight, rate / rate.sum(axis=0), np.full(CLASSES, 1.0 / CLASSES))
+    spread = Spread(np.empty_like(weight), np.empty_like(rate), np.ones(len(entries.codes)))
     for left in range(rounds - 1, -1, -1):
-        known = (shown.sizes, shown.start, shown.value, shown.count, entries.start, entries.codes)
-        kernels.learn_round(*known, weight, rate, class_share, tilt, people, holders, *room)
+        kernels.learn_round(shown, entries.start, entries.codes, shares, spread)
         if left:  # the last tilt belongs to the shares as they are
+            people, holders = spread.people, spread.holders
             toward = entries.shares(people.sum(axis=1, keepdims=True))
             weight = entries.shares(people + LEAN * entries.values[:, None] * toward)
-            class_share = (holders.sum(axis=0) + 1.0) / (holders.sum() + classes)
-            rate = holders + LEAN * shown.values * overall
-            rate /= rate.sum(axis=0)
-    chance = np.empty((len(shown.sizes), classes))
-    kernels.class_chances(entries.start, entries.codes, weight, class_share, chance)
+            rate = holders + LEAN * values * overall
+            class_share = (holders.sum(axis=0) + 1.0) / (holders.sum() + CLASSES)
+            shares = Shares(weight, rate / rate.sum(axis=0), class_share)
+    chance = np.empty((len(shown.sizes), CLASSES))
+    kernels.class_chances(entries.start, entries.codes, shares, chance)
     return ClassModel(
-        tuple(columns),
-        shown,
-        tuple(np.ascontiguousarray(weight[part]) for part in entries.parts),
-        tuple(tilt[a:b] for a, b in pairwise(entries.first)),
-        rate,
-        chance,
+        columns=tuple(columns),
+        shown=shown,
+        weight=tuple(np.ascontiguousarray(shares.weight[part]) for part in entries.parts),
+        tilt=tuple(spread.tilt[a:b] for a, b in pairwise(entries.first)),
+        rate=shares.rate,
+        chance=chance,
     )
 
 
@@ -129,18 +142,13 @@ class _Entries:
     values: Floats  # per code, how many its column has
 
     @classmethod
-    def of(cls, columns: Sequence[Bag]) -> _Entries:
-        lengths = [column.words_.size for column in columns]
+    def of(cls, columns: Sequence[SetColumn]) -> _Entries:
+        lengths = [column.plain.size for column in columns]
         parts = tuple(slice(int(a), int(b)) for a, b in pairwise(np.cumsum([0, *lengths])))
         first = tuple(int(a) for a in np.cumsum([0, *(len(column.codes) for column in columns)]))
         codes = np.concatenate([column.codes.astype(np.int64) + part.start for column, part in zip(columns, parts, strict=True)])
         start = np.stack([column.start + a for column, a in zip(columns, first, strict=False)])
         return cls(codes, start, first, parts, np.repeat(lengths, lengths).astype(np.float64))
-
-    @property
-    def longest(self) -> int:
-        """Entries of the longest set."""
-        return int(np.diff(self.start, axis=1).max(initial=1))
 
     def shares(self, people: Floats) -> Floats:
         """Return the numbers of every column's values divided by their sum, class by class."""
@@ -150,11 +158,11 @@ class _Entries:
         return found
 
 
-def _evenly(column: Bag, sizes: Integers) -> Floats:
+def _evenly(column: SetColumn, sizes: Integers) -> Floats:
     """Return how many people would have each value if all values of a group were equally frequent."""
     length = np.diff(column.start)
     each = np.repeat(sizes / np.maximum(length, 1), length)
-    found: Floats = np.bincount(column.codes, weights=each, minlength=column.words_.size).astype(np.float64)
+    found: Floats = np.bincount(column.codes, weights=each, minlength=column.plain.size).astype(np.float64)
     return found
 
 

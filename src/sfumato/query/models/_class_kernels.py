@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.query._range_kernels import at_least_once, solve_rate
+from sfumato.query.models._spread_kernels import at_least_once, solve_rate
 
 
 @njit(cache=True, nogil=True)
-def _chances(g: int, start: Any, codes: Any, weight: Any, class_share: Any, inside: Any, chance: Any) -> None:
+def _chances(g: int, start: Any, codes: Any, shares: Any, inside: Any, chance: Any) -> None:
     """Fill in per class how likely one of its people shows what the group shows, adding up to 1, and by column in `inside`."""
     columns, classes = inside.shape
-    chance[:] = class_share
+    chance[:] = shares.classes
     for j in range(columns):
         for c in range(classes):
             inside[j, c] = 0.0
         for e in range(start[j, g], start[j, g + 1]):
             for c in range(classes):
-                inside[j, c] += weight[codes[e], c]
+                inside[j, c] += shares.weight[codes[e], c]
         total = 0.0
         for c in range(classes):
             chance[c] *= inside[j, c]
@@ -30,52 +30,39 @@ def _chances(g: int, start: Any, codes: Any, weight: Any, class_share: Any, insi
 
 
 @njit(cache=True, nogil=True)
-def learn_round(
-    sizes: Any,
-    st_start: Any,
-    st_value: Any,
-    st_count: Any,
-    start: Any,
-    codes: Any,
-    weight: Any,
-    rate: Any,
-    class_share: Any,
-    tilt: Any,
-    people: Any,
-    holders: Any,
-    inside: Any,
-    chance: Any,
-    belongs: Any,
-    room: Any,
-) -> None:
-    """Spread the people of every group over classes, and over the values of each column.
+def learn_round(shown: Any, start: Any, codes: Any, shares: Any, spread: Any) -> None:
+    """Spread the people of every group over classes, and over the values of each column: fill in `spread` from `shares`.
 
-    `weight[v, c]` is the share of value v in class c, `rate[s, c]` that of sensitive value s. Filled in: in `people` and
-    `holders` the people per value and per sensitive value of each class, in `tilt` by how much an entry's weight changes
-    in its group because at least one person has it. `inside` [columns × classes], `chance` and `belongs` [classes] and `room`
-    (as long as the longest set) are working room.
+    The entries of column j and group g are `start[j, g]` to before `start[j, g + 1]`; codes count on from column to column.
     """
-    columns, classes = inside.shape
-    people[:] = 0.0
-    holders[:] = 0.0
-    for g in range(len(sizes)):
-        _chances(g, start, codes, weight, class_share, inside, chance)
+    weight, rate, tilt = shares.weight, shares.rate, spread.tilt
+    columns, classes = len(start), len(shares.classes)
+    spread.people[:] = 0.0
+    spread.holders[:] = 0.0
+    inside = np.empty((columns, classes))
+    chance = np.empty(classes)
+    belongs = np.empty(classes)
+    room = np.empty(len(weight))
+    for g in range(len(shown.sizes)):
+        size = shown.sizes[g]
+        _chances(g, start, codes, shares, inside, chance)
         belongs[:] = 0.0
-        for e in range(st_start[g], st_start[g + 1]):
+        for e in range(shown.start[g], shown.start[g + 1]):
+            value = shown.value[e]
             total = 0.0
             for c in range(classes):
-                total += chance[c] * rate[st_value[e], c]
+                total += chance[c] * rate[value, c]
             for c in range(classes):
-                part = st_count[e] * chance[c] * rate[st_value[e], c] / total
+                part = shown.times[e] * chance[c] * rate[value, c] / total
                 belongs[c] += part
-                holders[st_value[e], c] += part
+                spread.holders[value, c] += part
         for j in range(columns):
             first, many = start[j, g], start[j, g + 1] - start[j, g]
             for k in range(many):
                 room[k] = 0.0
                 for c in range(classes):
-                    room[k] += belongs[c] / sizes[g] * weight[codes[first + k], c] / inside[j, c]
-            t = solve_rate(float(sizes[g]), 0.0, room, many)
+                    room[k] += belongs[c] / size * weight[codes[first + k], c] / inside[j, c]
+            t = solve_rate(float(size), 0.0, room, many)
             for k in range(many):
                 tilt[first + k] = at_least_once(t * room[k]) / room[k]
             for c in range(classes):
@@ -84,15 +71,15 @@ def learn_round(
                     total += weight[codes[first + k], c] * tilt[first + k]
                 for k in range(many):
                     entry = first + k
-                    people[codes[entry], c] += belongs[c] * weight[codes[entry], c] * tilt[entry] / total
+                    spread.people[codes[entry], c] += belongs[c] * weight[codes[entry], c] * tilt[entry] / total
 
 
 @njit(cache=True, nogil=True)
-def class_chances(start: Any, codes: Any, weight: Any, class_share: Any, out: Any) -> None:
+def class_chances(start: Any, codes: Any, shares: Any, out: Any) -> None:
     """Fill in, per group and class, how likely a person of the class shows what the group shows; each row adds up to 1."""
     inside = np.empty((len(start), out.shape[1]))
     for g in range(len(out)):
-        _chances(g, start, codes, weight, class_share, inside, out[g])
+        _chances(g, start, codes, shares, inside, out[g])
 
 
 @njit(cache=True, nogil=True)
@@ -117,21 +104,19 @@ def narrow(start: Any, codes: Any, weight: Any, tilt: Any, accepted: Any, share:
 
 
 @njit(cache=True, nogil=True)
-def weigh_classes(
-    share: Any, chance: Any, rate: Any, wanted: Any, st_start: Any, st_value: Any, st_count: Any
-) -> tuple[float, float]:
+def weigh_classes(share: Any, chance: Any, rate: Any, wanted: Any, shown: Any) -> tuple[float, float]:
     """Return the expected number of people with a wanted value who meet the condition, and the variance of as many coins."""
     groups, classes = share.shape
     value, variance = 0.0, 0.0
     for g in range(groups):
-        for e in range(st_start[g], st_start[g + 1]):
-            if wanted[st_value[e]]:
+        for e in range(shown.start[g], shown.start[g + 1]):
+            if wanted[shown.value[e]]:
                 found, total = 0.0, 0.0
                 for c in range(classes):
-                    part = chance[g, c] * rate[st_value[e], c]
+                    part = chance[g, c] * rate[shown.value[e], c]
                     total += part
                     found += part * share[g, c]
                 p = min(1.0, found / total)
-                value += st_count[e] * p
-                variance += st_count[e] * p * (1.0 - p)
+                value += shown.times[e] * p
+                variance += shown.times[e] * p * (1.0 - p)
     return value, variance

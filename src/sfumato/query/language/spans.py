@@ -20,10 +20,10 @@ import numpy as np
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.fragments import Fragments, share_text
-from sfumato.query.literals import fit, like, note_absent, plain_number, written
-from sfumato.query.predicate import Atom, Between, In, Like, Missing, Value
-from sfumato.query.vocabulary import Words
+from sfumato.query.language.literals import fit, like, note_absent, plain_number, written
+from sfumato.query.language.portions import Portions, share_text
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Value
+from sfumato.query.language.vocabulary import Words
 from sfumato.table.column import as_text
 
 Number = int | float
@@ -65,8 +65,8 @@ class Spans:
         """Whether the original values are dates."""
         return bool(self.words.values) and isinstance(self.words.values[0], date)
 
-    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Fragments:
-        """Return the fragments that these conditions cut the stretches into."""
+    def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
+        """Return the portions that these conditions cut the stretches into."""
         wanted = {atom: self._wanted(atom, notes) for atom in atoms}
         cuts: dict[int, set[Key]] = {}
         for stretches in wanted.values():
@@ -85,15 +85,15 @@ class Spans:
         by_code = dict(zip(self.order, shares, strict=True))
         listed = [share for code in range(len(self.stretches)) for share in by_code[code]]
         first = np.concatenate([[0], np.cumsum(pieces)]).astype(np.int64)
-        return Fragments(first, np.array([*listed, *[1.0] * self.words.has_missing]), accepted)
+        return Portions(first, np.array([*listed, *[1.0] * self.words.has_missing]), accepted)
 
-    def explain(self, fragments: Fragments, accepted: Flags) -> str:
+    def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return how values that are partly inside are counted, and the nearest conditions that are exact."""
         known: list[tuple[str, str]] = []
         open_ended: list[tuple[str, str]] = []
-        for code in sorted(map(int, fragments.partly(accepted)), key=lambda code: self.stretches[code]):
+        for code in sorted(map(int, portions.partly(accepted)), key=lambda code: self.stretches[code]):
             finite = all(math.isfinite(end[0]) for end in self.stretches[code])
-            inside = fragments.inside(accepted, code)
+            inside = portions.inside(accepted, code)
             share = share_text(inside) if inside or finite else "none"
             (known if finite else open_ended).append((self._label(code), share))
         told = []
@@ -101,13 +101,13 @@ class Spans:
             listed = [f"{label} is counted by the share {share} that is inside" for label, share in known[:_NAMED]]
             told.append("; ".join(listed) + (f"; so are {len(known) - _NAMED} more" if len(known) > _NAMED else ""))
         told += [f"how many of {label} are inside is not known, {share} of them is counted" for label, share in open_ended]
-        sets = [self._condition(mask) for mask in (fragments.sure(accepted), fragments.possible(accepted))]
+        sets = [self._condition(mask) for mask in (portions.sure(accepted), portions.possible(accepted))]
         exact = list(dict.fromkeys(text for text in sets if text))
         ask = f"; ask for {' or for '.join(exact)} for an exact condition" if exact else "; conditions on whole values are exact"
         return f"{self.words.name} is published {self.published}: {'; '.join(told)}{ask}"
 
     def _accept(self, atom: Atom, stretches: Sequence[Stretch], keys: list[Key], pieces: Any) -> Flags:
-        """Return which fragments, in the order of codes, lie in the wanted stretches; the missing one comes last."""
+        """Return which portions, in the order of codes, lie in the wanted stretches; the missing one comes last."""
         inside = np.zeros(len(keys), bool)
         for start, end in stretches:
             inside[bisect_left(keys, start) : bisect_left(keys, end)] = True
@@ -201,7 +201,7 @@ class Spans:
 
 
 def _shares(ends: Sequence[Key], *, whole: bool) -> list[float]:
-    """Return the share of each fragment: its length where the stretch has two ends; else equal parts, none for single values."""
+    """Return the share of each portion: its length where the stretch has two ends; else equal parts, none for single values."""
     length = ends[-1][0] - ends[0][0]
     if len(ends) == 2:
         return [1.0]

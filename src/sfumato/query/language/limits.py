@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from sfumato.errors import QueryError
-from sfumato.query.literals import MOST_NOTES
-from sfumato.query.predicate import Between, Condition, In, atoms_of
-from sfumato.query.vocabulary import Vocabulary
+from sfumato.query.language.literals import MOST_NOTES
+from sfumato.query.language.predicate import Between, Condition, In, atoms_of
+from sfumato.query.language.vocabulary import Vocabulary
 
 MAX_PARTS = 1000
 """Conditions on single columns that are left in a question once those on one column have been put together."""

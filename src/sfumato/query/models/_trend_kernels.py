@@ -11,23 +11,23 @@ from sfumato._jit import njit
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def add_by_box(cells: Any, features: Any, start: Any, out: Any, first: int) -> None:
+def add_by_box(rows: Any, features: Any, start: Any, out: Any, first: int) -> None:
     """Add to out[box, first:] the features of the people of each box, who are the rows start[box] … start[box + 1] − 1."""
     width = features.shape[1]
     for box in prange(len(start) - 1):
         for i in range(start[box], start[box + 1]):
-            cell = cells[i]
+            row = rows[i]
             for k in range(width):
-                out[box, first + k] += features[cell, k]
+                out[box, first + k] += features[row, k]
 
 
 @njit(cache=True, nogil=True)
 def add_asked(
     rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
 ) -> Any:
-    """Return how many of the rows lie in each cell of each block, leaving out people whose whole box is asked about.
+    """Return how many of the rows lie in each row of each block, leaving out people whose whole box is asked about.
 
-    A block is one column, or the pair of `left` and `right`; its cells are left level · width + right level, from start on.
+    A block is one column, or the pair of `left` and `right`; its rows are left level · width + right level, from start on.
     """
     found = np.zeros(start[-1], np.int64)
     for j in range(count):
@@ -35,10 +35,10 @@ def add_asked(
         if hits[bucket[i]] == sizes[bucket[i]]:
             continue
         for b in range(len(left)):
-            cell = np.int64(levels[i, left[b]])
+            level = np.int64(levels[i, left[b]])
             if right[b] >= 0:
-                cell = cell * width[b] + levels[i, right[b]]
-            found[start[b] + cell] += 1
+                level = level * width[b] + levels[i, right[b]]
+            found[start[b] + level] += 1
     return found
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.compile import Rows
+from sfumato.query.language.compile import Accept, Join, Rows
 
 Conjunction = dict[int, Flags]
 """Per column the accepted codes; a column that is not there may have any."""
@@ -44,19 +42,17 @@ class _Steps:
         return found
 
 
-def _of(node: Any, steps: _Steps) -> list[Conjunction]:
-    if node[0] == "lut":
-        return [{node[2]: node[3]}]
-    found: list[Conjunction] | None = None
-    for part in node[1]:
-        each = _of(part, steps)
-        if found is None:
-            found = each
-        elif node[0] == "and":
+def _of(node: Accept | Join, steps: _Steps) -> list[Conjunction]:
+    if isinstance(node, Accept):
+        return [{node.place.column: node.accepted}]
+    parts = (_of(part, steps) for part in node.parts)
+    found = next(parts)
+    for each in parts:
+        if node.kind == "and":
             found = _both(found, each, steps)
         else:
             found = steps.limited([*found, *(rest for one in each for rest in _without(one, found, steps))], 1)
-    return found or []
+    return found
 
 
 def _both(left: list[Conjunction], right: list[Conjunction], steps: _Steps) -> list[Conjunction]:
@@ -65,10 +61,7 @@ def _both(left: list[Conjunction], right: list[Conjunction], steps: _Steps) -> l
 
 
 def _meet(one: Conjunction, other: Conjunction) -> Conjunction:
-    return {
-        column: one[column] & other[column] if column in one and column in other else one.get(column, other.get(column))  # type: ignore[misc]
-        for column in {**one, **other}
-    }
+    return {**one, **other, **{column: one[column] & other[column] for column in one.keys() & other.keys()}}
 
 
 def _without(one: Conjunction, others: list[Conjunction], steps: _Steps) -> list[Conjunction]:

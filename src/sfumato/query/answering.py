@@ -1,0 +1,99 @@
+"""From a question put to a form's engine to its answer: values met partly, GROUP BY and intervals, the same for all forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
+from sfumato.query.engine import Engine, Guess, Question
+from sfumato.query.group_by import find_grouped, narrow, reconcile
+from sfumato.query.language.compile import Compiled, compile_condition
+from sfumato.query.language.predicate import Query
+from sfumato.table.frames import Native
+
+
+def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Answer:
+    """Return the estimated count: an `Estimate`, or a `GroupedAnswer` for a GROUP BY."""
+    question = engine.ask(asked, estimator)
+    compiled = compile_condition(asked.condition, question.vocabulary)
+    total = _outcome(question, compiled)
+    whole = total.estimate(estimator, confidence, compiled.notes)
+    if not asked.group_by:
+        return whole
+    grouped = find_grouped(question.vocabulary, asked.group_by)
+    keys, outcomes = [], []
+    for cell in question.cells(grouped, compiled.pieces):
+        part = _outcome(question, compiled.narrowed(narrow(question.vocabulary, grouped, cell)))
+        if part.middle.most > 0:
+            keys.append({words.name: words.decode(code) for (_, _, words), code in zip(grouped, cell, strict=True)})
+            outcomes.append(part)
+    settled = reconcile([part.middle for part in outcomes], total.middle)
+    cells = tuple(
+        (key, replace(part, middle=middle).estimate(estimator, confidence))
+        for key, part, middle in zip(keys, outcomes, settled, strict=True)
+    )
+    return GroupedAnswer(asked.group_by, cells, tuple(words.type for _, _, words in grouped), whole, native)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The guess for a condition, and where published values meet it only partly those for its two extremes, and why."""
+
+    middle: Guess
+    ends: tuple[Guess, Guess] | None = None
+    note: str = ""
+
+    def estimate(self, estimator: Estimator, confidence: float, notes: Sequence[str] = ()) -> Estimate:
+        """Return the answer, with an interval where an honest one is known: from the low end of its least to the high end of
+        its most."""
+        middle, value = self.middle, self.middle.inside
+        low, high = (_interval(end, confidence) for end in self.ends or (middle, middle))
+        remarks = [*([self.note] if self.note else []), *notes]
+        error = 0.0 if middle.certain else middle.std_error
+        if low is None or high is None:
+            text = "; ".join([middle.no_interval, *remarks])
+            return Estimate(value, error, None, None, confidence, estimator, text, middle.raw)
+        bottom, top = min(low[0], value), max(high[1], value)
+        return Estimate(value, error, bottom, top, confidence, estimator, "; ".join(remarks), middle.raw)
+
+
+def _interval(guess: Guess, confidence: float) -> tuple[float, float] | None:
+    """Return the ends of an interval, inside what the release makes certain; None where none would be honest."""
+    if guess.no_interval and not guess.certain:
+        return None
+    reach = 0.0 if guess.certain else NormalDist().inv_cdf(0.5 + confidence / 2) * guess.std_error
+    low, high = max(guess.least, guess.value - reach), min(guess.most, guess.value + reach)
+    return min(low, guess.inside), max(high, guess.inside)
+
+
+def _outcome(question: Question, compiled: Compiled) -> _Outcome:
+    """Return what is estimated for a condition.
+
+    Where published values meet it only partly, the value is the mean over the mixtures. Where their people really are, nobody
+    knows: the standard error takes all counts between the extremes as equally likely, on top of the estimator's own.
+    """
+    partly = compiled.partly
+    if partly is None:
+        return _Outcome(question.guess(compiled.pieces))
+    sure, possible = question.guess(partly.sure), question.guess(partly.possible)
+    if sure.certain and possible.certain and sure.least == possible.least:
+        return _Outcome(sure)  # nobody has a value that is cut through
+    value = error = raw = 0.0
+    for weight, pieces in partly.worlds:
+        guess = question.guess(pieces)
+        value += weight * guess.inside
+        error += weight * guess.std_error
+        raw += weight * (guess.raw or 0.0)
+    width = max(0.0, possible.inside - sure.inside)
+    middle = Guess(
+        value,
+        math.hypot(error, width / math.sqrt(12)),
+        sure.least,
+        possible.most,
+        sure.no_interval or possible.no_interval,
+        None if sure.raw is None else raw,
+    )
+    return _Outcome(middle, (sure, possible), partly.note)

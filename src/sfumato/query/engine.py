@@ -1,0 +1,130 @@
+"""What every form gives the one query engine: an index of its tables that puts a question into words and guesses counts.
+
+A form's `Engine` is made once per release (`engine_of`), learns what it needs on first use (`learned`), and turns a question into
+a `Question`: the words that it may use, a `Guess` for any set of pieces, and the cells that its GROUP BY can have. All else
+(values that are met partly, GROUP BY, intervals) is in `sfumato.query.answering`, once for all forms.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, overload
+
+from sfumato.query._one_thread import one_thread
+from sfumato.query.answer import Estimator
+from sfumato.query.language.compile import Pieces
+from sfumato.query.language.predicate import Query
+from sfumato.query.language.vocabulary import Vocabulary, Words
+
+Grouped = Sequence[tuple[bool, int, Words]]
+"""Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
+
+Cell = tuple[int, ...]
+"""One combination of values of the GROUP BY columns, a code for each."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An estimated count: its value and standard error, what is certain, and why no interval around it would be honest, if so.
+
+    `raw` is the unbiased estimate of forms that have one. Its interval then stays around `value` also where the cells of a GROUP
+    BY are made to add up: the value shown is `settled`.
+    """
+
+    value: float
+    std_error: float
+    least: float
+    most: float
+    no_interval: str = ""
+    raw: float | None = None
+    settled: float | None = None
+
+    @property
+    def inside(self) -> float:
+        """The value, within what is certain."""
+        return min(max(self.value, self.least), self.most) if self.settled is None else self.settled
+
+    @property
+    def certain(self) -> bool:
+        """Whether the tables leave one possible count."""
+        return self.least == self.most
+
+
+def add_up(guesses: Sequence[Guess], people: int) -> Guess:
+    """Return the guess for disjoint pieces together.
+
+    How their errors go together is not known; adding standard errors covers the worst case.
+    """
+    if len(guesses) == 1:
+        return guesses[0]
+    raw = [guess.raw for guess in guesses if guess.raw is not None]
+    return Guess(
+        sum(guess.value for guess in guesses),
+        sum(guess.std_error for guess in guesses),
+        sum(guess.least for guess in guesses),
+        min(float(people), sum(guess.most for guess in guesses)),
+        next((guess.no_interval for guess in guesses if guess.no_interval), ""),
+        sum(raw) if raw else None,
+    )
+
+
+class Question(Protocol):
+    """One question to a release, for one estimator."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that its conditions are understood in."""
+        ...
+
+    def guess(self, pieces: Pieces, /) -> Guess:
+        """Return the estimated number of people in disjoint pieces of the question."""
+        ...
+
+    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
+        """Return the combinations of values that can occur in these pieces, ascending."""
+        ...
+
+
+class Engine(Protocol):
+    """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
+
+    @property
+    def no_likelihood(self) -> str:
+        """Why the likelihood estimator cannot be used; "" where it can, and is then the default."""
+        ...
+
+    def ask(self, asked: Query, estimator: Estimator) -> Question:
+        """Return the question made ready."""
+        ...
+
+
+T = TypeVar("T")
+_lock = threading.RLock()
+
+
+class learned(Generic[T]):  # noqa: N801  (used like `property`)
+    """A property that is computed on first use, by one thread for all, and kept."""
+
+    def __init__(self, learn: Callable[[Any], T]) -> None:
+        self.learn = learn
+        self.__doc__ = learn.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> learned[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> T | learned[T]:
+        if instance is None:
+            return self
+        kept = instance.__dict__
+        with _lock:
+            if self.name not in kept:  # afterwards Python finds it there by itself
+                with one_thread():
+                    kept[self.name] = self.learn(instance)
+            value: T = kept[self.name]
+            return value

@@ -1,0 +1,169 @@
+"""How the people of a group lie in its ranges and sets: evenly, or as the release as a whole suggests.
+
+`even` is the papers' assumption. `learned` estimates for every column how often each unit occurs, from all groups together: it
+spreads the people of every group over its units in proportion to the current shares, adds up, and starts again (expectation
+maximisation). Groups are shown by their smallest box, so at least one person has each end of a range and each
+value of a set; the numbers there are taken as Poisson, given that they are not 0. In a group of two with the range 20–60 nobody
+is thus taken to be 40.
+
+`learned` is the default by measurement. Census of 100,000, Occupation, boxes shown as ranges, median relative error of `even` and
+of `learned` on the Anatomy-style / range workload: tight boxes of at least 100 people at 8f + 0.02 .374 / .259 and .131 / .126,
+of at least 2 .221 / .112 and .068 / .049; at 32f + 0.02 .045 / .018 and .019 / .009; safe boxes at 32f + 0.02 .279 / .091 and
+.050 / .039, at 8f + 0.02 .992 / 6.03 and .252 / .150. The same groups as buckets, which show exact quasi values, do better still.
+
+**Ranges of one's own** (003, ring). A record's ranges are the smallest box of the m people that it was matched with, any of whom
+may be behind it, and everybody is among the matches of m records. So a record is spread like a group of m people, and counts as
+one: at each end of its ranges is at least one person in m, not the record itself. Only `OWN_ROUNDS` rounds are made. Where m is
+in the hundreds nearly all ranges overlap, and every further round draws everybody toward the middle, where most of them do. Real
+tables of 10,000 people, mean relative error of `even` and `learned` on 200 range queries and 200 random sets: census of 2018, m =
+5 .373 / .372 and .175 / .183 (ring .368 / .299 and .089 / .138), m = 1250 7.50 / 5.29 and 3.46 / 2.07; of 1994, m = 5 .141 / .569
+and .137 / .355 (ring .110 / .459 and .084 / .293), m = 834 1.19 / 4.08 and .448 / 1.25. The rounds were chosen on these tables;
+on all of them, also for age alone, 3 to 8 rounds beat `even`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.arrays import Bytes, Flags, Floats, Integers
+from sfumato.query.models import _spread_kernels as kernels
+from sfumato.query.models.units import Cut, RangeColumn, SetColumn
+
+ROUNDS = 300
+"""Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""
+
+OWN_ROUNDS = 5
+"""Rounds for records with ranges of their own."""
+
+SETTLED = 1e-5
+"""Rounds end when the shares of a column move by less than this in all."""
+
+
+class Reach(NamedTuple):
+    """Per group the share of people who meet a condition, and whether any may and all must."""
+
+    share: Floats
+    may: Bytes
+    must: Bytes
+
+    @classmethod
+    def full(cls, groups: int, value: int) -> Reach:
+        """Return the reach of a condition that everybody meets (1), or nobody (0)."""
+        return cls(np.full(groups, float(value)), *(np.full(groups, value, np.uint8) for _ in range(2)))
+
+
+class Shares(NamedTuple):
+    """For each group the share of people per unit of `weight` between its ends, at either end, and without a value."""
+
+    weight: Floats
+    inner: Floats
+    at_low: Floats
+    at_high: Floats
+    at_missing: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RangeSpread:
+    """How people lie in the ranges of a column."""
+
+    column: RangeColumn
+    shares: Shares
+
+    def narrow(self, accepted: Flags, cut: Cut | None, reach: Reach) -> None:
+        """Narrow the reach of a condition to people whose code in this column is accepted."""
+        inside = self.column.inside(accepted, cut)
+        before = np.concatenate(([0.0], np.cumsum(self.shares.weight * inside.share[:-1])))
+        some, whole = (np.concatenate(([0], np.cumsum(one[:-1], dtype=np.int64))) for one in (inside.some, inside.whole))
+        kernels.range_share(self.column.ends, self.shares, inside.share, before, some, whole, reach)
+
+
+@dataclass(frozen=True, eq=False)
+class SetSpread:
+    """For each entry of a column's sets the share of the group's people who have it."""
+
+    column: SetColumn
+    part: Floats
+
+    def narrow(self, accepted: Flags, cut: Cut | None, reach: Reach) -> None:
+        """Narrow the reach of a condition to people whose code in this column is accepted."""
+        kernels.set_share(self.column.start, self.column.codes, self.part, accepted.view(np.uint8), reach)
+
+
+Spread = RangeSpread | SetSpread
+
+
+def even(column: RangeColumn | SetColumn) -> Spread:
+    """Return people spread evenly: over the units of a range, the length of a continuum, the values of a set.
+
+    A missing value counts as one more unit; in a continuum as one more value beside the published ends in the range.
+    """
+    if isinstance(column, SetColumn):
+        length = np.diff(column.start)
+        return SetSpread(column, np.repeat(1.0 / np.maximum(length, 1), length))
+    before = np.concatenate(([0.0], np.cumsum(column.width)))
+    known = column.ends.low >= 0
+    low, high = np.maximum(column.ends.low, 0), np.maximum(column.ends.high, 0)
+    missing = column.ends.missing.astype(np.float64)
+    if column.continuous:
+        values = np.where(missing > 0, 1.0 - 1.0 / ((high - low) // 2 + 2), 1.0)
+        inside = before[high] - before[low]
+        point = high == low
+        inner = np.where(point, 0.0, values / np.where(inside > 0, inside, 1.0))
+        at_low, at_high, at_missing = np.where(point, values, 0.0), np.zeros(len(low)), 1.0 - values
+    else:
+        inner = at_low = 1.0 / (high - low + 1 + missing)
+        at_high, at_missing = np.where(high > low, inner, 0.0), inner * missing
+    parts = (np.where(known, part, other) for part, other in ((inner, 0.0), (at_low, 0.0), (at_high, 0.0), (at_missing, 1.0)))
+    return RangeSpread(column, Shares(column.width, *parts))
+
+
+def learned(column: RangeColumn | SetColumn, behind: Integers, rounds: int = ROUNDS) -> Spread:
+    """Return people spread as the shares of all groups together suggest; so many are behind the box of each group."""
+    return _learned_sets(column, behind, rounds) if isinstance(column, SetColumn) else _learned_ranges(column, behind, rounds)
+
+
+def _learned_ranges(column: RangeColumn, behind: Integers, rounds: int) -> RangeSpread:
+    people = max(int(behind.sum()), 1)
+    weight = np.append(_first_guess(column, people), max(1.0, float(column.ends.missing.sum())) / people)
+    shares = Shares(weight, *(np.empty(len(behind)) for _ in range(4)))
+    used = _settle(
+        weight, rounds, lambda current, expected: kernels.spread_ranges(behind, column.ends, current, shares, expected)
+    )
+    return RangeSpread(column, shares._replace(weight=used[:-1]))
+
+
+def _learned_sets(column: SetColumn, behind: Integers, rounds: int) -> SetSpread:
+    codes = int(column.codes.max(initial=-1)) + 1
+    part = np.empty(len(column.codes))
+    room = np.empty(int(np.diff(column.start).max(initial=0)))
+
+    def spread(current: Floats, expected: Floats) -> None:
+        kernels.spread_sets(behind, column.start, column.codes, current, room, part, expected)
+
+    _settle(np.full(codes, 1.0 / max(codes, 1)), rounds, spread)
+    return SetSpread(column, part)
+
+
+def _settle(weight: Floats, rounds: int, spread: Callable[[Floats, Floats], None]) -> Floats:
+    """Return the weights that people were spread by last: those that spreading gives back, or those after so many rounds."""
+    expected = np.empty(len(weight))
+    for _ in range(rounds):
+        spread(weight, expected)
+        used, weight = weight, expected / expected.sum()
+        if np.abs(weight - used).sum() < SETTLED:
+            break
+    return used
+
+
+def _first_guess(column: RangeColumn, people: int) -> Floats:
+    """Return equal shares by width; the single points of a continuum start with the people who are certainly there."""
+    start = column.width / max(float(column.width.sum()), 1e-300)
+    if column.continuous:
+        known = column.ends.low >= 0
+        for ends in (column.ends.low, column.ends.high):
+            start = start + np.bincount(ends[known], minlength=len(start)) / people
+    return start / max(float(start.sum()), 1e-300)

@@ -1,0 +1,232 @@
+"""The likelihood estimator for boxes: learn from the differences between boxes what the inside of a box looks like.
+
+The papers' estimate takes the people of a box as alike. But boxes with more women, or with more teachers' degrees, show other
+values than boxes with fewer, and from many boxes together one learns how a value's share changes with each column.
+
+**The model.** For a set S of sensitive values, person i with quasi values x_i has a value in S with chance
+μ(x_i) = μ0 + φ(x_i)·w, and what a box shows is the sum over its people, with variance s² = p̄(1 − p̄) a person. φ are features of
+single columns (every level for categories; for numbers smooth functions of rank, and a little for every level) and of pairs of
+the five columns that matter most. w is normal around 0 (a ridge prior). Its variances, one per column and pair relative to s²,
+are common to all sensitive values and are fitted to all of them by marginal likelihood, so columns that tell nothing count for
+nothing; how strong the whole is for the asked set S is then averaged over a grid by its own marginal likelihood.
+
+**The estimate** is the papers' Σ k·s/N over boxes, plus what the model says about how the people asked about differ from the
+rest of their own box: Σ_asked φ − Σ_boxes (k/N)·Σ_box φ, times the posterior mean of w. What the model misses in a box stays
+spread evenly over it. A box asked about as a whole is counted exactly.
+
+**The error** has four parts: the exact one of a random placement inside boxes; the posterior variance of w; and two for what the
+model misses: that people come in clusters whose likeness φ does not see, Σ (k(N − k)/N)²/N, and that the correction itself is
+off by a share of it. Their weights were measured on generated tables at development time. Those for tight cuts are larger: a
+tight cut is refused where values are concentrated, so the differences left inside boxes are larger than those between them.
+See docs/methods/boxes.md for the coverage that results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+
+from sfumato.arrays import Bytes, Floats, Integers, Small
+from sfumato.query.language.compile import Piece
+from sfumato.query.models import _trend_kernels as kernels
+from sfumato.query.models.features import Block, Levels, levels_of, sums_by_box
+from sfumato.query.rows import BucketIndex
+from sfumato.table.column import Column
+
+FEWEST_BOXES = 10
+"""With fewer boxes there is too little to learn from, and the papers' estimator is used."""
+
+GRID: Floats = np.logspace(-1.5, 1.5, 13)
+"""Strengths of the trend, relative to the one common to all values, that are averaged over."""
+
+_SINGLE, _PAIRED, _PAIRED_COLUMNS = 16, 6, 5  # features of a column alone, in a pair; columns that are paired
+_FEATURES = 400  # of all single columns together
+_TYPICAL, _WEIGHT = 1e-3, 1.0  # prior guess of a block's variance, and how many features' worth it counts
+_NEGLIGIBLE = 3e-6
+_ROUNDS, _CAREFUL = 20, 4
+_FITTED_VALUES = 200
+
+
+@dataclass(frozen=True)
+class Misses:
+    """What the model does not see: the squared share by which the correction is off, and the size of clusters of like people.
+
+    `cover` says whether intervals with these figures hold the truth as often as they say.
+    """
+
+    share2: float
+    cluster: float
+    cover: bool = True
+
+
+MISSES: dict[str | None, Misses] = {
+    "safe": Misses(0.0, 0.5),
+    "tight": Misses(0.03, 1.5),
+    "matched": Misses(0.03, 1.5, cover=False),
+    "annealed": Misses(0.03, 1.5, cover=False),
+}
+"""By the basis of the groups, for those that put near people together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The weights of the features given the boxes, in coordinates in which the data speak of each one alone (`turn`)."""
+
+    scale: Floats  # standard deviation of each weight, relative to s
+    turn: Floats  # [features × coordinates]
+    score: Floats  # [values × coordinates]: how what the boxes show of each value goes with the coordinates
+    gain: Floats  # [grid × coordinates]
+    evidence: Floats  # [grid]
+
+
+@dataclass(frozen=True, eq=False)
+class Trend:
+    """What is learned once per release."""
+
+    index: BucketIndex
+    levels: Bytes  # [people × columns]: one person's lie together, because questions read all of them
+    blocks: tuple[Block, ...]
+    sums: Floats  # [boxes × features]
+    posterior: Posterior
+    misses: Misses
+
+    def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
+        """Return what to add to the papers' estimate, and to its variance."""
+        share = float(self.index.totals[piece.values].sum()) / self.index.rows
+        if not 0.0 < share < 1.0:
+            return 0.0, 0.0
+        s2, model = share * (1.0 - share), self.posterior
+        asked = self.features(rows, people, hits) * model.scale
+        along = asked @ model.turn
+        score = model.score[piece.values].sum(axis=0)
+        weights = self._weigh(piece, score, s2)
+        gain = weights @ model.gain
+        shift = float(along @ (gain * score))
+        unseen = max(0.0, float(asked @ asked - along @ along)) * float(weights @ GRID)
+        sizes = self.index.sizes
+        clustered = float(((hits * (sizes - hits) / sizes) ** 2 / sizes).sum())
+        known = float((gain * along**2).sum()) + unseen
+        return shift, s2 * (known + self.misses.cluster * clustered) + self.misses.share2 * shift**2
+
+    def features(self, rows: Small, people: int, hits: Integers) -> Floats:
+        """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
+        lengths = np.array([len(block.features) for block in self.blocks])
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        left, right, width = (
+            np.array([getattr(block, name) for block in self.blocks], np.int64) for name in ("left", "right", "width")
+        )
+        times = kernels.add_asked(rows, people, self.index.bucket, hits, self.index.sizes, self.levels, left, right, width, start)
+        parts = [times[a : a + n] @ block.features for a, n, block in zip(start, lengths, self.blocks, strict=False)]
+        out: Floats = np.concatenate([np.zeros(0), *parts])
+        kernels.take_expected(hits, self.index.sizes, self.sums, out)
+        return out
+
+    def _weigh(self, piece: Piece, score: Floats, s2: float) -> Floats:
+        """Return the posterior weight of each strength in the grid, for the asked set of values."""
+        wanted = self.index.wanted(piece.values)
+        total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.rows)
+        logs = self.posterior.evidence - 0.5 * (total - self.posterior.gain @ score**2) / s2
+        weights: Floats = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        return weights
+
+
+def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses) -> Trend:
+    """Return what the boxes of a release teach; `columns` are its quasi columns."""
+    level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
+    levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
+    most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
+    single = [Levels.of(column, level, index.rows) for column, level in zip(columns, levels.T, strict=True)]
+    blocks = [Block(j, -1, 1, own.features(most)) for j, own in enumerate(single)]
+    variance = _Regression.of(index, levels, blocks).fit()
+    strongest = sorted(sorted(range(len(blocks)), key=lambda j: (-variance[j], j))[:_PAIRED_COLUMNS])
+    for j, k in combinations(strongest, 2):
+        left, right = single[j].features(_PAIRED), single[k].features(_PAIRED)
+        both = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
+        blocks.append(Block(j, k, len(right), both))
+    data, variance = _Regression.of(index, levels, blocks).without_the_negligible()
+    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses)
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """The regression of box shares on box means of features, as sums over boxes."""
+
+    blocks: tuple[Block, ...]
+    block: Integers  # which block a feature belongs to
+    sums: Floats
+    together: Floats  # [features × features]
+    score: Floats  # [values × features]
+    spread2: Floats  # s² of each value
+
+    @classmethod
+    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block]) -> _Regression:
+        sums = sums_by_box(index, levels, blocks)
+        away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
+        shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
+        share = index.totals / index.rows
+        return cls(
+            blocks=tuple(blocks),
+            block=np.repeat(np.arange(len(blocks)), [block.features.shape[1] for block in blocks]),
+            sums=sums,
+            together=(away * index.sizes[:, None]).T @ away,
+            score=shown.T @ away,
+            spread2=share * (1.0 - share),
+        )
+
+    def fit(self) -> Floats:
+        """Return the variance of each block that makes all values' box shares most likely.
+
+        A few rounds of expectation maximisation, which are sure to improve, then MacKay's fixed point, which is fast.
+        """
+        used = np.argsort(-self.spread2, kind="stable")[:_FITTED_VALUES]
+        used = used[self.spread2[used] > 0]
+        score = self.score[used].T / np.sqrt(self.spread2[used])
+        blocks = len(self.blocks)
+        many = np.bincount(self.block, minlength=blocks)
+        variance = np.full(blocks, 10 * _TYPICAL)
+        for step in range(_ROUNDS if len(self.block) and len(used) else 0):
+            scale = np.sqrt(variance[self.block])
+            left = np.linalg.inv(self.together * np.outer(scale, scale) + np.eye(len(scale)))
+            found = left @ (score * scale[:, None])
+            square = np.bincount(self.block, weights=(found**2).sum(axis=1), minlength=blocks) * variance
+            open_ = np.bincount(self.block, weights=np.diag(left), minlength=blocks)
+            if step < _CAREFUL:
+                variance = (square + len(used) * open_ * variance + _WEIGHT * _TYPICAL) / (len(used) * many + _WEIGHT)
+            else:
+                variance = (square + _WEIGHT * _TYPICAL) / (len(used) * np.maximum(many - open_, 0.0) + _WEIGHT)
+        fitted: Floats = np.maximum(variance, 1e-12)
+        return fitted
+
+    def without_the_negligible(self) -> tuple[_Regression, Floats]:
+        """Return the data without blocks that hardly tell anything, and the variances of the others: questions cost less."""
+        variance = self.fit()
+        kept = variance > _NEGLIGIBLE
+        features = kept[self.block]
+        data = _Regression(
+            blocks=tuple(block for block, keep in zip(self.blocks, kept, strict=True) if keep),
+            block=(np.cumsum(kept) - 1)[self.block[features]],
+            sums=np.ascontiguousarray(self.sums[:, features]),
+            together=self.together[np.ix_(features, features)],
+            score=self.score[:, features],
+            spread2=self.spread2,
+        )
+        return data, variance[kept]
+
+    def posterior(self, scale: Floats) -> Posterior:
+        """Return the posterior of weights with these standard deviations."""
+        strength, turn = eigh(self.together * np.outer(scale, scale)) if len(scale) else (np.zeros(0), np.zeros((0, 0)))
+        kept = strength > 1e-10 * max(strength.max(initial=0.0), 1e-300)
+        strength, turn = strength[kept], np.ascontiguousarray(turn[:, kept])
+        return Posterior(
+            scale=scale,
+            turn=turn,
+            score=(self.score * scale) @ turn,
+            gain=GRID[:, None] / (1.0 + GRID[:, None] * strength),
+            evidence=-0.5 * np.log1p(GRID[:, None] * strength).sum(axis=1),
+        )
