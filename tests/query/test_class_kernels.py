@@ -76,7 +76,7 @@ def test_a_question_is_the_mean_over_classes_of_products_over_columns(seed):
     for start in small.start:
         kernels.narrow(start, small.codes, small.weight, tilt, accepted, share)
     wanted = np.array([1, 0, 1], np.uint8)
-    value, variance = kernels.weigh_classes(share, chance, small.rate, wanted, small.shown)
+    value, variance = kernels.weigh_classes(share, chance, small.rate, wanted, *small.shown[1:])
     total = spread = 0.0
     for g in range(5):
         inside = np.ones(2)

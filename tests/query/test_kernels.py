@@ -74,7 +74,7 @@ def test_rows_are_kept_in_order_from_all_or_from_those_found(codes: list[int], a
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.01, 0.5])
-def test_the_basis_gives_the_posterior_of_the_full_gaussian_model(strength: float) -> None:
+def test_the_axes_give_the_posterior_of_the_full_gaussian_model(strength: float) -> None:
     table = associated(2000, 8)
     index = BucketIndex.of(release_of(table, blind_buckets(table.sensitive.codes, [4], np.random.default_rng(9))))
     from sfumato.query.models.likelihood import GRID, learn_association
@@ -82,25 +82,25 @@ def test_the_basis_gives_the_posterior_of_the_full_gaussian_model(strength: floa
     model = learn_association(index)
     r = float(GRID[np.abs(GRID - strength).argmin()])
     a = model.g0 / np.outer(model.root, model.root)
-    prior = np.eye(14) + r * model.basis.prior
+    prior = np.eye(14) + r * model.axes.prior
     data = a @ prior @ a + a @ (np.eye(14) - a)  # covariance of the papers' estimates over √n
     seen = np.random.default_rng(10).normal(size=14)
     seen = a @ seen  # something the data could be
     gain = prior @ a @ np.linalg.pinv(data, rcond=1e-10)
     x = np.random.default_rng(11).normal(size=14)
     only = np.where(r == GRID, 1.0, 0.0)
-    t = model.basis.to_t @ seen
+    t = model.axes.to_t @ seen
     mean, variance = model._functional(t, x, 1 + r, only)
     assert mean == pytest.approx(x @ gain @ seen, rel=1e-5)
     assert variance == pytest.approx(x @ (prior - gain @ a @ prior) @ x, rel=1e-5)
-    shares = _kernels.deviations(t, only, GRID, model.basis.mu, model.basis.f, model.basis.pf, model.root)
+    shares = _kernels.deviations(t, only, GRID, model.axes.mu, model.axes.f, model.axes.pf, model.root)
     assert shares == pytest.approx(gain @ seen / model.root, rel=1e-4, abs=1e-8)
-    other = np.eye(14) + 0.1 * model.basis.prior
+    other = np.eye(14) + 0.1 * model.axes.prior
     wider = a @ other @ a + a @ (np.eye(14) - a)
     full = [
         -0.5 * (np.linalg.slogdet(c)[1] + 14 * np.log(s) + seen @ np.linalg.inv(c) @ seen / s)
-        + 0.5 * np.log(s * (1 + q * model.basis.total_gain))
+        + 0.5 * np.log(s * (1 + q * model.axes.total_gain))
         for c, s, q in ((data, 1 / (1 + r), r), (wider, 1 / 1.1, 0.1))
     ]
-    mine = _kernels.weigh(t, 1.0, np.array([r, 0.1]), model.basis.mu, model.basis.total_gain)
+    mine = _kernels.weigh(t, 1.0, np.array([r, 0.1]), model.axes.mu, model.axes.total_gain)
     assert mine[0] / mine[1] == pytest.approx(np.exp(full[0] - full[1]), rel=1e-3)

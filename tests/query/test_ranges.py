@@ -9,16 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import FPrivacy, Schema, Table
+from sfumato import FPrivacy, Heterogeneous, LDiversity, Ring, Schema, Table
 from sfumato.errors import QueryError
-from sfumato.query import Between, In, Query, parse_sql, range_workload, true_answers
+from sfumato.query import Between, In, Query, count_many, parse_sql, range_workload, true_answers
 from sfumato.query.answering import answer
 from sfumato.query.count import choose_estimator
 from sfumato.query.language import disjoint as disjoint_module
 from sfumato.query.language.compile import Accept, compile_condition
 from sfumato.query.language.disjoint import disjoint
-from sfumato.query.language.vocabulary import Vocabulary
+from sfumato.query.language.vocabulary import Vocabulary, Words
+from sfumato.query.models.spread import learned
+from sfumato.query.models.units import Ends, RangeColumn
 from sfumato.query.ranges import ranges_engine
+from sfumato.table.generators import census
 from tests.makers import people, skewed
 from tests.query._conditions import CELLS, CONDITIONS, meets
 from tests.release._ranges import of_boxes, of_groups
@@ -239,3 +242,38 @@ def test_answers_survive_the_disk(tmp_path):
     loaded = Release.load(tmp_path / "release")
     for query in ("age BETWEEN 25 AND 33 AND sex = 'f' AND value IN ('v1', 'v2')", "age > 44 OR sex = 'm'"):
         assert ask(loaded, query, "likelihood") == ask(release, query, "likelihood")
+
+
+def test_a_record_with_ranges_of_its_own_is_one_person_somewhere_in_them():
+    # The box of five matches: somebody of the five is at each end, so the record's own person is with about one in five.
+    column = RangeColumn(
+        Words("age", pa.int64(), tuple(range(41)), False),
+        Ends(np.array([0], np.int32), np.array([40], np.int32), np.array([0], np.uint8)),
+        np.ones(41),
+        continuous=False,
+    )
+    shares = learned(column, np.array([5]), 1).shares
+    assert 0.2 <= shares.at_low[0] == shares.at_high[0] < 0.21
+    assert shares.at_low[0] + shares.at_high[0] + shares.inner[0] * shares.weight[1:40].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", [Ring(accept_weaker_claim=True), Heterogeneous(matcher="greedy", accept_weaker_claim=True)])
+def test_ranges_of_their_own_are_read_better_than_evenly_and_never_with_a_person_at_each_end(method):
+    quasi = ["age", "gender", "education", "marital", "race", "workclass", "country"]
+    frame = census(2_000, 5).select([*quasi, "occupation"])
+    table = Table.from_frame(frame, Schema(quasi=quasi, sensitive=["occupation"]))
+    release = method.run(table, LDiversity(5, against="reader"), random=1).release
+    assert len(release.sizes) == 2_000  # every record a group of its own
+    workload = range_workload(table, queries=150, lambda_=2, seed=3)
+    truth = true_answers(table, workload)
+    errors = {}
+    for estimator in ("likelihood", "paper"):
+        answers = count_many(release, workload, estimator=estimator)
+        assert all(answer.low is None for answer in answers if answer.std_error)
+        errors[estimator] = np.abs(np.array([answer.value for answer in answers]) - truth) / truth
+    assert release.count("age < 40").estimator == "likelihood"
+    assert np.mean(errors["likelihood"]) < 0.8 * np.mean(errors["paper"])
+    assert np.median(errors["likelihood"]) < np.median(errors["paper"])
+    for condition in ("age BETWEEN 30 AND 40", "age >= 60", "age < 25"):
+        actual = int(true_answers(table, [parse_sql(condition)])[0])
+        assert release.count(condition).value == pytest.approx(actual, rel=0.15)

@@ -23,6 +23,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,11 @@ class BoxesEngine:
 
     no_likelihood = ""
 
+    @cached_property
+    def uncut(self) -> tuple[None, ...] | None:
+        """The cuts of any question where no column is a continuum."""
+        return None if any(column.continuous for column in self.columns) else (None,) * len(self.columns)
+
     @learned
     def evenly(self) -> tuple[Spread, ...]:
         """People spread evenly in every column."""
@@ -81,10 +87,10 @@ class BoxesEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> BoxesQuestion:
         """Return the question in its own words: continua are cut at the constants that its conditions name."""
-        atoms = atoms_of(asked.condition)
-        words, cuts = zip(*(column.words(atoms) for column in self.columns), strict=True)
-        own = self.vocabulary
-        if any(cut is not None for cut in cuts):
+        own, cuts = self.vocabulary, self.uncut
+        if cuts is None:
+            atoms = atoms_of(asked.condition)
+            words, cuts = zip(*(column.words(atoms) for column in self.columns), strict=True)
             own = Vocabulary(words, own.parts, own.part_codes, own.declared)
         model = self.classes if self.joint and estimator == "likelihood" else None
         spreads = self.evenly if estimator == "paper" or model is not None else self.as_learned
@@ -108,7 +114,7 @@ class BoxesQuestion:
         for piece in pieces:
             conjunctions = disjoint(piece.rows)
             mean, spread2, sure, possible = kernels.weigh_groups(
-                self._reach(conjunctions), piece.values.view(np.uint8), self.engine.shown
+                *self._reach(conjunctions), piece.values.view(np.uint8), *self.engine.shown[1:]
             )
             if self.model is not None:
                 mean, spread2 = self.model.weigh(conjunctions, piece.values)

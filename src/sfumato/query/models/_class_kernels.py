@@ -104,19 +104,19 @@ def narrow(start: Any, codes: Any, weight: Any, tilt: Any, accepted: Any, share:
 
 
 @njit(cache=True, nogil=True)
-def weigh_classes(share: Any, chance: Any, rate: Any, wanted: Any, shown: Any) -> tuple[float, float]:
+def weigh_classes(share: Any, chance: Any, rate: Any, wanted: Any, start: Any, value_of: Any, times: Any) -> tuple[float, float]:
     """Return the expected number of people with a wanted value who meet the condition, and the variance of as many coins."""
     groups, classes = share.shape
     value, variance = 0.0, 0.0
     for g in range(groups):
-        for e in range(shown.start[g], shown.start[g + 1]):
-            if wanted[shown.value[e]]:
+        for e in range(start[g], start[g + 1]):
+            if wanted[value_of[e]]:
                 found, total = 0.0, 0.0
                 for c in range(classes):
-                    part = chance[g, c] * rate[shown.value[e], c]
+                    part = chance[g, c] * rate[value_of[e], c]
                     total += part
                     found += part * share[g, c]
                 p = min(1.0, found / total)
-                value += shown.times[e] * p
-                variance += shown.times[e] * p * (1.0 - p)
+                value += times[e] * p
+                variance += times[e] * p * (1.0 - p)
     return value, variance

@@ -10,65 +10,82 @@ import numpy as np
 from sfumato._jit import njit
 
 
+# These three run for every question, where taking a named tuple of arrays apart would cost as much as the loop.
 @njit(cache=True, nogil=True)
-def range_share(ends: Any, shares: Any, inside: Any, before: Any, some: Any, whole: Any, reach: Any) -> None:
-    """Narrow `reach` to the people of each group whose value in one column is inside.
+def range_share(
+    low: Any,
+    high: Any,
+    missing: Any,
+    inner: Any,
+    at_low: Any,
+    at_high: Any,
+    at_missing: Any,
+    inside: Any,
+    before: Any,
+    some: Any,
+    whole: Any,
+    share: Any,
+    may: Any,
+    must: Any,
+) -> None:
+    """Narrow `share`, `may` and `must` to the people of each group whose value in one column is inside.
 
     `inside[c]` is the share of unit c that is inside, its last entry that of missing values; `before[c]` adds up weight · share,
     `some` and `whole` the units that are inside in part and entirely, all over the units below c.
     """
     absent = len(inside) - 1
-    for g in range(len(ends.low)):
-        low, high = ends.low[g], ends.high[g]
-        if low < 0:
-            found = shares.at_missing[g] * inside[absent]
-            may, must = inside[absent] > 0, inside[absent] == 1
+    for g in range(len(low)):
+        if low[g] < 0:
+            found = at_missing[g] * inside[absent]
+            any_, all_ = inside[absent] > 0, inside[absent] == 1
         else:
-            found = shares.at_low[g] * inside[low] + shares.at_missing[g] * inside[absent]
-            if high > low:
-                found += shares.inner[g] * (before[high] - before[low + 1]) + shares.at_high[g] * inside[high]
-            may = some[high + 1] > some[low]
-            must = whole[high + 1] - whole[low] == high + 1 - low
-            if ends.missing[g]:
-                may = may or inside[absent] > 0
-                must = must and inside[absent] == 1
-        reach.share[g] *= min(1.0, max(0.0, found))
-        reach.may[g] = reach.may[g] and may
-        reach.must[g] = reach.must[g] and must
+            found = at_low[g] * inside[low[g]] + at_missing[g] * inside[absent]
+            if high[g] > low[g]:
+                found += inner[g] * (before[high[g]] - before[low[g] + 1]) + at_high[g] * inside[high[g]]
+            any_ = some[high[g] + 1] > some[low[g]]
+            all_ = whole[high[g] + 1] - whole[low[g]] == high[g] + 1 - low[g]
+            if missing[g]:
+                any_ = any_ or inside[absent] > 0
+                all_ = all_ and inside[absent] == 1
+        share[g] *= min(1.0, max(0.0, found))
+        may[g] = may[g] and any_
+        must[g] = must[g] and all_
 
 
 @njit(cache=True, nogil=True)
-def set_share(start: Any, codes: Any, part: Any, accepted: Any, reach: Any) -> None:
-    """Narrow `reach` to the people of each group whose category is accepted; `part` is the share of each entry of a set."""
+def set_share(start: Any, codes: Any, part: Any, accepted: Any, share: Any, may: Any, must: Any) -> None:
+    """Narrow to the people of each group whose category is accepted; `part` is the share of each entry of a set."""
     for g in range(len(start) - 1):
         found, inside = 0.0, 0
         for e in range(start[g], start[g + 1]):
             if accepted[codes[e]]:
                 found += part[e]
                 inside += 1
-        reach.share[g] *= min(1.0, found)
-        reach.may[g] = reach.may[g] and inside > 0
-        reach.must[g] = reach.must[g] and inside == start[g + 1] - start[g]
+        share[g] *= min(1.0, found)
+        may[g] = may[g] and inside > 0
+        must[g] = must[g] and inside == start[g + 1] - start[g]
 
 
 @njit(cache=True, nogil=True)
-def weigh_groups(reach: Any, wanted: Any, shown: Any) -> tuple[float, float, int, int]:
+def weigh_groups(
+    share: Any, may: Any, must: Any, wanted: Any, start: Any, value: Any, times: Any
+) -> tuple[float, float, int, int]:
     """Return the estimate Σ share · wanted people, its binomial variance, and the least and most that is certain."""
     total, variance = 0.0, 0.0
     least, most = 0, 0
-    for g in range(len(reach.share)):
-        if reach.may[g]:
+    for g in range(len(share)):
+        if may[g]:
             people = 0
-            for e in range(shown.start[g], shown.start[g + 1]):
-                if wanted[shown.value[e]]:
-                    people += shown.times[e]
+            for e in range(start[g], start[g + 1]):
+                if wanted[value[e]]:
+                    people += times[e]
             most += people
-            if reach.must[g]:
+            if must[g]:
                 least += people
                 total += people
             else:
-                total += reach.share[g] * people
-                variance += reach.share[g] * (1.0 - reach.share[g]) * people
+                total += share[g] * people
+                variance += share[g] * (1.0 - share[g]) * people
     return total, variance, least, most
 
 

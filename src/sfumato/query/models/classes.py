@@ -94,7 +94,7 @@ class ClassModel:
                 column = self.columns[j]
                 kernels.narrow(column.start, column.codes, self.weight[j], self.tilt[j], accepted.view(np.uint8), share)
             total += share
-        value, variance = kernels.weigh_classes(total, self.chance, self.rate, wanted.view(np.uint8), self.shown)
+        value, variance = kernels.weigh_classes(total, self.chance, self.rate, wanted.view(np.uint8), *self.shown[1:])
         return value, variance
 
 

@@ -45,7 +45,7 @@ _TABLE_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Axes:
     """The prior and the data in coordinates in which every direction is independent of the others, for any r."""
 
     correlation: float
@@ -74,13 +74,13 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Association:
-    """What is prepared once per release: the basis, and the papers' estimates for every single quasi value."""
+    """What is prepared once per release: the axes, and the papers' estimates for every single quasi value."""
 
     index: BucketIndex
     totals: Floats
     root: Floats
     g0: Floats
-    basis: Basis
+    axes: Axes
     tables: tuple[Floats | None, ...]
 
     def column(self, column: int, accepted: Flags) -> Floats:
@@ -92,8 +92,8 @@ class Association:
         return found
 
     def coordinates(self, z: Floats, mean: Floats) -> Floats:
-        """Return the data's deviation from what the shares `mean` would give, in the coordinates of the basis."""
-        t: Floats = _kernels.times(self.basis.to_t, (z - _kernels.times(self.g0, mean)) / self.root)
+        """Return the data's deviation from what the shares `mean` would give, in the coordinates of the axes."""
+        t: Floats = _kernels.times(self.axes.to_t, (z - _kernels.times(self.g0, mean)) / self.root)
         return t
 
     def estimate(self, piece: Piece, people: int, z: Floats) -> tuple[float, float]:
@@ -113,7 +113,7 @@ class Association:
         if parts:
             mean, z, expected, spread2, variance = self._combine(parts, piece.values, z, share)
         t = self.coordinates(z, mean - expected)
-        weights = self.basis.weigh(t, spread2)
+        weights = self.axes.weigh(t, spread2)
         shift, more = self._functional(t, self.root * piece.values, spread2, weights)
         return float((self.totals * mean)[piece.values].sum() + shift), variance + more
 
@@ -129,7 +129,7 @@ class Association:
         self, parts: list[tuple[int, Flags, int]], values: Flags, z: Floats, share: float
     ) -> tuple[Floats, Floats, Floats, float, float]:
         """Return the prior mean from single columns, the residual's data, mean and spread, and the prior mean's variance."""
-        n, basis = self.index.rows, self.basis
+        n, axes = self.index.rows, self.axes
         ratio = np.ones(self.index.values)
         residual, expected, spread2 = z.copy(), np.zeros(self.index.values), share * (1 - share)
         learned = []
@@ -137,8 +137,8 @@ class Association:
             own = people / n
             column_z = self.column(column, accepted)
             t = self.coordinates(column_z, np.full(self.index.values, own))
-            weights = basis.weigh(t, own * (1 - own))
-            found = own + _kernels.deviations(t, weights, GRID, basis.mu, basis.f, basis.pf, self.root)
+            weights = axes.weigh(t, own * (1 - own))
+            found = own + _kernels.deviations(t, weights, GRID, axes.mu, axes.f, axes.pf, self.root)
             found = np.clip(found, 0.02 * own, 1.0)
             slope = share / own
             ratio *= found / own
@@ -155,8 +155,8 @@ class Association:
         return mean, residual, expected, max(spread2, 0.1 * share * (1 - share)), variance
 
     def _functional(self, t: Floats, x: Floats, spread2: float, weights: Floats) -> tuple[float, float]:
-        basis = self.basis
-        mean, variance = _kernels.functional(t, x, spread2, weights, GRID, basis.mu, basis.ft, basis.pft, basis.prior)
+        axes = self.axes
+        mean, variance = _kernels.functional(t, x, spread2, weights, GRID, axes.mu, axes.ft, axes.pft, axes.prior)
         return float(mean), float(variance)
 
     def chance_variance(self, values: Flags, share: float) -> float:
@@ -174,21 +174,21 @@ def learn_association(index: BucketIndex) -> Association:
     tables = tuple(_code_table(index, column) for column in range(len(index.table.codes)))
     eigenvalues, vectors = eigh(g0 / np.outer(root, root))
     kept = eigenvalues > 1e-7
-    best: tuple[float, Basis] | None = None
+    best: tuple[float, Axes] | None = None
     sample = _evidence_sample(index, tables)
     for correlation in _CORRELATIONS:
-        basis = _basis(correlation, root, eigenvalues[kept], vectors[:, kept])
+        axes = _axes(correlation, root, eigenvalues[kept], vectors[:, kept])
         total = 0.0
         for people, z in sample:
             own = people / index.rows
-            total += basis.evidence(basis.to_t @ ((z - own * totals) / root), own * (1 - own))
+            total += axes.evidence(axes.to_t @ ((z - own * totals) / root), own * (1 - own))
         if best is None or total > best[0]:
-            best = (total, basis)
+            best = (total, axes)
     assert best is not None
     return Association(index, totals, root, g0, best[1], tables)
 
 
-def _basis(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> Basis:
+def _axes(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> Axes:
     place = np.arange(len(root))
     near = correlation ** np.abs(place[:, None] - place) if correlation else np.eye(len(root))
     prior = near * np.outer(root, root)
@@ -196,7 +196,7 @@ def _basis(correlation: float, root: Floats, eigenvalues: Floats, vectors: Float
     mu, turn = eigh(half[:, None] * (vectors.T @ prior @ vectors) * half)
     f = np.ascontiguousarray((vectors * half) @ turn)
     pf = np.ascontiguousarray(prior @ f)
-    return Basis(
+    return Axes(
         correlation,
         prior,
         np.maximum(mu, 0.0),

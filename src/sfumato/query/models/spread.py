@@ -13,12 +13,12 @@ of at least 2 .221 / .112 and .068 / .049; at 32f + 0.02 .045 / .018 and .019 / 
 
 **Ranges of one's own** (003, ring). A record's ranges are the smallest box of the m people that it was matched with, any of whom
 may be behind it, and everybody is among the matches of m records. So a record is spread like a group of m people, and counts as
-one: at each end of its ranges is at least one person in m, not the record itself. Only `OWN_ROUNDS` rounds are made. Where m is
-in the hundreds nearly all ranges overlap, and every further round draws everybody toward the middle, where most of them do. Real
-tables of 10,000 people, mean relative error of `even` and `learned` on 200 range queries and 200 random sets: census of 2018, m =
-5 .373 / .372 and .175 / .183 (ring .368 / .299 and .089 / .138), m = 1250 7.50 / 5.29 and 3.46 / 2.07; of 1994, m = 5 .141 / .569
-and .137 / .355 (ring .110 / .459 and .084 / .293), m = 834 1.19 / 4.08 and .448 / 1.25. The rounds were chosen on these tables;
-on all of them, also for age alone, 3 to 8 rounds beat `even`.
+one: at each end of its ranges is one person in m, not the record itself. Shares are learned in `OWN_ROUNDS` rounds from equal
+ones: where m is in the hundreds nearly all ranges overlap, and further rounds draw everybody toward the middle, where most of
+them do. Real tables of 10,000 people, mean relative error of `even` and of `learned` on range queries / random sets: census of
+2018 with m = 5 .373 / .372 and .159 / .174 (ring .368 / .299 and .079 / .132), m = 1250 7.50 / 5.29 and 5.90 / 3.93; census of
+1994 with m = 5 .141 / .569 and .129 / .355, m = 834 1.19 / 4.08 and .789 / 2.50. The number of rounds was chosen on these and on
+the bundled census, where more than one round answers conditions on age alone worse than `even`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sfumato.query.models.units import Cut, RangeColumn, SetColumn
 ROUNDS = 300
 """Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""
 
-OWN_ROUNDS = 5
+OWN_ROUNDS = 1
 """Rounds for records with ranges of their own."""
 
 SETTLED = 1e-5
@@ -77,8 +77,9 @@ class RangeSpread:
         """Narrow the reach of a condition to people whose code in this column is accepted."""
         inside = self.column.inside(accepted, cut)
         before = np.concatenate(([0.0], np.cumsum(self.shares.weight * inside.share[:-1])))
-        some, whole = (np.concatenate(([0], np.cumsum(one[:-1], dtype=np.int64))) for one in (inside.some, inside.whole))
-        kernels.range_share(self.column.ends, self.shares, inside.share, before, some, whole, reach)
+        some = np.concatenate(([0], np.cumsum(inside.some[:-1], dtype=np.int64)))
+        whole = some if cut is None else np.concatenate(([0], np.cumsum(inside.whole[:-1], dtype=np.int64)))
+        kernels.range_share(*self.column.ends, *self.shares[1:], inside.share, before, some, whole, *reach)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class SetSpread:
 
     def narrow(self, accepted: Flags, cut: Cut | None, reach: Reach) -> None:
         """Narrow the reach of a condition to people whose code in this column is accepted."""
-        kernels.set_share(self.column.start, self.column.codes, self.part, accepted.view(np.uint8), reach)
+        kernels.set_share(self.column.start, self.column.codes, self.part, accepted.view(np.uint8), *reach)
 
 
 Spread = RangeSpread | SetSpread

@@ -101,14 +101,12 @@ class RangeColumn:
 
     def inside(self, accepted: Flags, cut: Cut | None) -> Inside:
         """Return what a set of codes takes of the units."""
-        known = accepted[:-1] if self.plain.has_missing else accepted
-        missing = accepted[-1:] if self.plain.has_missing else np.array([False])
-        share, some, whole = (known, known, known) if cut is None else cut.inside(known)
-        return Inside(
-            np.concatenate([share, missing]).astype(np.float64),
-            np.concatenate([some, missing]).view(np.uint8),
-            np.concatenate([whole, missing]).view(np.uint8),
-        )
+        known = accepted if self.plain.has_missing else np.append(accepted, False)
+        if cut is None:
+            flags = known.view(np.uint8)
+            return Inside(known.astype(np.float64), flags, flags)
+        share, some, whole = (np.append(part, known[-1]) for part in cut.inside(known[:-1]))
+        return Inside(share, some.view(np.uint8), whole.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +116,8 @@ class SetColumn:
     plain: Words
     start: Integers
     codes: Small
+
+    continuous = False
 
     def words(self, atoms: Sequence[Atom]) -> tuple[Words, None]:
         """Return the words that conditions are understood in."""
