@@ -1,9 +1,10 @@
-"""Run all benchmarks, or the named ones: `python -m benchmarks [name …] [--quick]`."""
+"""Run all benchmarks, or the named ones: `python -m benchmarks [name …] [--quick] [--table FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="name", help="which to run (all by default): " + ", ".join(known))
     parser.add_argument("--quick", action="store_true", help="smaller tables and fewer repetitions")
     parser.add_argument("--list", action="store_true", help="say what there is, and the question of each")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="a table of one's own (Parquet), where a benchmark takes one")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in known]
     if unknown:
@@ -36,9 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
         if options.list:
             print(f"{name}: {question.splitlines()[0]}")
             continue
+        given = {} if options.table is None else {"table": options.table}
+        if given and "table" not in inspect.signature(module.run).parameters:
+            print(f"{name} takes no table", file=sys.stderr)
+            return 2
         show = Show(name, question, HERE / "results", quick=options.quick)
         start = time.perf_counter()
-        module.run(show, options.quick)
+        module.run(show, options.quick, **given)
         show.close(time.perf_counter() - start)
     return 0
 

@@ -69,7 +69,7 @@ class Found:
     largest: int
     loss: float
     seconds: float
-    fell_back: bool
+    one_box: bool
 
 
 Study = dict[tuple[str, str], list[Found] | None]
@@ -149,7 +149,7 @@ def _release(table: sfumato.Table, requirement: Requirement, method: Method, ask
         largest=int(release.sizes.max()),
         loss=float(result.private["loss"]),
         seconds=seconds,
-        fell_back=method.locality == "boxes" and release.manifest.basis == "none",
+        one_box=method.name == sfumato.Boxes.name and len(release.sizes) == 1,
     )
 
 
@@ -163,7 +163,7 @@ def _show_study(show: Show, title: str, tables: Sequence[sfumato.Table], study: 
         worst, limit = min((one.worst for one in found), key=lambda pair: pair[1] - pair[0])
         lines.append(
             [
-                f"{name} → blind" if any(one.fell_back for one in found) else name,
+                f"{name} → one box" if any(one.one_box for one in found) else name,
                 bound,
                 " / ".join(_spread([_relative(one.default[w]) for one in found]) for w in WORKLOADS),
                 " / ".join(_spread([_relative(one.paper[w]) for one in found]) for w in WORKLOADS),
@@ -183,8 +183,8 @@ def _show_study(show: Show, title: str, tables: Sequence[sfumato.Table], study: 
     columns += ["GCP", "groups", "smallest", "largest", "loss", "s"]
     show.table(f"{title}; error / error of independence and 95 % intervals, random sets / ranges", columns, lines)
     show.note("Spread: standard deviation over tables. Worst / bound: the belief nearest its bound in any table's audit.")
-    if any(one.fell_back for found in study.values() if found is not None for one in found):
-        show.note("→ blind: in some table there was no room for a first cut, and buckets are blind.")
+    if any(one.one_box for found in study.values() if found is not None for one in found):
+        show.note("→ one box: in some table there was no room for a first cut, and everybody is in one box.")
 
 
 def _relative(error: WorkloadError) -> float:
@@ -245,7 +245,7 @@ def _draw(show: Show, table: sfumato.Table, study: Study) -> None:
         points[label] = [
             (mean(one.exposure for one in found), mean(_relative(one.default["ranges"]) for one in found), bound)
             for (grouping, bound), found in study.items()
-            if grouping == name and found is not None and not any(one.fell_back for one in found)
+            if grouping == name and found is not None and not any(one.one_box for one in found)
         ]
     paths = [
         scatter(

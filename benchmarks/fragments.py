@@ -12,7 +12,7 @@ import ctypes
 import gc
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -44,7 +44,9 @@ FRAGMENTS: Mapping[str, Method] = {
     "Ambiguity, boxes": BOXES,
     "Ambiguity, boxes of ≥ 100": sfumato.Ambiguity(floor=100),
     "Ambiguity, paper": PAPER,
+    "Ambiguity, paper, greedy pick": replace(PAPER, pick="greedy"),
     "PriView, paper": PRIVIEW,
+    "PriView, paper, pairs": replace(PRIVIEW, pick="pairs"),
 }
 Floats = npt.NDArray[np.float64]
 

@@ -5,6 +5,9 @@ queries against β, λ and Θ, and of census prefix queries (a prefix of educati
 race, half of the occupations) against β. Bundled census, seven quasi columns (age and education numeric), domains of 79, 2, 17,
 6, 9, 10 and 83 values, Occupation; uniform and Zipf values are drawn for the same people. A dash: the method cannot keep these
 bounds. Ring publishes groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
+
+Baselines stand here twice: as published, and as tuned here (BuReL with roomy packing and near people; diverse rings with
+exchanges). `--table FILE` (Parquet) asks the same of a table of one's own that has 003's columns: a sample of so many people.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +26,7 @@ import pyarrow as pa
 import sfumato
 from benchmarks._matching_picture import draw_pictures
 from benchmarks._show import Cell, Show
-from benchmarks.heterogeneous import census_table
+from benchmarks.heterogeneous import census_table, sample_of
 from sfumato.errors import Infeasible
 from sfumato.methods.base import Method
 from sfumato.papers.heterogeneous.costs import Costs
@@ -37,11 +41,15 @@ from sfumato.randomness import SeededRandomness
 from sfumato.utility import gcp, query_error
 
 PAPER = sfumato.Heterogeneous(accept_weaker_claim=True)
+BUREL = sfumato.BuReL(packing="fewest", fill="hilbert")
+RING = sfumato.Ring(accept_weaker_claim=True, partition="merged", tries=0)
 MATCHERS: tuple[Matcher, ...] = ("hungarian", "sortgreedy", "greedy")
 PARTITIONS: tuple[Partitioned, ...] = ("ranks", "separate")
 FORMS: tuple[Literal["buckets", "ranges"], ...] = ("buckets", "ranges")
 Needs = Callable[[Against], Requirement]
 Lineup = Mapping[str, tuple[Method, Against]]
+Questions = Mapping[str, Mapping[str, tuple[int, Workload]]]
+"""By axis and case: β, and what is asked."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,11 @@ FULL = Scale(
 SINGLE = ("age", "gender", "marital", "race")
 
 
-def run(show: Show, quick: bool) -> None:
-    """Show every study, and draw the pictures of both methods' pages."""
+def run(show: Show, quick: bool, table: Path | None = None) -> None:
+    """Show every study, and draw the pictures of both methods' pages; of a given table, loss and error against ℓ and β alone."""
+    if table is not None:
+        study_of(show, table, QUICK if quick else replace(FULL, ells=(2, 5, 10), betas=(1, 3, 5), effort=0.3))
+        return
     study(show, QUICK if quick else FULL)
     paths = draw_pictures(show.directory)
     show.note("Pictures: " + ", ".join(path.name for path in paths))
@@ -110,6 +121,19 @@ def study(show: Show, scale: Scale) -> None:
     _compare(show, f"the bound, {scale.large:,} people", cases, _fast())
 
 
+def study_of(show: Show, path: Path, scale: Scale) -> None:
+    """Show loss and range query error of a sample of the table in a file, against ℓ, β and people."""
+    lineup, table = _lineup(scale.effort), sample_of(path, scale.people)
+    _compile(lineup)
+    _compare(show, f"ℓ, {scale.people:,} people", {f"ℓ = {k}": (table, _l(k)) for k in scale.ells}, lineup)
+    _compare(show, f"β, {scale.people:,} people", {f"β = {k}": (table, _beta(k)) for k in scale.betas}, _without_ring(lineup))
+    tables = {f"{people:,}": sample_of(path, people) for people in scale.sizes[:3]}
+    _compare(show, "people, ℓ = 10", {name: (sized, _l(10)) for name, sized in tables.items()}, lineup)
+    _compare(show, "people, β = 3", {name: (sized, _beta(3)) for name, sized in tables.items()}, _without_ring(lineup))
+    plain = range_workload(table, queries=scale.queries, seed=2)
+    _ask(show, table, {"range queries": {f"β = {k}": (k, plain) for k in scale.betas}}, _answering(scale.effort))
+
+
 def _lineup(effort: float) -> Lineup:
     return {
         "heterogeneous, hungarian": (PAPER, "reader"),
@@ -118,8 +142,10 @@ def _lineup(effort: float) -> Lineup:
         "heterogeneous, hungarian, tight": (replace(PAPER, packing="tight"), "reader"),
         "near groups, reader": (sfumato.NearGroups(effort=effort), "reader"),
         "near groups, engineer": (sfumato.NearGroups(), "engineer"),
-        "BuReL": (sfumato.BuReL(), "reader"),
-        "ring": (sfumato.Ring(accept_weaker_claim=True), "reader"),
+        "BuReL, published": (BUREL, "reader"),
+        "BuReL, tuned": (sfumato.BuReL(), "reader"),
+        "ring, published": (RING, "reader"),
+        "ring, tuned": (sfumato.Ring(accept_weaker_claim=True), "reader"),
         "Mondrian": (sfumato.Mondrian(), "reader"),
     }
 
@@ -133,13 +159,14 @@ def _fast() -> Lineup:
         "heterogeneous, greedy, ranks, 4,000": (replace(blocks, matcher="greedy"), "reader"),
         "heterogeneous, hungarian, separate, 1,000": (boxes, "reader"),
         "near groups, engineer": (sfumato.NearGroups(), "engineer"),
-        "BuReL": (sfumato.BuReL(), "reader"),
+        "BuReL, published": (BUREL, "reader"),
+        "BuReL, tuned": (sfumato.BuReL(), "reader"),
         "Mondrian": (sfumato.Mondrian(), "reader"),
     }
 
 
 def _without_ring(lineup: Lineup) -> Lineup:
-    return {name: entry for name, entry in lineup.items() if name != "ring"}
+    return {name: entry for name, entry in lineup.items() if not name.startswith("ring")}
 
 
 def _l(ell: int) -> Needs:
@@ -277,12 +304,16 @@ def _ncp(costs: Costs, sets: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def _answers(show: Show, table: sfumato.Table, scale: Scale) -> None:
     """Show the median error of range queries along β, λ and Θ, and of prefix queries along β; groups stand in both forms."""
-    lineup = _answering(scale.effort)
-    questions = _questions(table, scale)
+    _ask(show, table, _questions(table, scale), _answering(scale.effort))
+
+
+def _ask(show: Show, table: sfumato.Table, questions: Questions, lineup: Lineup) -> None:
+    """Show the median error along each axis, and that of assuming independence."""
+    betas = {beta for asked in questions.values() for beta, _ in asked.values()}
     rows: dict[str, list[list[Cell]]] = {axis: [] for axis in questions}
     alone: dict[str, list[Cell]] = {}
     for name, (method, against) in lineup.items():
-        made = {beta: _published(method, table, _beta(beta)(against)) for beta in {*scale.betas, 3}}
+        made = {beta: _published(method, table, _beta(beta)(against)) for beta in betas}
         for axis, asked in questions.items():
             releases = [(made[beta], workload) for beta, workload in asked.values()]
             found = [query_error(one[1], table, workload) if one else None for one, workload in releases]
@@ -294,7 +325,7 @@ def _answers(show: Show, table: sfumato.Table, scale: Scale) -> None:
         show.table(title, ["method", *asked], [*rows[axis], alone[axis]])
 
 
-def _questions(table: sfumato.Table, scale: Scale) -> dict[str, dict[str, tuple[int, Workload]]]:
+def _questions(table: sfumato.Table, scale: Scale) -> Questions:
     """Return, for each axis, the cases along it with their β and their questions."""
     plain = range_workload(table, queries=scale.queries, seed=2)
     prefixes = prefix_workload(table, "education", SINGLE, queries=scale.queries, seed=2)
@@ -316,6 +347,7 @@ def _answering(effort: float) -> Lineup:
     for form in FORMS:
         lineup[f"near groups, reader, {form}"] = (sfumato.NearGroups(form=form, effort=effort), "reader")
         lineup[f"near groups, engineer, {form}"] = (sfumato.NearGroups(form=form), "engineer")
-        lineup[f"BuReL, {form}"] = (sfumato.BuReL(form=form), "reader")
+        lineup[f"BuReL, published, {form}"] = (replace(BUREL, form=form), "reader")
+        lineup[f"BuReL, tuned, {form}"] = (sfumato.BuReL(form=form), "reader")
         lineup[f"Mondrian, {form}"] = (sfumato.Mondrian(form=form), "reader")
     return lineup

@@ -124,7 +124,7 @@ def _as_grouping(groups: Sequence[Any], people: int) -> Grouping:
     group = np.empty(people, np.int32)
     for number, rows in enumerate(groups):
         group[np.asarray(rows)] = number
-    return Grouping(group, len(groups))
+    return Grouping(group, len(groups), "tight")
 
 
 def _figures(table: Table, grouping: Grouping) -> list[Cell]:

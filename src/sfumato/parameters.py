@@ -40,7 +40,7 @@ def check_parameters(owner: Any) -> None:
             chosen, value = getattr(owner, other), getattr(owner, one.name)
             if chosen not in users and one.default is not MISSING and value != one.default:
                 raise PolicyError(
-                    f"{caller}({one.name}=…): {other} = {chosen!r} does not use it, got {value!r}",
+                    f"{caller}({one.name}=…): {other} = {chosen!r} does not use it, got {_plain(value)!r}",
                     hint=f"leave it out, or set {other} = {' or '.join(map(repr, users))}",
                 )
 

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import FPrivacy, LDiversity
 from sfumato.auditor import audit_release, audit_tables
-from sfumato.auditor.computed import CONDITIONAL
+from sfumato.auditor.part_beliefs import CONDITIONAL
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.privacy import RhoPrivacy
 from sfumato.release.manifest import Claim
@@ -159,7 +159,7 @@ def test_a_larger_share_than_declared_is_found():
     release = release_of(TABLE, PLAN, requirement=RHO)
     gamma = 4 * release.parts[0].gamma
     forged = with_part(release, 1, gamma=str(gamma), retention=str(uniform(len(PLAN[0]), gamma)), largest_share="1/100")
-    assert "the largest share it tells is not the one that its γ allows for" in audit_release(forged).problems[0]
+    assert "the largest share it states is not the one that its γ allows for" in audit_release(forged).problems[0]
     assert only(audit_release(forged, TABLE)).holds is False
 
 

@@ -52,7 +52,10 @@ BAD: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "a bound of 0": (policy('HIV = "0.2"', "HIV = 0"), ["HIV", "above 0"]),
     "a bound above 1": (policy('HIV = "0.2"', "HIV = 1.5"), ["HIV", "at most 1"]),
     "a bound below the share": (policy('HIV = "0.2"', 'HIV = "0.01"'), ["HIV", "5 %", "1 %", "feasible would be"]),
-    "a bound too small for the largest bucket": (policy('HIV = "0.2"', 'HIV = "0.06"\n[method]\nmax_size = 10'), ["HIV"]),
+    "a bound too small for the largest bucket": (
+        policy('HIV = "0.2"', 'HIV = "0.06"\n[method]\nname = "multi-size"\nmax_size = 10'),
+        ["HIV"],
+    ),
     "more quasi than columns": (policy('"sex"]', '"sex", "height", "weight"]'), ["height", "weight"]),
     "a column without a role": (policy('"age", "sex"', '"age"'), ["'sex'", "no role"]),
     "an unknown column": (policy('"illness"', '"ilness"'), ["'ilness'", "did you mean 'illness'?"]),

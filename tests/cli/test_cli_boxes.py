@@ -26,7 +26,7 @@ def words(text: str) -> str:
 def crowd(place: Path) -> Path:
     """2,000 people and a policy that puts near people together, in buckets of 50 or more."""
     (place / "people.csv").write_text(people(2000))
-    method('locality = "boxes"\nfloor = 50')(place)
+    method('name = "boxes"\nfloor = 50')(place)
     return place
 
 
@@ -41,7 +41,7 @@ def sizes(place: Path, name: str = "release") -> list[int]:
 
 @pytest.mark.parametrize(("against", "cuts"), [("engineer", "safe"), ("reader", "tight")])
 def test_publish_says_by_which_cuts_and_into_how_many_buckets(crowd: Path, run: Run, against: str, cuts: str) -> None:
-    method('locality = "boxes"\nfloor = 50', old="[requirement]", new=f'[requirement]\nagainst = "{against}"')(crowd)
+    method('name = "boxes"\nfloor = 50', old="[requirement]", new=f'[requirement]\nagainst = "{against}"')(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     assert done.code == 0
     found = sizes(crowd)
@@ -49,13 +49,13 @@ def test_publish_says_by_which_cuts_and_into_how_many_buckets(crowd: Path, run: 
     told = f"Near people together, by {cuts} cuts: {len(found)} buckets of {found[0]:,} to {found[-1]:,} people"
     assert told in words(done.out)
     document = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "again", "--json").out)
-    assert (document["locality"], len(document["made"])) == (cuts, 1)
+    assert (document["method"], document["basis"], len(document["made"])) == ("boxes", cuts, 1)
     assert document["made"][0].startswith(told)
     assert ("smaller than twice the floor" in done.out) == (cuts == "tight")
 
 
 def test_publish_says_when_people_are_drawn_at_random(crowd: Path, run: Run) -> None:
-    method('locality = "none"')(crowd)
+    method('name = "multi-size"')(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     found = sizes(crowd)
     told = f"Who shares a bucket was drawn at random: {len(found)} buckets of {found[0]} to {found[-1]} people."
@@ -63,38 +63,59 @@ def test_publish_says_when_people_are_drawn_at_random(crowd: Path, run: Run) -> 
     assert "No room" not in done.out
 
 
-def test_publish_says_how_many_buckets_lie_in_how_many_boxes(crowd: Path, run: Run) -> None:
-    method('locality = "boxes"\nfloor = 50\ninside = "setting"')(crowd)
-    done = run("publish", "people.csv", "-p", "p.toml", "-o", "release", "--json")
-    document = json.loads(done.out)
-    boxes, found = document["figures"]["boxes"], sizes(crowd)
-    assert 1 < boxes < len(found)
-    assert document["made"][0].startswith(f"Near people together, by safe cuts: {boxes} boxes, in them {len(found)} buckets of ")
+DIVERSE = POLICY[: POLICY.index("model")] + 'model = "l-diversity"\nl = 2\n'
+
+
+def test_publish_says_that_near_people_were_matched(crowd: Path, run: Run) -> None:
+    (crowd / "p.toml").write_text(DIVERSE + '[method]\nname = "near-groups"\nform = "buckets"\n')
+    document = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "release", "--json").out)
+    found = sizes(crowd)
+    assert (document["method"], document["basis"]) == ("near-groups", "matched")
+    assert document["made"][0].startswith(f"Near people together, matched: {len(found):,} buckets of {found[0]}")
+
+
+@pytest.mark.parametrize(
+    ("policy", "chosen"),
+    [
+        (POLICY, ("boxes", "safe")),
+        (DIVERSE.replace("l = 2", 'l = 2\nagainst = "reader"'), ("boxes", "tight")),
+        (DIVERSE, ("near-groups", "matched")),
+        (POLICY.replace("theta  = 2", "theta  = 1.2"), ("multi-size", "blind")),
+    ],
+)
+def test_publish_without_a_method_chooses_by_counts_and_says_what(
+    crowd: Path, run: Run, policy: str, chosen: tuple[str, str]
+) -> None:
+    (crowd / "p.toml").write_text(policy)
+    document = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "release", "--json").out)
+    assert (document["method"], document["basis"], len(document["made"])) == (*chosen, 1)
+    assert json.loads((crowd / "release" / "manifest.json").read_text())["method"]["name"] == chosen[0]
 
 
 def test_publish_without_room_says_why_and_what_would_help(crowd: Path, run: Run) -> None:
     # 40 % have the flu: a half could hold them all only with a bound of 80 %.
-    method('locality = "boxes"\nfloor = 50', old="theta  = 2", new="theta  = 1.2")(crowd)
+    method('name = "boxes"\nfloor = 50', old="theta  = 2", new="theta  = 1.2")(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     assert done.code == 0
     text = words(done.out)
-    assert "Who shares a bucket was drawn at random" in text
-    assert "No room to put near people together: 'Flu' has 40 % of people and a bound of 58 %; a first safe cut needs" in text
+    assert "Everybody is in one bucket of 2,000 people" in text
+    assert "No room for a first cut: 'Flu' has 40 % of people and a bound of 58 %; a first safe cut needs" in text
     assert 'What would leave room: against = "reader", with tight cuts; or theta = 1.8.' in text  # 1.8 · 0.4 + 0.1 = 0.82
+    assert 'What would tell more: the method "near-groups", or "multi-size".' in text
     told = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "again", "--json").out)
-    assert (told["locality"], len(told["made"])) == ("none", 3)
+    assert (told["method"], told["basis"], len(told["made"])) == ("boxes", "safe", 4)
 
 
-def test_explain_shows_error_and_exposure_of_every_locality(crowd: Path, run: Run) -> None:
+def test_explain_shows_error_and_exposure_of_every_way(crowd: Path, run: Run) -> None:
     done = run("explain", "people.csv", "-p", "p.toml")
     assert done.code == 0
     rows = [line.split() for line in done.out.splitlines()]
-    names = [row[0] for row in rows if row and row[0] in ("independence", "none", "safe", "tight")]
-    assert names == ["independence", "none", "safe", "tight"]
+    names = [row[0] for row in rows if row and row[0] in ("independence", "blind", "safe", "tight")]
+    assert names == ["independence", "blind", "safe", "tight"]
     assert "safe (this policy)" in done.out
     assert "claims take the policy as fixed in advance" in words(done.out)
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--json").out)["measured"]
-    assert [row["name"] for row in told["rows"]] == ["none", "safe", "tight"]
+    assert [row["name"] for row in told["rows"]] == ["blind", "safe", "tight"]
     assert told["workloads"] == ["random sets", "ranges"]
     assert told["prior_exposure"] == pytest.approx(0.295)
     assert listing(crowd) == {"people.csv", "p.toml"}

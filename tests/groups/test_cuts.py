@@ -115,6 +115,7 @@ def equally_likely_inside_boxes(by_release):
     return True
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     ("ages", "values", "bound"),
     [([1, 2, 3, 4, 5, 6, 7, 8], "aabbccdd", "1/2"), ([1, 1, 1, 2, 2, 2], "aabbcd", "2/3"), ([1, 2, 3, 4, 5, 6], "abcdef", "1/3")],
@@ -126,6 +127,7 @@ def test_rerunning_safe_cuts_tells_the_engineer_nothing(ages, values, bound):
     assert worst_belief(by_release) <= Fraction(bound)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_rerunning_tight_cuts_can_tell_the_engineer_more():
     """A refused cut speaks: the cut between the two young and the four old is refused only if both young people have x."""
     by_release = posterior_of_boxes([1, 1, 2, 2, 2, 2], "xxyzuv", FPrivacy(offset="1/2"), tight=True)
@@ -218,6 +220,7 @@ def test_a_value_with_a_bound_of_one_needs_no_room_however_frequent_it_is():
     require_bounds(histograms(found.group, table.sensitive.codes, 3), found.sizes, limits)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_rerunning_safe_cuts_around_an_open_value_tells_the_engineer_nothing():
     requirement = FPrivacy(offset="1/2", bounds={"o": 1})
     by_release = posterior_of_boxes([1, 2, 3, 4, 5, 6, 7, 8], "ooooooab", requirement, tight=False)

@@ -20,6 +20,8 @@ from sfumato.privacy import LDiversity
 from sfumato.testing import balanced_designs
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 DESIGNS = balanced_designs()
 designs = pytest.mark.parametrize("table", DESIGNS.values(), ids=DESIGNS)
 

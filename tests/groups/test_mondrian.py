@@ -1,6 +1,7 @@
 """Mondrian's cuts against a pure-Python twin, and what every group satisfies."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numba
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from sfumato.errors import Infeasible, InputError
 from sfumato.groups._mondrian_kernels import boundaries, entropy_suffices, powers_balance
 from sfumato.groups.cuts import Space
-from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, mondrian, require_room
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.bounds import Bounds
@@ -51,7 +51,7 @@ def run(table, requirement=OPEN, *, constraint=CONSTRAINTS[0], k=1, relaxed=Fals
     bounds = requirement.bounds(table.sensitive.histogram())
     turned, rows = table.shuffled(SeededRandomness(seed))
     found = mondrian(turned.quasi, turned.sensitive.codes, bounds, constraint=constraint, k=k, relaxed=relaxed)
-    return Grouping(found.group[np.argsort(rows)], found.groups)
+    return replace(found, group=found.group[np.argsort(rows)])
 
 
 def sets(grouping):

@@ -12,10 +12,11 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.methods import METHODS, default_method
 from sfumato.release import Release
 from sfumato.release.manifest import Claim
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table import Schema, Table
 from sfumato.testing import CHECKS, check_method
 from tests.groups.fragments._crowds import crowd
+from tests.makers import skewed
 
 PAPER = Ambiguity(grouping="paper", accept_weaker_claim=True)
 HALVES = Ambiguity(grouping="halves")
@@ -83,7 +84,7 @@ def test_halves_take_missing_values_dates_and_text():
 def test_groups_as_published_state_the_papers_claim_and_no_other(table):
     release = sfumato.publish(table, READER, method=PAPER, random=1)
     assert release.claims == ()
-    assert release.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS["ambiguity"]
+    assert release.manifest.parameters["weaker_claim"] == PAPER_CLAIMS["ambiguity"]
     assert release.rows == 600
 
 
@@ -114,8 +115,9 @@ def test_a_requirement_without_alpha_is_refused_here_and_one_with_alpha_elsewher
 
 
 def test_it_is_the_default_where_presence_is_bounded():
-    assert default_method(ASKED) == Ambiguity()
-    assert default_method(LDiversity(2)) == Boxes()
+    table = skewed(rows=2000)
+    assert default_method(ASKED, table) == Ambiguity()
+    assert default_method(FPrivacy(theta=3, offset="0.1"), table) == Boxes()
 
 
 @pytest.mark.parametrize(
@@ -126,11 +128,11 @@ def test_it_is_the_default_where_presence_is_bounded():
         ({"weights": "age"}, "column = weight pairs"),
         ({"suppress": 1}, "true or false"),
         ({"accept_weaker_claim": "yes"}, "true or false"),
-        ({"suppress": True}, 'disjoint boxes do not use it(.|\n)*grouping = "paper"'),
-        ({"accept_weaker_claim": True}, "disjoint boxes do not use it"),
-        ({"grouping": "halves", "suppress": True}, "disjoint boxes do not use it"),
-        ({"grouping": "paper", "floor": 5}, 'scattered groups do not use it(.|\n)*grouping = "boxes"'),
-        ({"grouping": "paper", "weights": {"q0": 2}}, "scattered groups do not use it"),
+        ({"suppress": True}, "grouping = 'boxes' does not use it, got True(.|\n)*set grouping = 'paper'"),
+        ({"accept_weaker_claim": True}, "grouping = 'boxes' does not use it"),
+        ({"grouping": "halves", "suppress": True}, "grouping = 'halves' does not use it"),
+        ({"grouping": "paper", "floor": 5}, "grouping = 'paper' does not use it, got 5(.|\n)*set grouping = 'boxes' or 'halves'"),
+        ({"grouping": "paper", "weights": {"q0": 2}}, "grouping = 'paper' does not use it"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):
@@ -206,6 +208,7 @@ def test_to_dict_names_every_option():
         "floor": 2,
         "weights": {"age": 2},
         "suppress": False,
+        "pick": "sampled",
         "accept_weaker_claim": False,
     }
     assert Fraction(ASKED.to_dict()["alpha"]) == Fraction(1, 4)

@@ -26,15 +26,21 @@ def test_the_worked_example_has_three_groups_and_reconstruction_error_eight():
     assert error == pytest.approx(8)
 
 
+def loose(counts):
+    """Return bounds that say next to nothing: groups of two keep them."""
+    total = sum(counts)
+    return FPrivacy(offset=max(Fraction(1, 2), Fraction(max(counts), total)))
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(1, 9), min_size=2, max_size=8), st.integers(1, 4), st.integers(0, 1000))
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=8), st.integers(2, 4), st.integers(0, 1000))
 def test_groups_are_as_many_as_possible_and_hold_distinct_values(counts, l, seed):  # noqa: E741
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
     if l * max(counts) > len(values):
         with pytest.raises(Infeasible):
-            Anatomy(l=l).run(people(values), LDiversity(1))
+            Anatomy(l=l).run(people(values), loose(counts))
         return
-    release = Anatomy(l=l).run(people(values), LDiversity(1), random=seed).release
+    release = Anatomy(l=l).run(people(values), loose(counts), random=seed).release
     assert len(release.sizes) == len(values) // l
     assert release.sizes.min() >= l
     assert (release.st_count == 1).all()
@@ -49,7 +55,7 @@ def test_the_group_size_follows_from_the_smallest_bound():
 
 def test_a_too_frequent_value_is_an_error_that_says_what_would_work():
     with pytest.raises(Infeasible, match=r"flu has 60 %") as caught:
-        Anatomy(l=3).run(people(["flu"] * 6 + list("abcd")), LDiversity(1))
+        Anatomy(l=3).run(people(["flu"] * 6 + list("abcd")), FPrivacy(offset="2/3"))
     assert caught.value.nearest == {"l": 1}
     assert caught.value.needs == {"flu": Fraction(1, 3)}
 
@@ -81,13 +87,19 @@ def test_options_are_checked():
         Anatomy(suppress="yes")
 
 
+def test_bounds_of_1_protect_nobody_whatever_the_group_size():
+    for size in (None, 1, 3):
+        with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
+            Anatomy(l=size).run(people(WORKED), LDiversity(1))
+
+
 def test_left_over_people_go_to_every_possible_group_equally_often():
     # a×3, b×2, c, d in groups of two: {a, b}, {a, b}, {a, c} with d left over, or the like; d joins each of three groups with
     # probability 1/3, so the pair {a, c} gets it in a third of the runs (600 runs, false alarm about 1e-6).
     values = ["a", "a", "a", "b", "b", "c", "d"]
     joined = Counter()
     for seed in range(600):
-        release = Anatomy(l=2).run(people(values), LDiversity(1), random=seed).release
+        release = Anatomy(l=2).run(people(values), LDiversity(2), random=seed).release
         large = int(np.argmax(release.sizes))
         joined[tuple(np.array(release.domain.labels)[release.st_value[release.st_bucket == large]])] += 1
     alone = min(joined.values())
@@ -100,7 +112,7 @@ def test_everybody_of_a_too_frequent_value_is_suppressed_equally_often():
     gone = Counter()
     table = people(["flu"] * 6 + list("abcd"))
     for seed in range(300):
-        release = Anatomy(l=2, suppress=True).run(table, LDiversity(1, against="reader"), random=seed).release
+        release = Anatomy(l=2, suppress=True).run(table, FPrivacy(offset="2/3", against="reader"), random=seed).release
         gone.update(set(range(6)) - set(release.tables()["qit"]["number"].to_pylist()))
     # Two of six go in every run: each 100 times of 300 (false alarm about 1e-5).
     assert sum(gone.values()) == 600

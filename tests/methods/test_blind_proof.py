@@ -116,7 +116,7 @@ def test_the_enumeration_catches_an_assignment_that_follows_the_input_order():
     def unshuffled(codes, allocation, numbers, order, random):
         bucket = np.empty(len(codes), np.int32)
         bucket[np.argsort(codes, kind="stable")] = round_robin(allocation, numbers, order)
-        return Grouping(bucket, int(numbers.sum()))
+        return Grouping(bucket, int(numbers.sum()), "blind")
 
     likelihood, bounds, _ = enumerate_blind([0, 0, 1, 1, 2], LDiversity(2), "optimal", assign=unshuffled)
     worst = posterior(likelihood, len(bounds.values))

@@ -3,7 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato import Boxes, FPrivacy, LDiversity, audit, publication, publish
+from sfumato import Boxes, FPrivacy, LDiversity, MultiSize, publication, publish
+from sfumato.cli.publish import room_lost
 from sfumato.errors import NotProvable, PolicyError
 from sfumato.groups.boxes import association
 from tests.makers import people, skewed
@@ -11,13 +12,13 @@ from tests.makers import people, skewed
 
 def test_safe_boxes_are_claimed_against_an_engineer_and_tight_ones_against_a_reader():
     table = skewed(rows=3000)
-    for against, locality in (("engineer", "safe"), ("reader", "tight")):
+    for against, basis in (("engineer", "safe"), ("reader", "tight")):
         result = publication(table, FPrivacy(theta=3, offset="0.1", against=against), method=Boxes(floor=20))
-        assert result.release.manifest.basis == locality
+        assert result.release.manifest.basis == basis
         assert result.audit.claims[0].adversary == against
         assert result.audit.holds is True
         assert result.release.sizes.min() >= 20
-        assert result.private["boxes"] == len(result.release.sizes) > 1
+        assert result.private["groups"] == len(result.release.sizes) > 1
     assert 0 <= result.private["share_in_boxes_at_the_floor"] <= 1
 
 
@@ -39,12 +40,39 @@ def test_near_people_share_a_bucket():
     assert inside / len(ages) < 0.2 * ages.var()
 
 
-def test_where_there_is_no_room_for_a_safe_cut_and_bounds_are_equal_near_people_are_matched():
+def test_where_there_is_no_room_for_a_cut_everybody_is_in_one_box_and_what_would_tell_more_is_told():
     table = people(["a", "b"] * 40, age=list(range(80)))
-    release = publish(table, LDiversity(2), method=Boxes(floor=2), random=1)
-    assert release.manifest.basis == "near"
-    assert set(release.sizes.tolist()) == {2}
-    assert audit(release, table).holds is True
+    for against, basis, floor in (("engineer", "safe", 2), ("reader", "tight", 60)):
+        requirement = LDiversity(2, against=against)
+        for form in ("buckets", "ranges"):
+            made = publication(table, requirement, method=Boxes(floor=floor, form=form), random=1)
+            assert made.release.manifest.basis == basis
+            assert made.release.sizes.tolist() == [80]
+            assert made.audit.holds is True
+            assert made.release.count("value = 'a'").value == pytest.approx(40)
+            *_, last = room_lost(table, requirement, made)
+            assert last == 'What would tell more: the method "near-groups", or "multi-size".'
+    safe = LDiversity(2)
+    told = room_lost(table, safe, publication(table, safe, method=Boxes(floor=2), random=1))
+    assert told[:2] == [
+        "No room for a first cut: 'a' has 50 % of people and a bound of 50 %; a first safe cut needs bounds of at least twice "
+        "the share, so that either half could hold all people with the value.",
+        'What would leave room: against = "reader", with tight cuts.',
+    ]
+
+
+def test_nothing_is_told_of_lost_room_where_boxes_were_cut_or_another_method_was_chosen():
+    table, requirement = skewed(rows=2000), FPrivacy(theta=3, offset="0.1")
+    for method in (Boxes(floor=20), MultiSize()):
+        assert room_lost(table, requirement, publication(table, requirement, method=method, random=1)) == []
+
+
+def test_both_forms_show_the_same_boxes():
+    table, requirement = skewed(rows=2000), FPrivacy(theta=3, offset="0.1")
+    made = [publication(table, requirement, method=Boxes(floor=20, form=form), random=1) for form in ("buckets", "ranges")]
+    assert sorted(made[0].release.sizes.tolist()) == sorted(made[1].release.sizes.tolist())
+    assert [one.release.manifest.basis for one in made] == ["safe", "safe"]
+    assert [one.audit.holds for one in made] == [True, True]
 
 
 def test_association_weights_look_at_sensitive_values_and_are_refused_against_an_engineer():
@@ -61,21 +89,30 @@ def test_association_is_largest_for_the_column_that_tells_most():
     assert weights[1] < 0.2
 
 
-def test_a_setting_inside_boxes_keeps_the_bounds_and_says_where_larger_buckets_were_needed():
+def test_every_box_keeps_every_bound():
     table = skewed(rows=2000)
-    requirement = FPrivacy(theta=3, offset="0.05")
-    bounds = requirement.bounds(table.sensitive.histogram())
-    method = Boxes(inside="setting", strategy="two-size", floor=50, max_size=3)
-    result = publication(table, requirement, method=method, random=1)
-    release = result.release
-    shares = [
-        (Fraction(int(count), int(release.sizes[bucket])), bounds.limit(release.domain.labels[value]))
-        for bucket, value, count in zip(release.st_bucket, release.st_value, release.st_count, strict=True)
-    ]
-    assert all(share <= limit for share, limit in shares)
-    assert result.private["boxes"] > 1
-    assert result.private["boxes_with_larger_buckets"] > 0
-    assert len(release.sizes) > result.private["boxes"]
+    for against in ("engineer", "reader"):
+        requirement = FPrivacy(theta=3, offset="0.05", against=against)
+        bounds = requirement.bounds(table.sensitive.histogram())
+        release = publish(table, requirement, method=Boxes(floor=5), random=1)
+        assert len(release.sizes) > 1
+        for bucket, value, count in zip(release.st_bucket, release.st_value, release.st_count, strict=True):
+            assert Fraction(int(count), int(release.sizes[bucket])) <= bounds.limit(release.domain.labels[value])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"floor": 0}, r"Boxes\(floor=…\): expected a whole number from 1 on, got 0"),
+        ({"floor": 2.5}, "floor=….*whole number from 1 on"),
+        ({"floor": True}, "floor=….*whole number from 1 on"),
+        ({"weights": 3}, "weights=….*expected column = weight pairs or 'association', got 3"),
+        ({"form": "columns"}, "form=….*expected one of 'buckets', 'ranges'"),
+    ],
+)
+def test_parameters_are_checked_when_the_method_is_made(options, message):
+    with pytest.raises(PolicyError, match=message):
+        Boxes(**options)
 
 
 def test_unknown_columns_in_weights_are_refused():

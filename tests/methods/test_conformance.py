@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato import Anatomy, Boxes, BuReL, Decoys, FPrivacy, LDiversity, Mondrian, MultiSize, NearGroups
-from sfumato.methods import METHODS, default_method
+from sfumato import Anatomy, Boxes, BuReL, Decoys, FPrivacy, LDiversity, Mondrian, MultiSize, NearGroups, audit
+from sfumato.methods import METHODS, Publication, Task
 from sfumato.progress import silent
 from sfumato.randomness import SeededRandomness, randomness
 from sfumato.testing import CHECKS, ConformanceError, balanced_designs, check_method, example_tables
@@ -19,10 +19,12 @@ from sfumato.testing import CHECKS, ConformanceError, balanced_designs, check_me
         MultiSize(strategy="two-size"),
         MultiSize(strategy="one-size"),
         Boxes(floor=5),
-        Boxes(floor=30, inside="setting", strategy="two-size"),
+        Boxes(form="ranges", floor=5),
+        MultiSize(form="ranges"),
         Anatomy(),
         Anatomy(l=3),
         NearGroups(),
+        NearGroups(form="buckets"),
         Mondrian(),
         BuReL(),
     ],
@@ -75,11 +77,11 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
             return np.arange(count)
 
     with pytest.raises(ConformanceError, match="seeds_decide"):
-        check_method(Orderly(locality="none"))
+        check_method(Orderly())
     with pytest.raises(ConformanceError, match=r"beliefs_stay_within_bounds|audit_confirms"):
-        check_method(Careless(locality="none"))
+        check_method(Careless())
     with pytest.raises(ConformanceError, match="seeds_decide_everything"):
-        check_method(Forgetful(locality="none"))
+        check_method(Forgetful())
 
 
 def test_the_suite_refuses_a_method_that_lets_the_order_of_the_input_decide():
@@ -87,11 +89,12 @@ def test_the_suite_refuses_a_method_that_lets_the_order_of_the_input_decide():
         """Takes people as they come, as if nobody sorted files by the secret."""
 
         def run(self, table, requirement, *, random=None, progress=None):
-            coins = randomness(random)
-            return self.make(table, requirement, random=coins, progress=silent)
+            bounds = self.bounds(table, requirement)
+            made = self.make(Task(table, requirement, bounds, randomness(random), silent))
+            return Publication(made.release, audit(made.release, table), made.figures, self, bounds)
 
     with pytest.raises(ConformanceError, match="input_order_changes_no_byte"):
-        check_method(Unshuffled(locality="none"))
+        check_method(Unshuffled())
 
 
 def test_balanced_designs_tie_wherever_rows_are_added_up():
@@ -102,10 +105,12 @@ def test_balanced_designs_tie_wherever_rows_are_added_up():
         assert table.rows <= 36
 
 
-def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_them():
+def test_the_methods_of_a_policy_file_are_all_there_and_each_is_made_by_its_name():
     assert set(METHODS) == {
-        "buckets",
+        "boxes",
+        "multi-size",
         "near-groups",
+        "decoys",
         "anatomy",
         "mondrian",
         "burel",
@@ -117,4 +122,5 @@ def test_the_methods_of_a_policy_file_are_all_there_and_the_default_is_one_of_th
         "ambiguity",
         "priview",
     }
-    assert default_method(LDiversity(3)) == Boxes()
+    for name, kind in METHODS.items():
+        assert (kind.name, kind().to_dict()["name"]) == (name, name)

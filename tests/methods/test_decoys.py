@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato import Decoys, publication, publish
-from sfumato.errors import Infeasible, NotProvable
+from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.papers.decoys._kernel import mix
 from sfumato.papers.decoys.decoys import inflate
 from sfumato.privacy import FPrivacy, LDiversity
@@ -81,9 +81,27 @@ def test_the_receipt_measures_a_guessing_adversary_beside_the_promise():
     assert 0.4 < figures[-1]["right"] < 0.75
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decoys": 0}, r"Decoys\(decoys=…\): expected a whole number from 1 on, got 0"),
+        ({"decoys": -1}, "decoys=….*whole number from 1 on"),
+        ({"guard": 1}, "guard=….*expected true or false"),
+        ({"max_size": 0}, "max_size=….*whole number from 1 on"),
+        ({"gap": -1}, "gap=….*from 0 on"),
+    ],
+)
+def test_parameters_are_checked_when_the_method_is_made(options, message):
+    with pytest.raises(PolicyError, match=message):
+        Decoys(**options)
+
+
 def test_guarding_decoys_holds_against_a_reader_only():
     with pytest.raises(NotProvable):
         publish(zipf(), LDiversity(5), method=Decoys(decoys=1, guard=True))
+    reader = LDiversity(5, against="reader")
+    assert publish(zipf(), reader, method=Decoys(decoys=1, guard=True), random=1).manifest.basis == "tight"
+    assert publish(zipf(), LDiversity(5), method=Decoys(decoys=1), random=1).manifest.basis == "blind"
 
 
 def test_a_guard_leaves_no_decoy_that_an_association_rules_out_for_everybody():

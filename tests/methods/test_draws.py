@@ -48,7 +48,7 @@ def test_every_draw_of_parts_is_published_and_all_are_spoken_of_alike(monkeypatc
     method = SmallDomain(parameters="declared", shares=shares, otherwise="j")
     table = closed_for(method, people("aeb"))
     asked = RhoPrivacy("1/3", "2/3", against="insider")
-    plan = method.plan_for(table, asked)
+    plan = method.planned(asked, method.bounds(table, asked), table.rows)
     assert len(plan.parts) > 1
     seen = set()
 

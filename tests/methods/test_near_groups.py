@@ -39,7 +39,7 @@ def test_matched_groups_are_published_against_an_engineer_and_audited(form):
     result = publication(table, LDiversity(2), method=NearGroups(form=form), random=1)
     assert result.audit.holds is True
     assert [claim.adversary for claim in result.release.claims] == ["engineer"]
-    assert result.release.manifest.method == {"name": "near-groups", "form": form, "effort": None}
+    assert result.release.manifest.method == {"name": "near-groups", "form": form, "effort": None, "floor": None, "weights": None}
 
 
 def test_both_forms_show_the_same_groups():
@@ -120,7 +120,7 @@ def test_a_single_quasi_column_and_constant_columns_are_fine():
 
 
 def test_bounds_that_are_all_one_leave_nothing_to_keep():
-    with pytest.raises(PolicyError, match="nothing to keep"):
+    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
         NearGroups().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
@@ -134,6 +134,12 @@ def test_an_effort_is_refused_where_there_is_no_search():
         NearGroups(effort=2).run(skewed(), LDiversity(2), random=1)
 
 
+@pytest.mark.parametrize("options", [{"floor": 20}, {"weights": {"age": 2}}])
+def test_boxes_are_not_spoken_of_where_none_are_cut(options):
+    with pytest.raises(PolicyError, match=r"no boxes are cut(.|\n)*against = \"engineer\""):
+        NearGroups(**options).run(skewed(), LDiversity(2, against="reader"), random=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -142,6 +148,8 @@ def test_an_effort_is_refused_where_there_is_no_search():
         ({"effort": True}, "above 0"),
         ({"effort": float("inf")}, "above 0"),
         ({"effort": "much"}, "above 0"),
+        ({"floor": 0}, "whole number from 1 on"),
+        ({"weights": "association"}, "expected column = weight pairs, got"),
     ],
 )
 def test_parameters_are_checked_at_construction(arguments, told):
@@ -178,7 +186,7 @@ effort = 0.5
 def test_a_saved_release_says_how_it_was_made(tmp_path):
     NearGroups(effort=QUICK).run(skewed(), BetaLikeness(2, against="reader"), random=1).release.save(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["method"] == {"name": "near-groups", "form": "ranges", "effort": QUICK}
+    assert manifest["method"] == {"name": "near-groups", "form": "ranges", "effort": QUICK, "floor": None, "weights": None}
     assert Release.load(tmp_path / "out").rows == 600
 
 

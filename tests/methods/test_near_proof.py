@@ -18,10 +18,8 @@ from sfumato.errors import PolicyError
 from sfumato.groups.near import packing
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.near.packing import pack
-from sfumato.groups.settings.plan import plan
-from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.groups.streams import Step
-from sfumato.methods import Boxes, NearGroups
+from sfumato.methods import NearGroups
 from sfumato.methods.base import MAKING, PEOPLE
 from sfumato.policy import Policy
 from sfumato.privacy import FPrivacy, LDiversity
@@ -82,8 +80,8 @@ def bounds_of(values, limit):
     return Bounds(tuple(map(str, range(len(counts)))), tuple(counts.tolist()), (Fraction(limit),) * len(counts))
 
 
-def one(columns, world, bounds, coins, planner=None):
-    return matched_groups(columns, np.array(world), bounds, random=coins, floor=1, planner=planner).grouping.group
+def one(columns, world, bounds, coins):
+    return matched_groups(columns, np.array(world), bounds, random=coins, floor=1).group
 
 
 WHOLE = ([0, 0, 1, 2], "1/2", [0, 1, 5, 6], [])
@@ -132,29 +130,21 @@ def test_every_belief_is_the_share_in_the_bucket(values, limit, quasi, sizes):
     assert many > 1
 
 
-def together(own):
-    """Return a plan that puts everybody of six into groups of three."""
-    return Plan(Setting(((3, 2),)), np.array(own.counts)[:, None], "one-size")
-
-
-def two_sizes(own):
-    return plan(own, strategy="two-size")
-
-
 @pytest.mark.parametrize(
-    ("values", "limits", "sizes", "planner", "groups"),
+    ("values", "limits", "sizes", "groups"),
     [
-        ([0, 0, 0, 1, 1, 2], ("2/3", "1/2", "1/2"), [3], together, {3}),  # 0 has a bucket alone and one together with 2
-        ([0, 0, 1, 1, 2], ("1/2", "1/2", "1/3"), [2, 2], two_sizes, {2, 3}),
+        ([0, 0, 0, 1, 1, 2], ("2/3", "1/3", "1/3"), [3], {3}),  # 0 has a bucket alone and one together with 2
+        ([0, 0, 0, 0, 1, 2], ("2/3", "1/3", "1/3"), [4], {3}),  # 0 fills two buckets alone
+        ([0, 0, 1, 1, 2, 2], ("1/2", "1/2", "2/3"), [2, 2], {2}),  # somebody is left over
     ],
 )
-def test_every_belief_is_the_share_in_the_bucket_also_for_bounds_that_differ(values, limits, sizes, planner, groups):
+def test_every_belief_is_the_share_in_the_bucket_also_for_bounds_that_differ(values, limits, sizes, groups):
     bounds = Bounds(("0", "1", "2"), tuple(map(values.count, range(3))), tuple(map(Fraction, limits)))
-    columns = people(values, x=[0, 1, 5, 6, 9, 9][: len(values)]).quasi
+    columns = people(values, x=[0, 1, 5, 6, 9, 9]).quasi
     likelihood = defaultdict(lambda: defaultdict(int))
     for world in worlds(values):
         for drawn in orders(sizes):
-            group = one(columns, world, bounds, Coins(range(len(values)), drawn, [3, 0, 5, 1, 4, 2]), planner=planner)
+            group = one(columns, world, bounds, Coins(range(len(values)), drawn, [3, 0, 5, 1, 4, 2]))
             likelihood[seen(group, world)][world] += 1
     assert {len(some) for release in likelihood for some, _ in release} == groups
     assert pure(likelihood)
@@ -235,7 +225,7 @@ def test_the_same_coins_give_the_same_groups_in_a_world_with_permuted_labels():
     bounds = requirement.bounds(table.sensitive.histogram())
     shuffled, rows = table.shuffled(SeededRandomness(7).spawn(PEOPLE))
     found = matched_groups(shuffled.quasi, shuffled.sensitive.codes, bounds, random=SeededRandomness(7).spawn(MAKING))
-    group = found.grouping.group[np.argsort(rows)]
+    group = found.group[np.argsort(rows)]
     for order in ([1, 0, 2, 3], [1, 2, 3, 0], [3, 2, 1, 0]):
         world = permuted(table, table.sensitive.codes.astype(np.int64), group, 6, 4, order)
         assert (world != table.sensitive.codes).any()
@@ -244,44 +234,36 @@ def test_the_same_coins_give_the_same_groups_in_a_world_with_permuted_labels():
         assert again.tables()["st"].equals(shown.release.tables()["st"])
 
 
-@pytest.mark.parametrize("against", ["reader", "engineer"])
-def test_near_buckets_are_claimed_against_both_and_the_audit_agrees(against):
-    result = publication(skewed(2000), LDiversity(2, against=against), method=NearGroups(form="buckets"), random=1)
-    assert result.release.manifest.basis == "near"
-    assert result.audit.claims[0].adversary == against
+def test_near_buckets_are_claimed_against_an_engineer_and_the_audit_agrees():
+    result = publication(skewed(2000), LDiversity(2), method=NearGroups(form="buckets"), random=1)
+    assert result.release.manifest.basis == "matched"
+    assert result.audit.claims[0].adversary == "engineer"
     assert result.audit.holds is True
     assert result.private["group_sizes"] == [2]
 
 
-def test_bounds_that_differ_are_kept_by_classes_of_several_sizes():
+def test_bounds_that_differ_are_kept_by_groups_of_one_size_a_box():
     requirement = FPrivacy(theta=3, offset="0.1")
-    result = publication(skewed(2000), requirement, method=NearGroups(form="buckets", floor=500), random=1)
+    table = skewed(2000)
+    result = publication(table, requirement, method=NearGroups(form="buckets", floor=500), random=1)
     assert result.audit.holds is True
-    assert len(result.private["group_sizes"]) > 1
+    assert len(result.private["group_sizes"]) <= result.private["boxes"]
+    bounds = requirement.bounds(table.sensitive.histogram())
+    assert len(set(bounds.limits)) > 1
+    release = result.release
+    for bucket, value, count in zip(release.st_bucket, release.st_value, release.st_count, strict=True):
+        assert Fraction(int(count), int(release.sizes[bucket])) <= bounds.limit(release.domain.labels[value])
 
 
-def test_near_buckets_stand_in_where_all_bounds_are_equal_and_there_is_no_room_for_a_safe_cut():
-    values = ["a", "b"] * 40
-    table = people(values, age=list(range(80)))
-    engineer = publish(table, LDiversity(2), random=1)
-    assert engineer.manifest.basis == "near"
-    assert set(engineer.sizes.tolist()) == {2}
-    reader = publish(table, LDiversity(2, against="reader"), method=Boxes(floor=60), random=1)
-    assert reader.manifest.basis == "none"
-    differing = publish(people(values[:-1], age=list(range(79))), FPrivacy(theta="1.1"), random=1)
-    assert differing.manifest.basis == "none"
-
-
-@pytest.mark.parametrize("options", [{"inside": "setting"}, {"decoys": 1}, {"weights": "association"}])
-def test_options_that_near_buckets_cannot_use_are_refused(options):
-    with pytest.raises(PolicyError, match=next(iter(options))):
-        NearGroups(form="buckets", **options)
+def test_weights_that_look_at_values_are_refused_for_near_people():
+    with pytest.raises(PolicyError, match=r"NearGroups\(weights=…\): expected column = weight pairs, got 'association'"):
+        NearGroups(form="buckets", weights="association")
 
 
 def test_a_policy_may_ask_for_near_buckets():
     policy = Policy.parse(
         "[columns]\nquasi = ['age']\nsensitive = ['value']\n[requirement]\nmodel = 'l-diversity'\nl = 2\nagainst = 'engineer'\n"
-        "[method]\nname = 'buckets'\nlocality = 'near'\nfloor = 20\n"
+        "[method]\nname = 'near-groups'\nform = 'buckets'\nfloor = 20\n"
     )
     assert policy.method == NearGroups(form="buckets", floor=20)
 
@@ -298,4 +280,4 @@ def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():
             table = Table.from_frame(pa.table({**quasi, "value": world}), Schema(quasi=["x", "y"], sensitive=["value"]))
             bounds = LDiversity(2).bounds(table.sensitive.histogram())
             made.append(matched_groups(table.quasi, table.sensitive.codes, bounds, block=40, random=SeededRandomness(seed)))
-        assert (made[0].grouping.group == made[1].grouping.group).all()
+        assert (made[0].group == made[1].group).all()

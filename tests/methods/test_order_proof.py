@@ -8,7 +8,6 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import permutations, product
 
-import numba
 import numpy as np
 import pytest
 
@@ -18,18 +17,11 @@ from sfumato.privacy import PresenceAssociation
 from sfumato.randomness import SeededRandomness
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 PERMUTED = {"a": [39, 44, 47, 59, 69, 75], "b": [75, 47, 44, 69, 59, 39]}
 EQUAL_MEANS = {"zip": list("CCCAAABBBDDD"), "age": [20, 21, 22, 30, 40, 50, 30, 40, 50, 60, 61, 62]}
 THREE = LDiversity(3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Do not wake threads for a handful of people."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)
 
 
 def sorted_by_secret(world, quasi):

@@ -10,7 +10,7 @@ import sfumato
 from sfumato import Ambiguity, LDiversity, PresenceAssociation, PriView
 from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.release import Release
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table import Schema, Table
 from sfumato.testing import CHECKS, check_method
 from tests.groups.fragments._crowds import crowd
@@ -35,7 +35,8 @@ def test_a_release_that_moves_several_columns_survives_the_disk(tmp_path):
 
 def test_a_table_built_for_it_is_published_in_small_groups(table):
     made = sfumato.publication(table, ASKED, method=PriView(column="z"), random=1)
-    assert made.private == {"groups": 8, "smallest": 12, "largest": 12, "loss": 8 * 11**2, "suppressed": 0}
+    assert made.private == {"groups": 8, "smallest": 12, "largest": 12, "loss": 8 * 11**2}
+    assert made.release.rows == 96
     assert made.release.manifest.parameters["moved"] == ["z"]
     assert [(claim.kind, claim.adversary) for claim in made.release.claims] == [
         ("presence", "stranger"),
@@ -56,7 +57,7 @@ def test_groups_as_published_move_the_most_even_column_and_state_the_papers_clai
     release = sfumato.publish(table, ASKED, method=PAPER, random=1)
     assert release.manifest.parameters["moved"] == ["x"]
     assert release.claims == ()
-    assert release.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS["priview"]
+    assert release.manifest.parameters["weaker_claim"] == PAPER_CLAIMS["priview"]
     assert release.rows == 96
 
 
@@ -93,8 +94,8 @@ def test_only_a_reader_can_be_promised_anything(table):
         ({"column": ["a", "a"]}, "a list of different ones"),
         ({"column": 3}, "a quasi column or a list"),
         ({"suppress": None}, "true or false"),
-        ({"accept_weaker_claim": True}, "disjoint boxes do not use it"),
-        ({"suppress": True}, "disjoint boxes do not use it"),
+        ({"accept_weaker_claim": True}, "grouping = 'boxes' does not use it"),
+        ({"suppress": True}, "grouping = 'boxes' does not use it"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, told):
@@ -109,7 +110,7 @@ def test_boxes_leave_out_nobody_because_that_would_tell_who_is_elsewhere():
     table = people(values + ["v1"] * bad, x=x + [5000 + k for k in range(bad)], z=z + ["z0"] * bad)
     with pytest.raises(Infeasible, match="nobody fits into a box that keeps alpha and the bounds"):
         PriView(column="z").run(table, PresenceAssociation("1/4", "2/3", against="reader"))
-    with pytest.raises(PolicyError, match=r"suppress=…\): disjoint boxes do not use it(.|\n)*grouping = \"paper\""):
+    with pytest.raises(PolicyError, match=r"suppress=…\): grouping = 'boxes' does not use it(.|\n)*set grouping = 'paper'"):
         PriView(suppress=True)
 
 
@@ -168,5 +169,6 @@ def test_to_dict_names_every_option():
         "column": ["a", "b"],
         "grouping": "boxes",
         "suppress": False,
+        "pick": "sampled",
         "accept_weaker_claim": False,
     }

@@ -153,15 +153,15 @@ def test_a_value_too_frequent_for_the_length_is_infeasible_and_the_error_says_wh
     assert "burel" in caught.value.hint
 
 
-def test_bounds_of_1_leave_nothing_to_keep():
-    with pytest.raises(PolicyError, match="nothing to keep"):
+def test_bounds_of_1_protect_nobody():
+    with pytest.raises(PolicyError, match="protects nobody: every sensitive value of this table has a bound of 1"):
         accepting().run(skewed(), FPrivacy(offset=1, against="reader"))
 
 
 def test_it_runs_only_where_the_weaker_claim_is_accepted_in_place_of_a_readers():
     with pytest.raises(NotProvable, match="proves no bound on what a reader believes"):
         Ring().run(skewed(), THREE)
-    with pytest.raises(NotProvable, match="in place of one against 'reader'"):
+    with pytest.raises(NotProvable, match="its weaker claim stands in place of a reader's, not against 'engineer'"):
         accepting().run(skewed(), LDiversity(3))
 
 

@@ -82,6 +82,11 @@ def test_example_4_the_final_partition_and_its_bound():
     assert plan.error_bound / a == pytest.approx(0.52577, abs=5e-6)
 
 
+def test_example_4_needs_no_improved_order():
+    printed = partitioned(PROBLEM, uniform_retentions(), people=42, improve=False)
+    assert printed.parts == partitioned(PROBLEM, uniform_retentions(), people=42).parts
+
+
 def test_g5_shares_no_value_so_a_careless_order_of_components_costs_more():
     merge = merger(PROBLEM, balance(PROBLEM), None)
     assert merge(np.array([4, 0, 2, 1, 3])).cost / 42**0.5 == pytest.approx(0.52855, abs=5e-6)
@@ -133,6 +138,10 @@ def test_table_2_retention_on_the_bundled_census(ell, uniform, partition):
     assert parts.retention >= partition
     assert parts.error_bound <= parts.paper_bound <= parts.whole_bound
     assert parts.groups == 17  # Table 3, 100K
+    printed = partitioned(problem, uniform_retentions(), people=100_000, improve=False)
+    assert printed.error_bound == pytest.approx(printed.paper_bound) == parts.paper_bound
+    assert printed.error_bound > parts.error_bound
+    assert printed.retention >= partition
 
 
 @pytest.mark.parametrize("ell", [10, 8, 6, 4])

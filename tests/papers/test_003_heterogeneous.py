@@ -5,14 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from sfumato.methods.show_own_ranges import show_own_ranges
 
+from sfumato.methods.base import Task
 from sfumato.methods.heterogeneous import Heterogeneous
+from sfumato.methods.show.own_ranges import show_own_ranges
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.deal import deal
 from sfumato.papers.heterogeneous.matchers import match
 from sfumato.papers.heterogeneous.packing import Packing, _pack_at, fill_in_order, in_paper_order, pack
 from sfumato.privacy import BetaLikeness, LDiversity
+from sfumato.progress import silent
 from sfumato.randomness import SeededRandomness
 from sfumato.release.links import Links
 from sfumato.table import Schema, Table
@@ -86,14 +88,11 @@ def test_table_1_shows_the_ranges_of_its_matches_and_is_three_regular():
     table = Table.from_frame(frame, Schema(quasi=["age", "salary"], sensitive=["value"]))
     requirement = LDiversity(3, against="reader")
     release, links = show_own_ranges(
-        table,
+        Task(table, requirement, requirement.bounds(table.sensitive.histogram()), SeededRandomness(1), silent),
         Links(np.arange(0, 25, 3), np.array(behind, dtype=np.int32).reshape(-1), np.arange(8)),
-        bounds=requirement.bounds(table.sensitive.histogram()),
-        requirement=requirement,
-        method=Heterogeneous(accept_weaker_claim=True),
-        random=SeededRandomness(1),
-        weaker_claim="",
+        Heterogeneous(accept_weaker_claim=True),
         least=3,
+        parameters={},
     )
     shown = {row["value"]: (row["age_min"], row["age_max"], row["salary_min"], row["salary_max"]) for row in _rows(release)}
     assert shown == {

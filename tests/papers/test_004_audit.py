@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.auditor import audit_release
-from sfumato.auditor.case import Case
+from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import Columns
 from sfumato.auditor.views import Views, meets
 from tests.makers import people

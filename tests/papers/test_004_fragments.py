@@ -9,6 +9,8 @@ from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import Views
+from sfumato.papers.overlapping._bucket_kernels import Quasi, pick
+from sfumato.papers.overlapping._scatter_kernels import enter
 from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.papers.overlapping.views import published_groups
 from sfumato.privacy import PresenceAssociation
@@ -95,11 +97,11 @@ def test_groups_as_published_for_two_views_are_not_private_where_the_paper_says_
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     bounds = _bounds(real, alpha, beta)
     found = published_groups(real.quasi, ["age"], real.sensitive.codes, bounds, alpha, suppress=False)
-    assert found.grouping.sizes.min() >= 10
+    assert found.sizes.min() >= 10
     views = Views.of(real.quasi, ["age"])
     alone = 0
     for group in range(200):
-        mine = np.flatnonzero(found.grouping.group == group)
+        mine = np.flatnonzero(found.group == group)
         told = worst(views.left[mine], views.right[mine], real.sensitive.codes[mine], bounds.limits)
         alone += told.belief == 1
     assert alone == 200
@@ -109,17 +111,80 @@ def test_theorem_5_every_group_has_one_over_beta_values_and_few_people_are_resid
     """A random pick leaves next to nobody over; every group has ⌈1/β⌉ different values and keeps α by itself."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
     found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
-    assert (found.grouping.group >= 0).all()
-    assert found.residues < 50
-    pairs = np.unique(found.grouping.group.astype(np.int64) * 1000 + real.sensitive.codes)
+    assert (found.group >= 0).all()
+    assert found.figures["residues"] < 50
+    pairs = np.unique(found.group.astype(np.int64) * 1000 + real.sensitive.codes)
     assert np.bincount(pairs // 1000).min() >= 5
-    assert found.grouping.sizes.mean() < 5.1
+    assert found.sizes.mean() < 5.1
+
+
+def test_figure_7_picks_the_tuple_with_which_the_group_covers_most_buckets(figure_1):
+    """Alan (45, M, 11000) and George (50, M, 23000): of the leukemia bucket, Grace (60, F, 23000) adds 2 values and Alice 3."""
+    codes = np.stack([column.codes for column in figure_1.quasi], axis=1).astype(np.int32)
+    first = np.concatenate(([0], np.cumsum([column.size for column in figure_1.quasi])))
+    stamp, distinct = np.full(first[-1], -1, np.int32), np.zeros(3, np.int64)
+    for name in ("Alan", "George"):
+        enter(NAMES.index(name), codes, first, stamp, 0, distinct)
+    leukemia = np.array([NAMES.index("Grace"), NAMES.index("Alice")], dtype=np.int32)
+    assert pick(leukemia, Quasi(codes, first), stamp, 0) == 1
+    assert pick(leukemia, Quasi(codes, first), stamp, 1) == 0  # an empty group: both add 3, the first stays
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "groups", "residues"),
+    [
+        # 1/8 and 1/3: a tuple of each of the four largest buckets (diabetes, leukemia, then by name), twice.
+        ("1/3", "1/4", [{"Alan", "Alice", "George", "Helen"}, {"Charles", "Henry", "Carol", "Grace"}], 0),
+        # Alan and Alice 2/8; Carol and George 2/2, extended by Helen to 3/8; Charles and Grace 2/8. Henry is a residue, and joins
+        # the second group (4/12).
+        ("3/8", "1/2", [{"Alan", "Alice"}, {"Carol", "George", "Helen", "Henry"}, {"Charles", "Grace"}], 1),
+    ],
+)
+def test_figure_1_in_the_groups_of_the_three_steps_as_printed(figure_1, alpha, beta, groups, residues):
+    bounds, alpha = _bounds(figure_1, alpha, beta), Fraction(alpha)
+    found = scattered_groups(figure_1.quasi, figure_1.sensitive.codes, bounds, alpha, suppress=False, greedy=True)
+    assert _named(found) == groups
+    assert found.figures["residues"] == residues
+
+
+def test_figure_1_in_groups_of_two_views_bucketized_on_zipcode_and_disease(figure_1):
+    """All eight pairs differ and are taken in order: four, then Carol, George, Grace and Alice, two of them with leukemia."""
+    alpha = Fraction(1, 4)
+    bounds, codes = _bounds(figure_1, alpha, "1/2"), figure_1.sensitive.codes
+    found = published_groups(figure_1.quasi, ["zipcode"], codes, bounds, alpha, suppress=False, pairs=True)
+    assert _named(found) == [{"Alan", "Charles", "Henry", "Helen"}, {"Carol", "George", "Grace", "Alice"}]
+
+
+def _named(grouping):
+    return [{NAMES[row] for row in np.flatnonzero(grouping.group == g)} for g in range(grouping.groups)]
+
+
+def test_the_greedy_pick_uses_up_diverse_people_first_and_leaves_more_residues_than_a_random_one(real):
+    alpha, beta = Fraction(1, 10), Fraction(1, 5)
+    bounds = _bounds(real, alpha, beta)
+    random, greedy = (
+        scattered_groups(real.quasi, real.sensitive.codes, bounds, alpha, suppress=False, greedy=one) for one in (False, True)
+    )
+    assert greedy.figures["residues"] > 5 * random.figures["residues"]
+    assert greedy.groups < random.groups
+
+
+def test_no_pair_is_picked_twice_for_a_group_of_two_views_bucketized_on_pairs(real):
+    """β = 1/10 and α = 1/20: a value may occur twice in a group, but beside different ages."""
+    alpha, beta = Fraction(1, 20), Fraction(1, 10)
+    codes = real.sensitive.codes
+    found = published_groups(real.quasi, ["age"], codes, _bounds(real, alpha, beta), alpha, suppress=False, pairs=True)
+    assert found.figures["residues"] < 1000
+    assert found.sizes.min() >= 20
+    keys = np.stack([found.group, real.quasi[0].codes, codes])
+    picked = real.rows - found.figures["residues"]
+    assert np.unique(keys[[0, 2]], axis=1).shape[1] < picked <= np.unique(keys, axis=1).shape[1]
 
 
 def test_many_small_groups_cover_a_person_and_together_break_alpha(real):
     """Theorem 1 speaks of the group that covers a person: 1 − Π(1 − p) over all that do exceeds α for most members."""
     alpha, beta = Fraction(1, 10), Fraction(1, 5)
-    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False).grouping
+    found = scattered_groups(real.quasi, real.sensitive.codes, _bounds(real, alpha, beta), alpha, suppress=False)
     covers = np.ones((300, found.groups), bool)
     volume = np.ones(found.groups)
     for column in real.quasi:

@@ -11,6 +11,8 @@ from sfumato.groups.fragments.halves import Rule, half_boxes
 from sfumato.privacy.bounds import Bounds
 from tests.groups.fragments._worlds import belief, columns_of, makers
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
 

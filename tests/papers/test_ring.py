@@ -101,7 +101,7 @@ def test_a_ring_exists_wherever_no_value_has_more_than_its_part(histograms, leng
         return
     group, value = (np.array(column) for column in zip(*people, strict=True))
     rank = np.array(coins.sample(range(len(people)), len(people)))
-    order, start = diverse_places(Grouping(group.astype(np.int32), len(fitting)), value, rank, length)
+    order, start = diverse_places(Grouping(group.astype(np.int32), len(fitting), "paper"), value, rank, length)
     assert sorted(order.tolist()) == list(range(len(people)))
     windows = order[Rings(order, start).windows(length)]
     assert (group[windows] == group[order][:, None]).all()

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.explain import Explanation, explain
 from sfumato.explain.sentences import FORMS
-from sfumato.methods import Anatomy, Boxes, BuReL, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
+from sfumato.methods import Anatomy, Boxes, BuReL, Decoys, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
 
@@ -75,7 +75,7 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
 
 
 def test_a_largest_bucket_that_is_too_small_is_told() -> None:
-    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), Boxes(max_size=5))
+    found, text = told({"HIV": 5, "Flu": 95}, FPrivacy(theta=1, offset="0.05"), MultiSize(max_size=5))
     assert not found.feasible
     assert "HIV" in text[text.index("The bounds cannot be kept.") :]
     assert all(strategy.loss is None for strategy in found.strategies if strategy.name != "anatomy")
@@ -196,14 +196,17 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert not any(strategy.chosen for strategy in found.strategies)
     assert "near people together by safe cuts" in found.sentences()[0]
     assert "Loss says how much buckets drawn at random blur" in "\n".join(found.sentences())
-    matched = explain(table, LDiversity(5), method=Boxes(floor=20))
-    assert matched.boxes is None
-    assert "near people matched into small buckets" in matched.sentences()[0]
-    assert matched.sentences()[1].startswith("No room for a first safe cut: 'a' has 20 % of people and a bound of 20 %")
-    assert not any(strategy.chosen for strategy in matched.strategies)
+    single = explain(table, LDiversity(5), method=Boxes(floor=20))
+    assert single.boxes is not None
+    assert (single.boxes.number, single.boxes.sizes) == (1, (200, 200))
+    assert single.feasible
+    assert single.sentences()[0].endswith("can make a release, with everybody in one box.")
+    assert single.sentences()[1].startswith("No room for a first cut: 'a' has 20 % of people and a bound of 20 %")
+    assert 'What would tell more: the method "near-groups", or "multi-size".' in single.sentences()
+    assert not any(strategy.chosen for strategy in single.strategies)
 
 
-@pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL])
+@pytest.mark.parametrize("kind", [NearGroups, Mondrian, BuReL, Boxes, MultiSize])
 @pytest.mark.parametrize(("form", "other"), [("ranges", "buckets"), ("buckets", "ranges")])
 def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Method], form: str, other: str) -> None:
     method = kind(form=form)  # type: ignore[call-arg]
@@ -218,7 +221,7 @@ def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Me
     assert any(f"nobody with it is in a {inside} of fewer than 2" in line for line in lines)
 
 
-@pytest.mark.parametrize("method", [MultiSize(), Anatomy(), SmallDomain()], ids=str)
+@pytest.mark.parametrize("method", [Decoys(), Anatomy(), SmallDomain()], ids=str)
 def test_where_there_is_no_form_to_choose_none_is_spoken_of(method: Method) -> None:
     found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method, quick=True)
     assert not any("form buckets" in line or "publishes the form" in line for line in found.sentences())
@@ -236,4 +239,6 @@ def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() ->
     assert any(line.startswith("Heterogeneous (this policy)") and "holds against nobody" in line for line in found.sentences())
     refused = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=Heterogeneous())
     assert not refused.feasible
-    assert refused.verdict()[0].startswith("The bounds cannot be kept. method 'heterogeneous' proves no bound")
+    assert refused.verdict()[0].startswith(
+        "The bounds cannot be kept. method 'heterogeneous' with these parameters proves no bound"
+    )

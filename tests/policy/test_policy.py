@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import PolicyError
-from sfumato.methods import Anatomy, Boxes, Mondrian
+from sfumato.methods import Ambiguity, Anatomy, Boxes, Mondrian, MultiSize
 from sfumato.policy import Policy
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, RhoPrivacy
 
@@ -50,7 +50,7 @@ offset  = "0.02"
 "Flu" = "1"
 
 [method]
-name = "buckets"
+name = "multi-size"
 strategy = "top-down"
 max_size = 40
 time_limit = 2.5
@@ -87,7 +87,7 @@ def test_every_key_of_the_file_arrives() -> None:
     assert schema.to_dict()["domains"] == {"sex": ["f", "m"]}
     assert schema.missing_rule("diagnosis") == "value"
     assert policy.requirement == FPrivacy(theta=8, offset="1/50", bounds={"HIV": "29/100", "Flu": 1}, against="reader")
-    assert policy.method == Boxes(strategy="top-down", max_size=40, time_limit=2.5)
+    assert policy.method == MultiSize(strategy="top-down", max_size=40, time_limit=2.5)
     assert policy.text == FULL
 
 
@@ -113,12 +113,42 @@ def test_every_model_can_be_asked_for(lines: str, expected: object) -> None:
     assert Policy.parse(text).requirement == expected
 
 
-def test_without_a_method_the_default_of_the_requirement_is_used() -> None:
-    assert Policy.parse(SMALL).method == Boxes()
+def test_without_a_method_the_table_decides_which_one_is_used() -> None:
+    assert Policy.parse(SMALL).method is None
+    assert Policy.parse(SMALL + "[method]\n").method is None
 
 
-def test_method_options_without_a_name_belong_to_the_default_method() -> None:
-    assert Policy.parse(SMALL + "[method]\nmax_size = 30\n").method == Boxes(max_size=30)
+def test_method_options_without_a_name_belong_to_the_usual_method() -> None:
+    assert Policy.parse(SMALL + "[method]\nfloor = 30\n").method == Boxes(floor=30)
+    hiding = SMALL.replace('"l-diversity"\nl = 3', '"presence-association"\nalpha = 0.1\nbeta = 0.2')
+    assert Policy.parse(hiding + "[method]\nfloor = 30\n").method == Ambiguity(floor=30)
+
+
+@pytest.mark.parametrize(
+    ("written", "place", "spelling"),
+    [
+        ('name = "buckets"', "name", 'name = "boxes"'),
+        ('name = "buckets"\nlocality = "boxes"', "name", 'name = "boxes", and leave out locality'),
+        ('name = "buckets"\nlocality = "none"', "name", 'name = "multi-size", and leave out locality'),
+        ('name = "buckets"\nlocality = "near"', "name", 'name = "near-groups" and form = "buckets", and leave out locality'),
+        ('name = "buckets"\nlocality = "none"\ndecoys = 1', "name", 'name = "decoys", and leave out locality'),
+        ('name = "buckets"\ndecoys = 2\nguard_decoys = true', "name", 'name = "decoys"'),
+        ('locality = "boxes"', "locality", 'name = "boxes", and leave out locality'),
+        ('locality = "none"', "locality", 'name = "multi-size", and leave out locality'),
+        ('locality = "near"\nfloor = 20', "locality", 'name = "near-groups" and form = "buckets", and leave out locality'),
+        ('name = "boxes"\nlocality = "boxes"', "locality", 'name = "boxes", and leave out locality'),
+    ],
+)
+def test_an_old_spelling_is_an_error_that_gives_the_new_one(written: str, place: str, spelling: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(SMALL + f"[method]\n{written}\n")
+    assert caught.value.message == f"[method] {place}: buckets are a form now, and several methods make them"
+    assert caught.value.hint == f"write {spelling}"
+
+
+@pytest.mark.parametrize("key", ["inside", "decoys", "guard_decoys", "strategy", "max_size"])
+def test_an_option_of_another_method_is_an_unknown_key(key: str) -> None:
+    assert refusal(SMALL + f"[method]\nname = 'boxes'\n{key} = 1\n").startswith(f"[method] {key}: unknown key")
 
 
 def test_anatomy_can_be_chosen_with_its_options() -> None:
@@ -127,9 +157,9 @@ def test_anatomy_can_be_chosen_with_its_options() -> None:
 
 
 def test_every_option_of_boxes_arrives() -> None:
-    text = '[method]\nlocality = "boxes"\nfloor = 30\ninside = "setting"\nweights = { age = 2.5 }\n'
-    assert Policy.parse(SMALL + text).method == Boxes(floor=30, inside="setting", weights={"age": 2.5})
-    learned = Policy.parse(SMALL + '[method]\nlocality = "boxes"\nweights = "association"\n').method
+    text = '[method]\nname = "boxes"\nform = "ranges"\nfloor = 30\nweights = { age = 2.5 }\n'
+    assert Policy.parse(SMALL + text).method == Boxes(form="ranges", floor=30, weights={"age": 2.5})
+    learned = Policy.parse(SMALL + '[method]\nname = "boxes"\nweights = "association"\n').method
     assert learned == Boxes(weights="association")
 
 
@@ -204,18 +234,24 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[bins]\ndiagnosis = [3, 1]", ["[bins] diagnosis: edges must ascend"]),
         ("[domains]\nage = { min = 3 }", ["[domains] age: needs both min and max"]),
         ("[missing]\ndiagnosis = 'ignore'", ["[missing] diagnosis: got 'ignore', expected one of value, drop, error"]),
-        ("[method]\nname = 'buckts'", ["[method] name", "did you mean 'buckets'?"]),
-        ("[method]\nname = 'privbayes'", ["[method] name", "'privbayes' is not in this version", "buckets, near-groups"]),
-        ("[method]\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
-        ("[method]\nmax_size = 0", ["[method] max_size: expected a whole number"]),
-        ("[method]\nmax_size = 2.5", ["[method] max_size: expected a whole number"]),
-        ("[method]\nmax_size = 1", ["[method] max_size: a bucket of 1 person hides nothing", "50"]),
-        ("[method]\nstrategy = 'best'", ["[method] strategy: expected one of 'optimal'"]),
+        ("[method]\nname = 'boxs'", ["[method] name", "did you mean 'boxes'?"]),
+        (
+            "[method]\nname = 'privbayes'",
+            ["[method] name", "'privbayes' is not in this version", "boxes, near-groups, multi-size"],
+        ),
+        ("[method]\nname = 'multi-size'\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
+        ("[method]\nname = 'multi-size'\nmax_size = 0", ["[method] max_size: expected a whole number"]),
+        ("[method]\nname = 'multi-size'\nmax_size = 2.5", ["[method] max_size: expected a whole number"]),
+        ("[method]\nname = 'multi-size'\nmax_size = 1", ["[method] max_size: a bucket of 1 person hides nothing", "50"]),
+        ("[method]\nname = 'multi-size'\nstrategy = 'best'", ["[method] strategy: expected one of 'optimal'"]),
         ("[method]\nfloor = 0", ["[method] floor: expected a whole number from 1 on"]),
-        ("[method]\ninside = 'hole'", ["[method] inside: expected one of 'whole', 'setting'"]),
+        ("[method]\nform = 'columns'", ["[method] form: expected one of 'buckets', 'ranges'"]),
         ("[method]\nweights = 3", ["[method] weights: expected column = weight pairs or 'association'"]),
         ("[method]\nweights = { agee = 2 }", ["[method] weights agee: unknown key", "did you mean 'age'?"]),
-        ("[method]\naccept_weaker_claim = true", ["[method] accept_weaker_claim", "only for heterogeneous, ring"]),
+        (
+            "[method]\naccept_weaker_claim = true",
+            ["[method] accept_weaker_claim", "for ambiguity, priview, heterogeneous, ring"],
+        ),
         ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [columns]"]),
     ],
 )

@@ -43,7 +43,7 @@ OWN = "age < 40 AND illness = 'v2'\n# a comment\nsex = 1 AND illness IN ('v0', '
 def test_errors_and_exposure_are_those_of_a_release_with_the_same_seed() -> None:
     table, workload = people(), sql_workload(OWN)
     found = study(table, LINEAR, BOXES, workload=workload)
-    assert [row.name for row in found.rows] == ["none", "safe", "tight"]
+    assert [row.name for row in found.rows] == ["blind", "safe", "tight"]
     assert (found.workloads, found.questions, found.unmet) == (("owner's queries",), (3,), 0)
     for row, method in zip(found.rows, (MultiSize(), BOXES, BOXES), strict=True):
         made = sf.publication(table, variant(LINEAR, against=row.against), method=method, random=0)
@@ -58,7 +58,7 @@ def test_every_way_names_the_adversary_it_holds_against_and_the_policys_own_is_m
     for against, method, chosen in (
         ("engineer", BOXES, "safe"),
         ("reader", BOXES, "tight"),
-        ("reader", MultiSize(), "none"),
+        ("reader", MultiSize(), "blind"),
         ("engineer", Anatomy(), "anatomy"),
         ("reader", Mondrian(), "mondrian"),
     ):
@@ -79,24 +79,25 @@ def test_the_figures_are_the_same_for_any_number_of_workers() -> None:
     assert study(people(), LINEAR, BOXES, workers=1) == study(people(), LINEAR, BOXES, workers=2)
 
 
-def test_where_boxes_have_no_room_the_row_has_the_figures_of_blind_buckets_and_says_so() -> None:
+def test_where_boxes_have_no_room_the_row_has_the_figures_of_one_box_and_says_so() -> None:
     found = study(people(), FPrivacy(theta=1, offset="0.1"), BOXES)
-    none, safe, tight = found.rows
-    assert (safe.errors, safe.exposure, safe.groups) == (none.errors, none.exposure, none.groups)
-    assert "no room" in safe.note
-    assert none.note == tight.note == ""
+    blind, safe, tight = found.rows
+    assert (safe.groups, safe.sizes) == (1, (1000, 1000))
+    assert safe.exposure == pytest.approx(found.prior_exposure)
+    assert safe.note == "no room for a first cut, so everybody is in one box"
+    assert blind.note == tight.note == ""
 
 
 def test_ways_that_cannot_be_used_are_rows_with_the_reason() -> None:
-    found = explain(people(), FPrivacy(theta=4, offset="0.1"), method=Boxes(floor=20, max_size=1))
-    assert found.feasible
+    found = explain(people(), FPrivacy(theta=4, offset="0.1"), method=MultiSize(max_size=1))
+    assert not found.feasible
     assert found.study is not None
-    none, safe, _ = found.study.rows
-    assert (none.groups, none.exposure) == (None, None)
-    assert "1" in none.note
+    blind, safe, _ = found.study.rows
+    assert (blind.groups, blind.exposure) == (None, None)
+    assert "1" in blind.note
     assert safe.groups is not None
     text = "\n".join(found.sentences())
-    assert "Drawn at random (none): not possible, because" in text
+    assert "Drawn at random (blind) (this policy): not possible, because" in text
     frame = pa.table({"age": [1, 2, 3, 4] * 20, "illness": [*(["a", "b", "c"] * 27)[:79], None]})
     table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"], missing={"illness": "drop"}))
     dropped = study(table, LDiversity(2, against="reader"), MultiSize())
@@ -165,14 +166,15 @@ def test_the_boxes_told_are_those_of_the_release() -> None:
         release = sf.publish(people(), requirement, method=BOXES)
         sizes = np.unique(release.tables()["qit"]["bucket"].to_numpy(), return_counts=True)[1]
         assert found.boxes is not None
-        assert (found.boxes.cuts, found.boxes.number, found.boxes.sizes) == (cuts, len(sizes), (sizes.min(), sizes.max()))
+        assert (found.boxes.basis, found.boxes.number, found.boxes.sizes) == (cuts, len(sizes), (sizes.min(), sizes.max()))
         verdict = f"near people together by {cuts} cuts: {len(sizes)} buckets of {sizes.min()} to {sizes.max()} people."
         assert found.verdict()[0].endswith(verdict)
 
 
-def test_settings_inside_boxes_are_told_as_such() -> None:
-    found = explain(people(), LINEAR, method=Boxes(floor=20, inside="setting", max_size=10), quick=True)
-    assert "and in every box buckets of at most 10 people, drawn at random (larger ones" in found.verdict()[0]
+def test_boxes_shown_as_ranges_are_told_as_groups() -> None:
+    buckets, ranges = (explain(people(), LINEAR, method=Boxes(floor=20, form=form), quick=True) for form in ("buckets", "ranges"))
+    assert buckets.boxes == ranges.boxes
+    assert ranges.verdict()[0] == buckets.verdict()[0].replace(" buckets of ", " groups of ")
 
 
 def test_an_open_value_is_in_buckets_of_one_person_only_where_buckets_are_blind() -> None:
@@ -213,20 +215,21 @@ def test_what_is_named_leaves_room_indeed() -> None:
     table = skewed({"a": 200, "b": 150, "c": 150})
     tight = FPrivacy(theta="1.5", offset="0.01")
     assert no_room(table, tight, BOXES).helps == ('against = "reader", with tight cuts', "theta = 2.25")
-    for requirement, locality in (
-        (tight, "none"),
-        (variant(tight, against="reader"), "tight"),
-        (variant(tight, theta="2.25"), "safe"),
-        (variant(tight, theta="1.88"), "none"),
+    for requirement, basis, cut in (
+        (tight, "safe", False),
+        (variant(tight, against="reader"), "tight", True),
+        (variant(tight, theta="2.25"), "safe", True),
+        (variant(tight, theta="1.88"), "safe", False),
     ):
-        assert sf.publish(table, requirement, method=BOXES).manifest.basis == locality
+        release = sf.publish(table, requirement, method=BOXES)
+        assert (release.manifest.basis, len(release.sizes) > 1) == (basis, cut)
 
 
 def test_a_table_too_small_for_the_floor_is_told_with_a_floor_that_works() -> None:
     found = no_room(people(100), LINEAR, Boxes(floor=60))
     assert found.reason == "with a floor of 60 two buckets need 120 people, and the table has 100"
     assert "floor = 25" in found.helps
-    assert sf.publish(people(100), LINEAR, method=Boxes(floor=25)).manifest.basis == "safe"
+    assert len(sf.publish(people(100), LINEAR, method=Boxes(floor=25)).sizes) > 1
 
 
 def test_people_who_cannot_be_told_apart_leave_no_room() -> None:

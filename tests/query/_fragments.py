@@ -8,8 +8,8 @@ from sfumato import __version__
 from sfumato.privacy import LDiversity
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.release.views import ViewsRelease
-from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table import Schema
 
 
@@ -72,7 +72,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
     maker = {"name": "ambiguity" if form == "columns" else "priview", "grouping": "paper", **(method or {})}
     public = {"one_row_per_person": True, "groups": groups, **(parameters or {})}
     if maker["grouping"] == "paper":
-        public["weaker_claim"] = WEAKER_CLAIMS[maker["name"]]
+        public["weaker_claim"] = PAPER_CLAIMS[maker["name"]]
     counts = table.sensitive.histogram()
     return Manifest(
         form=form,
@@ -80,7 +80,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
         schema=schema,
         rows=len(table.sensitive.codes),
         requirement=LDiversity(1, against="reader").to_dict(),
-        method={"accept_weaker_claim": True, "suppress": False, **own, **maker},
+        method={"accept_weaker_claim": True, "pick": "sampled", "suppress": False, **own, **maker},
         claims=(),
         values=tuple({"value": value, "count": count, "bound": "1"} for value, count in counts.items()),
         parameters=public,

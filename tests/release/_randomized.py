@@ -10,7 +10,8 @@ import numpy as np
 from sfumato.methods import SmallDomain
 from sfumato.methods.show.manifest import manifest_of
 from sfumato.privacy import RhoPrivacy
-from sfumato.release.randomized import RandomizedRelease, plain_values, randomized_claim
+from sfumato.release.parts import plain_values
+from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from tests.release._task import task_of
 
 RHO = RhoPrivacy("1/5", "1/2")

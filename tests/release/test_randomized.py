@@ -12,7 +12,8 @@ import pytest
 from sfumato import Schema, Table
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.randomized import RandomizedPart, RandomizedRelease, plain_values, randomized_claim
+from sfumato.release.parts import RandomizedPart, plain_values
+from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from tests.makers import people, skewed
 from tests.release._randomized import RHO, balanced_parts, one_part, release_of, uniform, with_part
 

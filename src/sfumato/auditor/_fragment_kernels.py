@@ -69,7 +69,7 @@ def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any,
 def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, found: Any) -> int:
     """Write pairs of groups that cover a common combination to `found`, as many as it has room for; return how many.
 
-    Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r is told by the row
+    Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r stands in the row
     r − base of `bits`, or where r is below `base` by the list `groups[start[r]:start[r + 1]]`. Two groups share a combination if
     they share a value in every part. Where few groups share a value of the first part, only these are looked at: what bits cost
     grows with the square of the number of groups.

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.auditor.buckets import audit_buckets
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import program
+from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.lookalikes import look_alike_warnings
 from sfumato.auditor.original import other_columns, other_schema

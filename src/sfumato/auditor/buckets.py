@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import Bounds, judge, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.original import quasi_keys, true_values, wrong_totals
 from sfumato.auditor.result import Audit, Finding

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import Bounds, judge
+from sfumato.auditor.claims import Bounds, Case, judge
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
 from sfumato.auditor.original import true_values

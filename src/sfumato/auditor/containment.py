@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Integers, Unsigned
 from sfumato.auditor._range_kernels import walk_fits
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.original import true_values
@@ -33,7 +33,7 @@ class Contained:
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
+class People:
     """The different people of the table: positions per column as rows of the bit tables, true value, and how many they are."""
 
     words: Integers
@@ -59,8 +59,8 @@ class _Fits(NamedTuple):
 def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> Contained:
     """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges."""
     problems = _totals(shown, table) + _foreign(boxes, table)
-    people = _distinct_people(shown, boxes, table)
-    sample = _some(people, _scattered(len(people.truth))[:_SAMPLE])
+    people = distinct_people(shown, boxes, table)
+    sample = some(people, _scattered(len(people.truth))[:_SAMPLE])
     mean = float(_walk(shown, boxes, sample, enough=False).groups.mean())
     measured = people
     if mean * len(people.truth) <= MOST_FITS:
@@ -68,7 +68,7 @@ def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> Containe
         problems += _crowds(shown, boxes, people, fits)
     else:
         seen = _walk(shown, boxes, people, enough=True)
-        measured = _some(people, _scattered(len(people.truth))[: max(1, int(MOST_FITS / mean))])
+        measured = some(people, _scattered(len(people.truth))[: max(1, int(MOST_FITS / mean))])
         fits = _walk(shown, boxes, measured, enough=False)
     outside = int(people.weight[seen.groups == 0].sum())
     misplaced = int(people.weight[(seen.own == 0) & (seen.groups > 0)].sum())
@@ -87,10 +87,10 @@ def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> Containe
     )
 
 
-def _some(people: _People, rows: Integers) -> _People:
+def some(people: People, rows: Integers) -> People:
     """Return some of the people, in the order of all."""
     rows = np.sort(rows)
-    return _People(people.words[rows], people.positions, people.codes[rows], people.truth[rows], people.weight[rows])
+    return People(people.words[rows], people.positions, people.codes[rows], people.truth[rows], people.weight[rows])
 
 
 def _scattered(many: int) -> Integers:
@@ -123,7 +123,8 @@ def _foreign(boxes: tuple[Box, ...], table: Table) -> list[str]:
     return problems
 
 
-def _distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> _People:
+def distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> People:
+    """Return the different people of the table by quasi values and true value, sorted by both."""
     truth = true_values(shown.labels, table)
     key = table.quasi_ids() * (len(shown.labels) + 1) + truth + 1
     _, first, times = np.unique(key, return_index=True, return_counts=True)
@@ -131,29 +132,33 @@ def _distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) ->
     codes = np.stack([column.codes[first] for column in columns], axis=1).astype(np.int64)
     positions = tuple(box.positions(column.dictionary()) for box, column in zip(boxes, columns, strict=True))
     offset = np.concatenate(([0], np.cumsum([len(places) for places in positions])[:-1]))
-    return _People(codes + offset, positions, codes, truth[first], times.astype(np.int64))
+    return People(codes + offset, positions, codes, truth[first], times.astype(np.int64))
 
 
-def _walk(shown: Histograms, boxes: tuple[Box, ...], people: _People, *, enough: bool) -> _Fits:
+def bit_rows(boxes: tuple[Box, ...], people: People, offset: int, width: int) -> Unsigned:
+    """Return a row of bits per column and value of people: which of the groups from `offset` on hold it."""
+    wanted = [(box, int(place)) for box, places in zip(boxes, people.positions, strict=True) for place in places]
+    held = np.zeros((len(wanted), -(-width // 64) * 64), np.uint8)
+    for row, (box, place) in enumerate(wanted):
+        held[row, :width] = box.holds(place)[offset : offset + width]
+    return np.packbits(held, axis=1, bitorder="little").view(np.uint64)
+
+
+def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: bool) -> _Fits:
     """Return what the groups that fit each person show; groups are taken in blocks, so that memory stays small."""
     many, groups = len(people.truth), len(shown.sizes)
     nobody = np.zeros(many, np.int64)
     fits = _Fits(nobody, nobody.copy(), nobody.copy(), np.full(many, -1, np.int64), np.zeros(groups, np.int64))
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
-    wanted = [(box, int(place)) for box, places in zip(boxes, people.positions, strict=True) for place in places]
     entries = shown.start, shown.value.astype(np.int64), shown.count
     for offset in range(0, groups, step):
-        width = min(step, groups - offset)
-        table = np.zeros((rows, -(-width // 64) * 64), np.uint8)
-        for row, (box, place) in enumerate(wanted):
-            table[row, :width] = box.holds(place)[offset : offset + width]
-        bits = np.packbits(table, axis=1, bitorder="little").view(np.uint64)
+        bits = bit_rows(boxes, people, offset, min(step, groups - offset))
         walk_fits(people.words, bits, offset, people.truth, people.weight, shown.sizes, *entries, enough, *fits)
     return fits
 
 
-def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: _People, fits: _Fits) -> list[str]:
+def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: People, fits: _Fits) -> list[str]:
     """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
     problems = []
     empty = int((fits.inside < shown.sizes).sum())
@@ -172,7 +177,7 @@ def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: _People, fits: _F
     return problems
 
 
-def _loose(boxes: tuple[Box, ...], people: _People, fits: _Fits) -> list[Box]:
+def _loose(boxes: tuple[Box, ...], people: People, fits: _Fits) -> list[Box]:
     """Return the columns whose ranges or sets are not the smallest, when everybody's group is known."""
     loose = []
     for j, box in enumerate(boxes):

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.auditor.bounds import presence_bound
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import Bounds, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, open_values, structure
 from sfumato.auditor.covered import ShownTable, compare
 from sfumato.auditor.halved import not_halved
 from sfumato.auditor.histograms import Histograms

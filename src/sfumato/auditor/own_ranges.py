@@ -12,15 +12,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Integers
+from sfumato.arrays import Flags, Integers
 from sfumato.auditor._range_kernels import walk_values
+from sfumato.auditor.containment import bit_rows, distinct_people, some
 from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.original import true_values
 from sfumato.auditor.result import Finding
 from sfumato.exact import percent
 from sfumato.release.boxes import Box
 from sfumato.release.manifest import Manifest
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table.table import Table
 
 ByValue = Mapping[str, Fraction]
@@ -63,7 +63,7 @@ class Facing:
 def stated_faults(manifest: Manifest) -> list[str]:
     """Return why the weaker claim is not one that such a release can make: other words, or other claims beside it."""
     faults = []
-    if manifest.parameters.get("weaker_claim") != WEAKER_CLAIMS.get(str(manifest.method.get("name"))):
+    if manifest.parameters.get("weaker_claim") != PAPER_CLAIMS.get(str(manifest.method.get("name"))):
         faults.append("the weaker claim is not made in the words that such a claim has")
     if manifest.claims:
         faults.append("a release with a weaker claim makes no other")
@@ -145,29 +145,11 @@ def _different(behind: Integers, labels: tuple[str, ...], bounds: ByValue, least
 
 def _contained(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> tuple[Facing, Integers, bool]:
     """Return what different people face by containment, who is behind each record, and whether everybody was measured."""
-    truth = true_values(shown.labels, table)
-    _, first, times = np.unique(table.quasi_ids() * (len(shown.labels) + 1) + truth + 1, return_index=True, return_counts=True)
-    records = len(shown.sizes)
-    most = max(1, MOST_PAIRS // records)
-    whole = len(first) <= most
-    chosen = np.arange(len(first)) if whole else np.linspace(0, len(first) - 1, most).astype(np.int64)
-    first, weight = first[chosen], times[chosen].astype(np.int64)
-    words, bits = _bit_rows(boxes, table, first, records)
-    faced = np.zeros((len(first), len(shown.labels)), np.int64)
+    everybody, records = distinct_people(shown, boxes, table), len(shown.sizes)
+    many, most = len(everybody.truth), max(1, MOST_PAIRS // records)
+    people = everybody if many <= most else some(everybody, np.linspace(0, many - 1, most).astype(np.int64))
+    faced = np.zeros((len(people.truth), len(shown.labels)), np.int64)
     behind = np.zeros((records, len(shown.labels)), np.int64)
-    walk_values(words, bits, record_values(shown), truth[first], weight, faced, behind)
-    return Facing(faced, weight), behind, whole
-
-
-def _bit_rows(boxes: tuple[Box, ...], table: Table, people: Integers, records: int) -> tuple[Integers, Array]:
-    """Return per person and column a row of bits that tells which records hold her value there."""
-    words: list[Integers] = []
-    rows: list[Array] = []
-    for box in boxes:
-        column = table.column(box.name)
-        words.append(len(rows) + column.codes[people].astype(np.int64))
-        for place in box.positions(column.dictionary()):
-            held = np.zeros(-(-records // 64) * 64, np.uint8)
-            held[:records] = box.holds(int(place))
-            rows.append(np.packbits(held, bitorder="little").view(np.uint64))
-    return np.stack(words, axis=1), np.stack(rows)
+    bits = bit_rows(boxes, people, 0, records)
+    walk_values(people.words, bits, record_values(shown), people.truth, people.weight, faced, behind)
+    return Facing(faced, people.weight), behind, many <= most

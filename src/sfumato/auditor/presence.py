@@ -74,7 +74,7 @@ def judge_presence(
     """Judge a claim of presence: everybody is published, no combination is covered twice, and every group keeps alpha.
 
     `presence[g]` is the largest belief in presence that group g gives to a combination it covers. Where groups overlap, that is
-    not all that is told about a combination, and no formula for them together is a bound: their people need not be independent.
+    not all that is known about a combination, and no formula for them together is a bound: their people need not be independent.
     `dropped` people were left out of the table before it was published; `uncut` says why the groups are not those that the
     method's rule of cutting gives.
     """

@@ -15,16 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import DROPPED, UNKNOWN_SHARES, Bounds, misworded, open_values
-from sfumato.auditor.computed import judge_alone, judge_counts, protected_bound, wrong_largest_shares
+from sfumato.auditor.claims import DROPPED, UNKNOWN_SHARES, Bounds, Case, misworded, open_values
 from sfumato.auditor.declaration import declared_shares, undeclared
 from sfumato.auditor.original import quasi_keys, true_values
-from sfumato.auditor.part_counts import PartCounts, count_parts
-from sfumato.auditor.parts import ReadParts
+from sfumato.auditor.part_beliefs import Judge, amplification, judge_alone, judge_counts, protected_bound, wrong_largest_shares
+from sfumato.auditor.parts import PartCounts, ReadParts, count_parts
 from sfumato.auditor.plausible import FALSE_ALARM, surprising
 from sfumato.auditor.result import Audit, ClaimResult, Finding
-from sfumato.auditor.shares import Judge, amplification
 from sfumato.release.manifest import Claim
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.table.table import Table

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import Bounds, judge, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.containment import Contained, contain
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.linked import check_links

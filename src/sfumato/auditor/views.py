@@ -10,8 +10,7 @@ from math import comb
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.auditor.case import Case
-from sfumato.auditor.claims import Bounds, unfounded
+from sfumato.auditor.claims import Bounds, Case, unfounded
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
 from sfumato.auditor.original import true_values

@@ -213,7 +213,7 @@ def _show(report: Audit, release: Path, how: str, original: Table | None) -> Non
     verdict = {
         True: "[green]every claim holds[/green]",
         False: "[red]a claim is broken, or the release is not what it says[/red]",
-        None: "[yellow]not every claim can be checked without the original table; give --table[/yellow]",
+        None: "[yellow]not every claim can be checked with what there is; see below, or give --table[/yellow]",
     }[report.holds]
     if report.holds and not report.claims:
         verdict = "[yellow]nothing wrong was found, and nothing is claimed about what a reader believes[/yellow]"

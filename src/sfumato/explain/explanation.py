@@ -19,7 +19,7 @@ from sfumato.methods import Boxes, BuReLPerturbation, Method, NearGroups, SmallD
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table import Table
 
 
@@ -222,7 +222,7 @@ def explain(
         strategies=cost.strategies,
         form=method.form,
         either_form=any(parameter.name == "form" for parameter in fields(method)),
-        weaker=None if method.proves() else WEAKER_CLAIMS[method.name],
+        weaker=None if method.proves() else PAPER_CLAIMS[method.name],
         near=cost.near,
         boxes=cost.boxes,
         room=cost.room,

@@ -38,6 +38,10 @@ class Ambiguity(Method):
         How much a column counts when boxes are cut: a wide column with a large weight is cut first.
     suppress
         For ``"paper"``: leave out people whom no group can take, instead of refusing.
+    pick
+        For ``"paper"``, how people are picked for a group: ``"sampled"``, at random within a value, and the best of 32 to extend
+        it; or ``"greedy"``, the paper's own (its Fig. 7), the person of each value who covers most values that the group has not:
+        it uses up the diverse people first, leaves more residues and takes quadratic time.
     accept_weaker_claim
         Must be true for ``"paper"``, whose release states the paper's claim per group and none about a reader.
 
@@ -53,6 +57,7 @@ class Ambiguity(Method):
     floor: int = parameter(2, whole(1), only={"grouping": ("boxes", "halves")})
     weights: Mapping[str, float] | None = parameter(None, weights(), only={"grouping": ("boxes", "halves")})
     suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
+    pick: Literal["sampled", "greedy"] = parameter("sampled", choice("sampled", "greedy"), only={"grouping": ("paper",)})
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "ambiguity"
@@ -86,7 +91,10 @@ class Ambiguity(Method):
         alpha = Fraction(task.requirement.presence or 1)
         progress = task.part(0.0, 0.8)
         if self.grouping == "paper":
-            return scattered_groups(task.quasi, task.codes, task.bounds, alpha, suppress=self.suppress, progress=progress)
+            greedy = self.pick == "greedy"
+            return scattered_groups(
+                task.quasi, task.codes, task.bounds, alpha, suppress=self.suppress, greedy=greedy, progress=progress
+            )
         return (presence_boxes if self.grouping == "boxes" else half_boxes)(
             task.quasi,
             task.codes,

@@ -65,6 +65,8 @@ class Mondrian(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.constraint == "t-closeness" and self.distance is None:
+            object.__setattr__(self, "distance", "equal")
         for name, users in (("l", _DIVERSE), ("c", _RECURSIVE), ("t", _CLOSE)):
             if self.constraint in users["constraint"] and getattr(self, name) is None:
                 raise PolicyError(f"Mondrian(constraint={self.constraint!r}) needs {name}", hint=f"add {name} = …")

@@ -11,6 +11,7 @@ from sfumato.groups.blind import assign_blindly
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Plan
+from sfumato.groups.settings.two_size import Search
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, seconds, whole
 from sfumato.privacy.bounds import Bounds
@@ -27,6 +28,9 @@ class MultiSize(Method):
         How a setting (how many groups of which sizes) is found, on counts that the release shows anyway, so that nobody learns
         from it: the provable ``"optimal"`` loss, the papers' ``"top-down"`` recursion, their ``"two-size"`` optimum, or
         ``"one-size"``.
+    search
+        How ``"two-size"`` and ``"top-down"`` look for the best pair of sizes, as the papers prune: ``"none"`` tries every pair of
+        numbers, ``"loss"`` stops at the best loss so far, ``"full"`` goes straight to the first valid pair. All find the same.
     max_size
         M': the largest group of a setting. The bound holds for any; the smallest bounds need the largest groups.
     gap, time_limit
@@ -44,6 +48,7 @@ class MultiSize(Method):
     strategy: Literal["optimal", "top-down", "two-size", "one-size"] = parameter(
         "optimal", choice("optimal", "top-down", "two-size", "one-size")
     )
+    search: Search = parameter("full", choice("none", "loss", "full"), only={"strategy": ("two-size", "top-down")})
     max_size: int = parameter(50, whole(1))
     gap: float = parameter(1e-4, seconds)
     time_limit: float = parameter(30.0, seconds)
@@ -66,7 +71,14 @@ class MultiSize(Method):
         """Return the setting for these bounds."""
         if task is not None:
             task.progress("finding the group sizes", 0.0)
-        chosen = plan(bounds, strategy=self.strategy, max_size=self.max_size, gap=self.gap, time_limit=self.time_limit)
+        chosen = plan(
+            bounds,
+            strategy=self.strategy,
+            search=self.search,
+            max_size=self.max_size,
+            gap=self.gap,
+            time_limit=self.time_limit,
+        )
         if task is not None:
             task.progress("assigning people to groups", 0.4)
         return chosen

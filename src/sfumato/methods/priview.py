@@ -43,6 +43,10 @@ class PriView(Method):
         For ``"paper"``: leave out people whom no group can take, instead of refusing; the release says how many. Everybody
         together is such a group as soon as there are 1/α people. Boxes have no such choice: who was left out is known to be
         where nobody is shown, which no bound on presence covers.
+    pick
+        For ``"paper"``, how people are picked for a group: ``"sampled"``, at random within a sensitive value, and the best of 32
+        to extend it; or ``"pairs"``, the paper's own (its §8.3), one from each of the largest buckets of people alike in moved
+        columns and sensitive value.
     accept_weaker_claim
         Must be true for ``"paper"``, whose release states the paper's claim per group and none about a reader.
 
@@ -57,6 +61,7 @@ class PriView(Method):
     column: str | tuple[str, ...] | None = parameter(None, _column)
     grouping: Literal["boxes", "paper"] = parameter("boxes", choice("boxes", "paper"))
     suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
+    pick: Literal["sampled", "pairs"] = parameter("sampled", choice("sampled", "pairs"), only={"grouping": ("paper",)})
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "priview"
@@ -80,7 +85,14 @@ class PriView(Method):
         if self.grouping == "boxes":
             return self._boxes(task, choices, alpha)
         found = published_groups(
-            task.quasi, choices[0], task.codes, task.bounds, alpha, suppress=self.suppress, progress=task.part(0.0, 0.8)
+            task.quasi,
+            choices[0],
+            task.codes,
+            task.bounds,
+            alpha,
+            suppress=self.suppress,
+            pairs=self.pick == "pairs",
+            progress=task.part(0.0, 0.8),
         )
         return replace(found, public={MOVED: _listed(task.table, choices[0])})
 

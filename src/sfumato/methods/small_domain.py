@@ -38,17 +38,21 @@ class SmallDomain(Randomizing):
         The largest P[x→y] / P[z→y] inside a part: odds of any prior belief grow at most by this factor. Without it the bounds
         alone decide a uniform retention, and a retention per value goes up to four times the amplification of a uniform one:
         a retention near 1 for a rare value would be safe for the average person only.
+    order
+        ``"improved"``: the order in which initial groups are merged into parts, improved as long as the error bound falls
+        (ours). ``"paper"``: reverse Cuthill–McKee alone. The claim is the same: either is decided on counts or declared shares,
+        and each part's γ follows exactly from its own.
     delta
         Parts minimise the error bound that reconstruction keeps with probability 1 − δ.
 
     Notes
     -----
-    Beyond the paper the order of the initial groups is improved as long as the bound falls; both bounds are in the receipt. A
-    partition is used only where its bound is below that of randomizing the whole table. That a person's value is one of her
-    part's is known to every reader.
+    The receipt has the bounds of both orders. A partition is used only where its bound is below that of randomizing the whole
+    table. That a person's value is one of her part's is known to every reader.
     """
 
     retention: Literal["uniform", "per-value"] | None = parameter(None, choice("uniform", "per-value"))
+    order: Literal["improved", "paper"] = parameter("improved", choice("improved", "paper"))
     delta: Number = parameter(DELTA, rational("a number between 0 and 1", lambda delta: 0 < delta < 1, '"0.05" is usual'))
 
     name: ClassVar[str] = "small-domain"
@@ -57,4 +61,5 @@ class SmallDomain(Randomizing):
         """Return the parts with the least error bound found, and their retentions."""
         uniform = self.retention == "uniform" or (self.retention is None and isinstance(requirement, RhoPrivacy))
         rule = uniform_retentions(self.cap) if uniform else per_value_retentions(self.cap)
-        return partitioned(problem, rule, people=people, cap=self.cap, delta=Fraction(self.delta))
+        improve = self.order == "improved"
+        return partitioned(problem, rule, people=people, cap=self.cap, delta=Fraction(self.delta), improve=improve)

@@ -54,9 +54,15 @@ def one_part(problem: Problem, rule: Retentions, *, people: int, delta: Fraction
 
 
 def partitioned(
-    problem: Problem, rule: Retentions, *, people: int, cap: Fraction | None = None, delta: Fraction = DELTA
+    problem: Problem,
+    rule: Retentions,
+    *,
+    people: int,
+    cap: Fraction | None = None,
+    delta: Fraction = DELTA,
+    improve: bool = True,
 ) -> RandomizationPlan:
-    """Return the plan of Perturbation Partitioning: balance, rearrange, merge, then improve the order ([SDR §5]).
+    """Return the plan of Perturbation Partitioning: balance, rearrange, merge ([SDR §5]), then `improve` the order (ours).
 
     Every part has all its γ above 1, that is ρ1i < ρ2 in every part: mergings that would break it are not considered, down to a
     single part. `people` is the number of records that the error bounds speak of.
@@ -65,7 +71,7 @@ def partitioned(
     merge = merger(problem, groups, cap)
     banded = min((merge(order) for order in banded_orders(groups, len(problem.counts))), key=lambda merging: merging.cost)
     trials = _WORK // max(1, len(groups) * (len(groups.value) + len(groups) * len(problem.classes[1])))
-    best = improved(banded, merge, trials)
+    best = improved(banded, merge, trials) if improve else banded
     whole = one_part(problem, rule, people=people, delta=delta)
     unit = confidence_factor(delta) / math.sqrt(people)
     parts = _parts(problem, groups, best, rule)

@@ -18,7 +18,7 @@ from sfumato.release.canonical import Shown, require_canonical
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_release, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table.column import Column
 from sfumato.table.frames import Native, to_native
 from sfumato.table.sensitive import Domain
@@ -131,7 +131,7 @@ class Release(ABC):
         allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
         if kinds not in allowed or (weaker is not None and kinds):
             found.append("manifest.json: these are not the claims that a release makes")
-        elif weaker not in (None, WEAKER_CLAIMS.get(manifest.method["name"])) or any(
+        elif weaker not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
             found.append("manifest.json: a claim is not made in the words that such a claim has")

@@ -12,45 +12,27 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.release.careful import decoded
+from sfumato.release.coded import SETS
 from sfumato.release.coding import code_column
 from sfumato.table.column import Kind
 
 MINIMUM, MAXIMUM, MISSING = "_min", "_max", "_missing"
 
-LIST = pa.list_(pa.field("element", pa.string()))
-"""How a set is published: the element's name is the one that Parquet gives it."""
 
-
-def published_columns(box: Box) -> list[str]:
-    """Return the names of the columns that show a box column."""
-    if isinstance(box, Sets):
-        return [box.name]
-    return [box.name + MINIMUM, box.name + MAXIMUM, *([box.name + MISSING] if box.has_missing else [])]
-
-
-def published_kinds(name: str, kind: Kind, there: set[str]) -> dict[str, str]:
-    """Return the columns that show a quasi column with the kind of each; the flag of missing values only if it is `there`."""
-    if kind == "categorical":
-        return {name: "set"}
-    flag = {name + MISSING: "flag"} if name + MISSING in there else {}
-    return {name + MINIMUM: kind, name + MAXIMUM: kind} | flag
-
-
-def possible_columns(name: str, kind: Kind) -> list[str]:
-    """Return the names of the columns that may show a quasi column."""
-    return [name] if kind == "categorical" else [name + MINIMUM, name + MAXIMUM, name + MISSING]
+def possible_columns(name: str, kind: Kind) -> dict[str, str]:
+    """Return the columns that may show a quasi column, with the kind of each; the flag only where values are missing."""
+    return {name: "set"} if kind == "categorical" else {name + MINIMUM: kind, name + MAXIMUM: kind, name + MISSING: "flag"}
 
 
 def box_arrays(box: Box, group: Array) -> dict[str, pa.Array]:
     """Return the columns that show each person's group."""
     if isinstance(box, Sets):
         words = pa.concat_arrays([box.values, pa.nulls(1, box.values.type)]).take(pa.array(box.codes))
-        lists = pa.ListArray.from_arrays(pa.array(box.start.astype(np.int32)), words, type=LIST)
+        lists = pa.ListArray.from_arrays(pa.array(box.start.astype(np.int32)), words, type=SETS)
         return {box.name: lists.take(pa.array(group))}
     low, high = (box.values.take(pa.array(ends[group], mask=ends[group] < 0)) for ends in (box.low, box.high))
-    names = published_columns(box)
-    arrays = {names[0]: low, names[1]: high}
-    return arrays | ({names[2]: pa.array(box.missing[group])} if box.has_missing else {})
+    missing = {box.name + MISSING: pa.array(box.missing[group])} if box.has_missing else {}
+    return {box.name + MINIMUM: low, box.name + MAXIMUM: high} | missing
 
 
 def lists_as_text(table: pa.Table) -> pa.Table:
@@ -120,7 +102,7 @@ def _flat(name: str, column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
     else:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         try:
-            lists = pa.array([_list_of(text) for text in encoded.dictionary.to_pylist()], LIST).take(encoded.indices)
+            lists = pa.array([_list_of(text) for text in encoded.dictionary.to_pylist()], SETS).take(encoded.indices)
         except (ValueError, RecursionError, pa.ArrowException):
             raise FormatError(f"table 'records': column {name!r} should hold lists of texts") from None
     length = np.asarray(pc.list_value_length(lists), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,14 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
         encoded = encoded.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    order = pc.sort_indices(encoded.dictionary)
-    ordered = encoded.dictionary.take(order)
-    rank = np.empty(len(ordered) + 1, np.int64)
-    rank[np.asarray(order)] = np.arange(len(ordered))
-    rank[len(ordered)] = len(ordered)
-    missing = encoded.indices.null_count > 0
-    index = np.asarray(encoded.indices.fill_null(len(ordered)).cast(pa.int64()))
-    codes = rank[index].astype(code_type(len(ordered) + int(missing)))
-    return Column(name, kind, ordered, codes, missing)
+    order = np.asarray(pc.sort_indices(encoded.dictionary))
+    missing, index = encoded.indices.null_count > 0, encoded.indices
+    size = len(order) + int(missing)
+    codes = np.asarray(index.cast(pa.int64()).fill_null(len(order)) if missing else index)
+    if (order[1:] < order[:-1]).any():
+        rank = np.append(np.argsort(order), len(order))  # a null keeps its place, the last
+        codes = rank[codes]
+    return Column(name, kind, encoded.dictionary.take(pa.array(order)), codes.astype(code_type(size)), missing)
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
@@ -61,26 +61,23 @@ def combine(columns: list[Column]) -> Integers:
 
 
 def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Integers, int]:
-    """Return pairs (person, published row) for every published row whose quasi values are the person's, and how many people.
-
-    `people` is any frame with the quasi columns (pandas, polars, pyarrow), or a list of mappings.
-    """
-    table = people_table(people, [column.name for column in quasi])
-    both = []
-    for column in quasi:
-        wanted = as_published(table[column.name], column.values.type, column.name)
-        stacked = pa.chunked_array([column.arrow(), *wanted.chunks], type=column.values.type)
-        both.append(code_column(column.name, column.kind, stacked))
-    rows = len(quasi[0])
-    key = np.unique(combine(both), return_inverse=True)[1]
-    published, wanted_key = key[:rows], key[rows:]
+    """Return pairs (person, published row) for every published row whose quasi values are the person's, and how many people."""
+    published, wanted = row_keys(quasi, people)
     order = np.argsort(published, kind="stable")
-    first = np.searchsorted(published[order], wanted_key, side="left")
-    last = np.searchsorted(published[order], wanted_key, side="right")
-    length = last - first
-    owner = np.repeat(np.arange(len(wanted_key)), length)
+    first = np.searchsorted(published[order], wanted, side="left")
+    length = np.searchsorted(published[order], wanted, side="right") - first
+    owner = np.repeat(np.arange(len(wanted)), length)
     offset = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
-    return owner, order[np.repeat(first, length) + offset], table.num_rows
+    return owner, order[np.repeat(first, length) + offset], len(wanted)
+
+
+def row_keys(columns: tuple[Column, ...], people: Any) -> tuple[Integers, Integers]:
+    """Return a number for every row of these columns and one for every person, equal where all values are; −1 where none is."""
+    codes = people_codes(columns, people)
+    rows = len(columns[0])
+    both = [replace(one, codes=np.append(one.codes, np.maximum(codes[:, j], 0))) for j, one in enumerate(columns)]
+    key = combine(both)
+    return key[:rows], np.where((codes >= 0).all(axis=1), key[rows:], -1)
 
 
 def people_codes(columns: tuple[Column, ...], people: Any) -> Integers:

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato.errors import FormatError, OutputError, out_of_memory
-from sfumato.release.arrow import arrow, coded
 from sfumato.release.atomic import write_directory
 from sfumato.release.careful import value_type
+from sfumato.release.coded import arrow, coded
 from sfumato.release.csvfile import read_csv, write_csv
 from sfumato.release.manifest import Manifest
 from sfumato.release.parquet import decode, encode

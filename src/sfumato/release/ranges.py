@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.box_tables import box_arrays, lists_as_text, published_kinds, read_box
+from sfumato.release.box_tables import box_arrays, lists_as_text, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
@@ -146,7 +146,12 @@ class RangesRelease(Release):
         if set(tables) != {RECORDS}:
             raise FormatError(f"a ranges release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
         there = set(tables[RECORDS].column_names)
-        expected = {name: kind for one in quasi for name, kind in published_kinds(one, kinds[one], there).items()}
+        expected = {
+            name: kind
+            for one in quasi
+            for name, kind in possible_columns(one, kinds[one]).items()
+            if kind != "flag" or name in there
+        }
         expected |= {name: kinds[name] for name in sensitive} | {GROUP: "group"}
         records = take_table(tables, RECORDS, expected)
         if records.num_rows != manifest.rows:

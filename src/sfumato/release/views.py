@@ -16,7 +16,7 @@ from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, people_codes, sensitive_columns
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, row_keys, sensitive_columns
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
@@ -42,25 +42,11 @@ class Counted:
 
     def find(self, people: Any) -> Integers:
         """Return which distinct row each person has, −1 where none."""
-        codes = people_codes(self.columns, people)
-        distinct = len(self.columns[0])
-        known = (codes >= 0).all(axis=1)
-        stacked = [
-            Column(
-                column.name,
-                column.kind,
-                column.values,
-                np.concatenate([column.codes.astype(np.int64), np.maximum(codes[:, j], 0)]),
-                column.has_missing,
-            )
-            for j, column in enumerate(self.columns)
-        ]
-        key = combine(stacked)
-        order = np.argsort(key[:distinct])
-        place = np.minimum(np.searchsorted(key[:distinct][order], key[distinct:]), distinct - 1)
-        found = order[place]
-        result: Integers = np.where(known & (key[:distinct][found] == key[distinct:]), found, -1)
-        return result
+        known, wanted = row_keys(self.columns, people)
+        order = np.argsort(known)
+        place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+        found: Integers = np.where(known[place] == wanted, place, -1)
+        return found
 
     def entry(self, group: Small, row: Integers) -> Integers:
         """Return the entry of each group that has this distinct row; every group is taken to have it."""
@@ -97,7 +83,7 @@ def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: 
 class ViewsRelease(Fragments, Release):
     """`at`: everybody's quasi columns but the moved ones, and group; `st`: group, moved columns, sensitive, count ([AMB §8]).
 
-    Which row of `at` goes with which of `st` is told by the group alone. Groups are numbered 0 … in memory and 1 … in the tables.
+    Only the group says which row of `at` goes with which of `st`. Groups are numbered 0 … in memory and 1 … in the tables.
     The entries of `st` are sorted by group, moved columns and value.
     """
 

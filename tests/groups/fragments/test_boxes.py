@@ -17,6 +17,8 @@ from sfumato.groups.fragments.cover import NEVER, cells_table, combinations, com
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds, places
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def boxes(table, alpha, requirement=None, *, tight=False, floor=1, weights=None):
     bounds = (requirement or LDiversity(1)).bounds(table.sensitive.histogram())

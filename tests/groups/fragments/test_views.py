@@ -20,6 +20,8 @@ from sfumato.privacy import FPrivacy, PresenceAssociation
 from tests.groups.fragments._crowds import crowd, groups_of, keeps_bounds, places
 from tests.makers import people
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def built(cells, joined, rows, *, values=7, seed=0):
     """Return a table with groups along the cuts: in each cell of x so many joined values z, each with `rows` different values.
@@ -178,18 +180,19 @@ def test_several_columns_may_be_moved_and_people_who_share_a_row_are_still_unsur
         assert all(belief <= bounds.limits[s] for _, s, belief in beliefs(table, ["b", "c"], group))
 
 
-def test_groups_as_published_have_one_over_alpha_people_and_keep_the_bounds_by_the_papers_count():
+@pytest.mark.parametrize("pairs", [False, True])
+def test_groups_as_published_have_one_over_alpha_people_and_keep_the_bounds_by_the_papers_count(pairs):
     table = crowd(900, 3, values=9, seed=7, widths=(30, 12, 8))
     bounds = LDiversity(4).bounds(table.sensitive.histogram())
     for alpha, least in ((Fraction(1, 3), 4), (Fraction(1, 12), 12)):
-        found = published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False)
-        everywhere = groups_of(found.grouping)
+        found = published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, alpha, suppress=False, pairs=pairs)
+        everywhere = groups_of(found)
         assert sorted(np.concatenate(everywhere).tolist()) == list(range(900))
         assert all(len(rows) >= least for rows in everywhere)
         assert all(keeps_bounds(table, bounds, rows) for rows in everywhere)
-        assert found.grouping.sizes.mean() < 1.2 * least
+        assert found.sizes.mean() < 1.2 * least
     with pytest.raises(Infeasible) as caught:
-        published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False)
+        published_groups(table.quasi, ["q0"], table.sensitive.codes, bounds, Fraction(1, 901), suppress=False, pairs=pairs)
     assert caught.value.nearest == {"alpha": Fraction(12, 10_000)}
 
 

@@ -165,7 +165,7 @@ def test_every_record_is_in_one_group_and_every_group_keeps_the_bounds(seed, row
     if which == 0 and 2 * max(counts.values()) > rows:
         which = 1
     bounds, found = run(table, REQUIREMENTS[which], seed=seed)
-    grouping = found.grouping
+    grouping = found
     assert grouping.sizes.min() >= 1
     assert grouping.sizes.sum() == rows
     require_bounds(histograms(grouping.group, table.sensitive.codes, len(bounds.values)), grouping.sizes, bounds.limits)
@@ -186,13 +186,13 @@ def test_bounds_that_only_one_group_can_keep_make_one_group():
     table = table_of(2, rows=101)
     bounds, found = run(table, BetaLikeness(0, against="reader"))
     assert all(limit == share for limit, share in zip(bounds.limits, bounds.shares, strict=True))
-    assert found.grouping.groups == 1
+    assert found.groups == 1
 
 
 def test_the_figure_is_the_gcp_of_the_groups():
     table = table_of(5, rows=400)
     _, found = run(table, FPrivacy(theta=2, offset="0.05", against="reader"))
-    assert found.figures["gcp"] == pytest.approx(gcp_of_groups(table.quasi, found.grouping.group).value)
+    assert found.figures["gcp"] == pytest.approx(gcp_of_groups(table.quasi, found.group).value)
 
 
 def test_more_effort_makes_narrower_groups():
@@ -207,10 +207,10 @@ def test_the_number_of_processors_changes_nothing(monkeypatch):
     threads = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        one = run(table, REQUIREMENTS[3], effort=0.01)[1].grouping.group
+        one = run(table, REQUIREMENTS[3], effort=0.01)[1].group
     finally:
         numba.set_num_threads(threads)
-    assert (one == run(table, REQUIREMENTS[3], effort=0.01)[1].grouping.group).all()
+    assert (one == run(table, REQUIREMENTS[3], effort=0.01)[1].group).all()
 
 
 def test_neighbours_are_the_nearest_of_a_small_table():

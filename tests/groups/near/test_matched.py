@@ -129,26 +129,26 @@ def test_group_sizes_are_those_in_which_every_value_fits():
 def test_everybody_is_in_one_group_and_every_group_keeps_the_bounds(requirement):
     table = skewed(rows=900)
     found, bounds = groups_of(table, requirement, floor=20)
-    assert (found.grouping.group >= 0).all()
-    assert found.grouping.sizes.min() > 0
-    shown = histograms(found.grouping.group, table.sensitive.codes, len(bounds.values))
-    require_bounds(shown, found.grouping.sizes, bounds.limits)
+    assert (found.group >= 0).all()
+    assert found.sizes.min() > 0
+    shown = histograms(found.group, table.sensitive.codes, len(bounds.values))
+    require_bounds(shown, found.sizes, bounds.limits)
     assert found.figures["people_left_over"] < 450
 
 
 def test_bounds_that_only_one_group_can_keep_give_one_group():
     table = people(["a", "a", "b", "b", "b", "c"])
     found, _ = groups_of(table, FPrivacy(theta=1))
-    assert found.grouping.groups == 1
+    assert found.groups == 1
 
 
 def test_near_people_share_a_group():
     table = skewed(rows=3000)
     found, _ = groups_of(table, LDiversity(2), floor=50)
     ages = np.array(table.quasi[0].arrow().to_pylist(), dtype=float)
-    sizes = found.grouping.sizes
-    mean = np.bincount(found.grouping.group, weights=ages) / sizes
-    inside = ((ages - mean[found.grouping.group]) ** 2).mean()
+    sizes = found.sizes
+    mean = np.bincount(found.group, weights=ages) / sizes
+    inside = ((ages - mean[found.group]) ** 2).mean()
     assert found.figures["group_sizes"] == [2]
     assert inside < 0.1 * ages.var()
 
@@ -159,10 +159,10 @@ def test_the_groups_are_the_same_for_any_number_of_threads_and_for_the_same_seed
     seen = []
     for number in (1, threads):
         numba.set_num_threads(number)
-        seen.append(groups_of(table, LDiversity(2), block=50)[0].grouping.group.tolist())
+        seen.append(groups_of(table, LDiversity(2), block=50)[0].group.tolist())
     numba.set_num_threads(threads)
     assert seen[0] == seen[1]
-    assert seen[0] != groups_of(table, LDiversity(2), seed=2, block=50)[0].grouping.group.tolist()
+    assert seen[0] != groups_of(table, LDiversity(2), seed=2, block=50)[0].group.tolist()
 
 
 def test_a_side_too_small_for_a_safe_cut_takes_in_others():
@@ -171,7 +171,7 @@ def test_a_side_too_small_for_a_safe_cut_takes_in_others():
     found, _ = groups_of(table, LDiversity(2), floor=1)
     assert found.figures["boxes"] >= 2
     men = np.array(sex) == "m"
-    mixed = [g for g in range(found.grouping.groups) if 0 < men[found.grouping.group == g].mean() < 1]
+    mixed = [g for g in range(found.groups) if 0 < men[found.group == g].mean() < 1]
     assert len(mixed) <= 20
 
 
@@ -179,10 +179,8 @@ def test_missing_numbers_and_constant_columns_are_matched_too():
     ages = [None if k % 7 == 0 else k % 50 for k in range(210)]
     table = people([f"v{k % 3}" for k in range(210)], age=ages, same=["x"] * 210)
     found, bounds = groups_of(table, LDiversity(3))
-    require_bounds(
-        histograms(found.grouping.group, table.sensitive.codes, len(bounds.values)), found.grouping.sizes, bounds.limits
-    )
-    assert set(found.grouping.sizes.tolist()) == {3}
+    require_bounds(histograms(found.group, table.sensitive.codes, len(bounds.values)), found.sizes, bounds.limits)
+    assert set(found.sizes.tolist()) == {3}
 
 
 def test_widths_are_those_of_declared_domains_and_else_those_seen():

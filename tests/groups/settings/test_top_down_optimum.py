@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
+from sfumato.groups.settings.descent import descended
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.optimum import optimum
@@ -93,6 +95,27 @@ def test_every_inequality_holds_for_every_valid_setting(bounds: Bounds, max_size
         assert all(int(row @ numbers) >= bound for row, bound in zip(cuts.rows, cuts.bounds, strict=True))
     if valid:
         assert cuts.proven(answer) <= min(loss(tuple(chosen.items())) for chosen in valid)
+
+
+@given(small_bounds(), st.integers(2, 8))
+@settings(max_examples=60, deadline=None)
+def test_exchanges_of_buckets_keep_a_setting_valid_and_end_where_none_improves_it(bounds: Bounds, max_size: int) -> None:
+    problem = Problem.of(bounds, max_size=max_size)
+    sizes = problem.sizes.tolist()
+    for classes in list(all_settings(bounds.total, sizes))[:20] if sizes else []:
+        if not is_valid(bounds, classes):
+            continue
+        numbers = np.array([dict(classes).get(size, 0) for size in sizes])
+        found = descended(Cuts(problem), numbers)
+        reached = tuple((size, int(number)) for size, number in zip(sizes, found, strict=True) if number)
+        assert is_valid(bounds, reached)
+        assert loss(reached) <= loss(classes)
+        for a, b in [(a, b) for a in sizes for b in sizes if b - a >= 2]:
+            after = Counter(dict(reached))
+            after.subtract([a, b])
+            after.update([a + 1, b - 1])
+            nearer = tuple(sorted((size, number) for size, number in after.items() if number))
+            assert min(after.values()) < 0 or not is_valid(bounds, nearer)
 
 
 def test_every_setting_that_is_not_valid_violates_an_inequality_that_separation_finds() -> None:

@@ -13,6 +13,7 @@ from scipy.optimize import LinearConstraint, milp
 
 from sfumato.arrays import Floats, Integers
 from sfumato.errors import SfumatoError
+from sfumato.groups.settings.descent import descended
 from sfumato.groups.settings.flow import Cut, solve_flow
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
 from sfumato.groups.settings.problem import Problem
@@ -23,11 +24,8 @@ from sfumato.progress import Progress, silent
 _NEAR = 3
 """How far from the relaxed solution the rounding looks, in buckets of each size."""
 
-_NODES_ROUNDING, _NODES_WHOLE = 200, 500
+_NODES_ROUNDING, _NODES_WHOLE = 20, (50, 250)
 """Steps of branch and bound before the solver gives up on the gap: a budget that is the same on every machine."""
-
-_ROUNDING_SHARE = 0.25
-"""How much of the time left the rounding may use."""
 
 _INFEASIBLE = 2
 _SOLVER_ERROR = 4
@@ -69,6 +67,14 @@ class _Search:
         if self.best is None or setting.loss < self.best[0].loss:
             self.best = setting, allocation
 
+    def valid(self, numbers: Integers) -> bool:
+        """Return whether these numbers of buckets can hold the table, by a flow; keep them if they are the best so far."""
+        flow = solve_flow(self.problem.counts, self.problem.caps, self.problem.sizes, numbers)
+        if isinstance(flow, Cut):
+            return False
+        self.offer(Setting.of(zip(self.problem.sizes.tolist(), numbers.tolist(), strict=True)), flow[:, numbers > 0])
+        return True
+
     def raise_bound(self, bound: int) -> None:
         """Keep a lower bound if it is the best so far."""
         self.lower = max(self.lower, bound)
@@ -88,16 +94,15 @@ class _Search:
             if self.done or not self.cuts.separate(numbers, scale=SCALE, tolerance=tolerance):
                 return solution
 
-    def integers(self, low: Floats, high: Floats, *, whole: bool) -> bool:
+    def integers(self, low: Floats, high: Floats, *, nodes: int, whole: bool) -> bool:
         """Look for the best whole numbers of buckets between `low` and `high`; return whether there may be any.
 
         Each answer of the integer solver is tried by the flow; when the flow fails, what forbids it becomes an
         inequality and the solver starts again. `whole` says that the range holds every setting, so that the solver's
         bound holds for all.
         """
-        nodes = _NODES_WHOLE if whole else _NODES_ROUNDING
         while nodes > 0 and not self.done:
-            answer = self._solve(low, high, nodes=nodes, share=1.0 if whole else _ROUNDING_SHARE)
+            answer = self._solve(low, high, nodes=nodes)
             nodes -= max(1, int(answer.mip_node_count or 0)) if self.gap > 0 else 0
             if answer.status == _INFEASIBLE:
                 return False
@@ -110,20 +115,19 @@ class _Search:
             numbers = np.round(answer.x).astype(np.int64)
             if int(self.problem.sizes @ numbers) != self.problem.total:
                 return True
-            flow = solve_flow(self.problem.counts, self.problem.caps, self.problem.sizes, numbers)
-            if not isinstance(flow, Cut):
-                setting = Setting.of(zip(self.problem.sizes.tolist(), numbers.tolist(), strict=True))
-                self.offer(setting, flow[:, numbers > 0])
+            if self.valid(numbers):
+                if not self.done:
+                    self.valid(descended(self.cuts, numbers))
                 return True
             if not self.cuts.separate(numbers, scale=1):
                 return True
         return True
 
-    def _solve(self, low: Floats, high: Floats, *, nodes: int, share: float) -> Any:
+    def _solve(self, low: Floats, high: Floats, *, nodes: int) -> Any:
         rows, bounds = self.cuts.matrix()
         sizes = self.problem.sizes.astype(np.float64)
         start = time.monotonic()
-        seconds = max(0.01, share * (self.deadline - start))
+        seconds = max(0.01, self.deadline - start)
         options: dict[str, float] = {"mip_rel_gap": 0.9 * self.gap, "time_limit": seconds}
         if self.gap > 0:
             options["node_limit"] = nodes
@@ -152,8 +156,9 @@ def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0, pr
     "Optimal" in the papers, an integer program over all b_j and v_ij [F' thesis §6.1]. Here only the at most M' numbers of
     buckets are variables; the allocation is a flow, and enters as inequalities found when needed (see `Cuts`). In
     turn: the top-down setting, so that the result is never worse; the linear relaxation, whose bound is verified in
-    exact arithmetic; rounding, by an integer program over the few whole numbers near the relaxed ones; and the whole
-    integer program, only if the gap is still open. Its bound is the solver's, lowered by a millionth.
+    exact arithmetic; rounding, by an integer program over the few whole numbers near the relaxed ones and exchanges of two
+    buckets (`descended`); and the whole integer program, only if the gap is still open. Its bound is the solver's, lowered by a
+    millionth.
 
     On the census the first three mostly suffice: about a tenth of a second for 50 values, a second for 3,200, whatever
     the number of people. Many values and few people leave a gap of some 1e-4 that branch and bound hardly closes: unless
@@ -171,10 +176,11 @@ def optimum(problem: Problem, *, gap: float = 1e-4, time_limit: float = 30.0, pr
     if solution is not None and not state.done:
         tell("rounding", 0.5)
         floor = np.floor(solution + 1e-6)
-        state.integers(np.maximum(floor - _NEAR, 0.0), floor + 1 + _NEAR, whole=False)
-        if not state.done:
-            tell("closing the gap", 0.7)
-            feasible = state.integers(np.zeros(len(floor)), np.full(len(floor), np.inf), whole=True)
+        state.integers(np.maximum(floor - _NEAR, 0.0), floor + 1 + _NEAR, nodes=_NODES_ROUNDING, whole=False)
+        for nodes in _NODES_WHOLE:
+            if not state.done:
+                tell("closing the gap", 0.7)
+                feasible = state.integers(np.zeros(len(floor)), np.full(len(floor), np.inf), nodes=nodes, whole=True)
     tell("bucket sizes found", 1.0)
     if state.best is not None:
         setting, allocation = state.best

@@ -12,7 +12,7 @@ from sfumato import __version__
 from sfumato.arrays import Small
 from sfumato.groups.grouping import Grouping
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.weaker import WEAKER_CLAIMS
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table.column import Column, code_type
 from sfumato.table.sensitive import Domain
 
@@ -57,7 +57,7 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
         parameters={
             **parameters,
             **grouping.public,
-            **({"weaker_claim": WEAKER_CLAIMS[method.name]} if published else {}),
+            **({"weaker_claim": PAPER_CLAIMS[method.name]} if published else {}),
         },
         complete=grouping.complete,
     )

@@ -12,8 +12,8 @@ from sfumato.arrays import Integers
 from sfumato.methods.show.manifest import described_values, manifest_of
 from sfumato.release.boxes import Box, Ranges, Sets
 from sfumato.release.links import Links
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.release.ranges import RangesRelease
-from sfumato.release.weaker import WEAKER_CLAIMS
 from sfumato.table.column import Column
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def show_own_ranges(
         values=described_values(task),
         parameters={
             "groups": table.rows,
-            "weaker_claim": WEAKER_CLAIMS[method.name],
+            "weaker_claim": PAPER_CLAIMS[method.name],
             "matches": least,
             **parameters,
         },

@@ -9,7 +9,8 @@ from sfumato.methods.show.manifest import manifest_of
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.plan import Part, RandomizationPlan
-from sfumato.release.randomized import RandomizedRelease, plain_values, randomized_claim
+from sfumato.release.parts import plain_values
+from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:

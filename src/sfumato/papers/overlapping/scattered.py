@@ -2,7 +2,8 @@
 
 A group starts with ⌈1/β⌉ people of different values, the values with the most people first, drawn at random within a value. It is
 extended, by the best of 32 people at a time, until it covers enough combinations. Residues go where there is room for them;
-what is left then is one group, merged with others until it keeps everything.
+what is left then is one group, merged with others until it keeps everything. With `greedy` the first two are as printed: the
+person of each value who covers most (`_bucket_kernels`); what the paper leaves open, residues that fit nowhere, is as above.
 
 Groups overlap in quasi space: a person is covered by many, and nothing is claimed about what they tell together.
 """
@@ -21,6 +22,7 @@ from sfumato.exact import decimal_text
 from sfumato.groups.cuts import need_table
 from sfumato.groups.fragments.cover import cells_table, combinations, from_alpha
 from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.papers.overlapping._bucket_kernels import Hashed, Quasi, Rules, from_buckets
 from sfumato.papers.overlapping._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
@@ -33,13 +35,17 @@ PICKS = 32
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """People as the kernels see them, rows in an order of coins, and what a group of so many must cover or hold."""
+    """People as the kernels see them, rows in an order of coins, and what a group of so many must cover or hold.
+
+    With `bucket` people are picked as printed, one from each bucket; without, at random.
+    """
 
     codes: Array  # [people × columns]
     sizes: tuple[int, ...]
     value: Array
     cells: Integers
     least: int
+    bucket: Array | None = None
 
     @property
     def first(self) -> Integers:
@@ -54,9 +60,10 @@ def scattered_groups(
     alpha: Fraction,
     *,
     suppress: bool,
+    greedy: bool = False,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return groups that keep the bounds and people / combinations ≤ α each.
+    """Return groups that keep the bounds and people / combinations ≤ α each; `greedy` picks as Fig. 7 does.
 
     With `suppress`, people whom no group can take are left out; otherwise that is an error. It never happens where the table as
     a whole keeps α.
@@ -64,7 +71,8 @@ def scattered_groups(
     kind = code_type(max(column.size for column in columns))
     codes = np.stack([column.codes.astype(kind) for column in columns], axis=1)
     cells = cells_table(len(sensitive), alpha)
-    crowd = Crowd(codes, tuple(column.size for column in columns), sensitive, cells, 1)
+    sizes = tuple(column.size for column in columns)
+    crowd = Crowd(codes, sizes, sensitive, cells, 1, bucket=sensitive if greedy else None)
     covered = combinations(columns)
     nearest = min(round_up(Fraction(len(sensitive), covered)), Fraction(1))
     return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
@@ -84,13 +92,17 @@ def scattered(
     rank = np.empty(len(bounds.values), np.int64)
     rank[canonical_order(bounds)] = np.arange(len(rank))
     value = crowd.value.astype(np.int32)
-    by_value, begin = _by_value(value, np.arange(len(value), dtype=np.int32), len(rank))
     weight = np.array([float(1 / limit) for limit in bounds.limits])
     urgent = np.array(sorted(range(len(rank)), key=lambda v: (-need[start[v] + 1], rank[v])), dtype=np.int64)
     progress("making groups", 0.0)
-    group, groups = scatter(
-        value, by_value, begin, weight, urgent, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least, PICKS
-    )
+    if crowd.bucket is None:
+        by_value, begin = _by_value(value, np.arange(len(value), dtype=np.int32), len(rank))
+        group, groups = scatter(
+            value, by_value, begin, weight, urgent, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least, PICKS
+        )
+    else:
+        rules = Rules(weight, urgent, need, start, crowd.cells, crowd.least)
+        group, groups = from_buckets(_hashed(crowd.bucket, value), rules, Quasi(crowd.codes, crowd.first))
     progress("placing residues", 0.7)
     residues = np.flatnonzero(group == RESIDUE).astype(np.int32)
     if groups and len(residues):
@@ -115,6 +127,14 @@ def _by_value(value: Array, rows: Small, values: int) -> tuple[Small, Integers]:
     own = value[rows].astype(code_type(values))
     begin = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=values)))).astype(np.int64)
     return rows[np.argsort(own, kind="stable")], begin
+
+
+def _hashed(bucket: Array, value: Small) -> Hashed:
+    """Return the buckets that somebody is in, each one's people in their order."""
+    own = np.unique(bucket, return_inverse=True)[1]
+    rows = np.argsort(own, kind="stable").astype(np.int32)
+    begin = np.concatenate(([0], np.cumsum(np.bincount(own)))).astype(np.int64)
+    return Hashed(rows, begin, value[rows[begin[:-1]]].astype(np.int64))
 
 
 def _merge(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from sfumato.arrays import Array
 from sfumato.exact import ceil_inverse
-from sfumato.groups.fragments.cover import cells_table
+from sfumato.groups.fragments.cover import cells_table, combined
 from sfumato.groups.fragments.views import Views
 from sfumato.groups.grouping import Grouping
 from sfumato.papers.overlapping.scattered import Crowd, scattered
@@ -27,17 +28,22 @@ def published_groups(
     alpha: Fraction,
     *,
     suppress: bool,
+    pairs: bool = False,
     progress: Progress = silent,
 ) -> Grouping:
     """Return groups as published: of at least ⌈1/α⌉ people, no value more often than its bound, joined values rather different.
 
-    Theorem 6 takes both for enough; where a joined value repeats, or is alone, they are not.
+    Theorem 6 takes both for enough; where a joined value repeats, or is alone, they are not. With `pairs` people are picked from
+    buckets of people alike in joined and sensitive value, (QIᵢ, S) as printed in §8.3, one from each of the largest: joined
+    values differ where sensitive ones do not. All of a bucket cover the same, so that the pick of Fig. 7 has nothing to choose.
     """
     views = Views.of(columns, moved)
     sizes = int(views.right.max()) + 1, int(views.left.max()) + 1
     kind = code_type(max(sizes))
     codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)
-    least = ceil_inverse(alpha)
-    crowd = Crowd(codes, sizes, sensitive, cells_table(len(sensitive), Fraction(1)), least)
+    crowd = Crowd(codes, sizes, sensitive, cells_table(len(sensitive), Fraction(1)), ceil_inverse(alpha))
+    if pairs:
+        bucket = combined([views.right, sensitive], [sizes[0], len(bounds.values)])
+        crowd = replace(crowd, codes=codes[:, :0], sizes=(), bucket=bucket)
     nearest = round_up(Fraction(1, len(sensitive)))
     return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)

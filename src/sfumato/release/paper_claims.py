@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WEAKER_CLAIMS = {
+PAPER_CLAIMS = {
     "heterogeneous": (
         "An adversary who knows the overall distribution of the sensitive values and all quasi values observes, for each person, "
         "records that match her, and has equal confidence that each of those be her true match; the people behind each published "
