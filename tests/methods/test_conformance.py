@@ -19,6 +19,7 @@ from sfumato import (
     Ring,
     audit,
 )
+from sfumato.errors import ClaimBroken
 from sfumato.methods import METHODS, Publication, Task
 from sfumato.progress import silent
 from sfumato.randomness import SeededRandomness, randomness
@@ -83,16 +84,21 @@ def test_methods_that_claim_nothing_pass_too(method):
 
 
 def test_the_suite_refuses_a_method_that_an_engineer_could_rerun():
-    @dataclasses.dataclass(frozen=True, kw_only=True)
     class Tight(Boxes):
         """Cuts where values happen to have fallen, and claims an engineer."""
 
         def group(self, task):
             return super().group(dataclasses.replace(task, requirement=LDiversity(2, against="reader")))
 
+    class Lying(Tight):
+        def group(self, task):
+            return dataclasses.replace(super().group(task), basis="safe")
+
     tables = {"plain": example_tables()["plain"]}
-    with pytest.raises(ConformanceError, match="rerun"):
-        check_method(Tight(floor=1), tables=tables)
+    with pytest.raises(ClaimBroken):
+        Tight(floor=1).run(tables["plain"], LDiversity(2), random=1)
+    with pytest.raises(ConformanceError, match="an engineer who reruns the program"):
+        check_method(Lying(floor=1), tables=tables)
 
 
 def test_suppression_passes_where_nobody_needs_to_go():
@@ -103,7 +109,8 @@ def test_the_suite_refuses_a_method_that_publishes_in_input_order_or_breaks_a_bo
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Careless(MultiSize):
         def run(self, table, requirement, *, random=None, progress=None):
-            return super().run(table, LDiversity(1, against=requirement.against), random=random, progress=progress)
+            weaker = FPrivacy(offset=1, bounds={"v0": "9/10"}, against=requirement.against)
+            return super().run(table, weaker, random=random, progress=progress)
 
     class Forgetful(MultiSize):
         def run(self, table, requirement, *, random=None, progress=None):
