@@ -18,7 +18,12 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # All but the slowest files: every room, in less than a minute once kernels are compiled. `fast-tests` does it with any Python.
-SLOW   := tests/cli/test_faults.py tests/cli/test_cli_bad_input.py tests/faults tests/fuzz tests/test_readme.py
+SLOW   := tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py \
+	tests/auditor/test_never_more_lenient.py tests/cli/test_faults.py tests/cli/test_cli_bad_input.py \
+	tests/methods/test_conformance.py tests/methods/test_ambiguity.py tests/methods/test_burel.py \
+	tests/methods/test_near_proof.py tests/methods/test_order_proof.py tests/methods/test_draws.py \
+	tests/papers/heterogeneous/test_method.py \
+	tests/policy/test_explain.py tests/policy/test_presence.py tests/query/test_trend.py tests/release/test_parquet_hostile.py
 RUN    ?= $(BIN)/python
 test-fast: $(STAMP) fast-tests
 fast-tests:

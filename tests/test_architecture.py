@@ -96,6 +96,19 @@ def test_release_query_and_auditor_have_a_file_for_every_form():
             assert (ROOT / room / f"{form}.py").is_file()
 
 
+def test_nobody_asks_which_method_or_which_form_it_is():
+    """What differs by method or form stands in one registry a room, or in the classes themselves."""
+    from sfumato.methods import METHODS
+
+    kinds = {kind.__name__ for kind in METHODS.values()}
+    kinds |= {"BucketsRelease", "ColumnsRelease", "RandomizedRelease", "RangesRelease", "ViewsRelease", "Randomizing", "Linking"}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+                asked = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
+                assert not asked & kinds, f"{path.name}:{node.lineno}"
+
+
 def test_importing_the_package_loads_no_heavy_library():
     heavy = "{'numpy', 'scipy', 'numba', 'pyarrow', 'pandas', 'polars', 'sqlglot'}"
     code = f"import sys, sfumato, sfumato.cli; print(sorted({heavy} & set(sys.modules)))"

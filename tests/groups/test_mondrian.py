@@ -126,6 +126,7 @@ def strict_twin(space, rows, k, allowed):
     return frozenset({frozenset(rows)})
 
 
+@pytest.mark.usefixtures("one_thread")
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(CONSTRAINTS), st.sampled_from([1, 2, 5]), st.booleans())
 def test_strict_groups_are_those_of_the_definition(seed, constraint, k, bounded):
@@ -143,6 +144,7 @@ def test_strict_groups_are_those_of_the_definition(seed, constraint, k, bounded)
     assert sets(run(table, requirement, constraint=constraint, k=k)) == expected
 
 
+@pytest.mark.usefixtures("one_thread")
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(CONSTRAINTS), st.sampled_from([1, 2, 5]))
 def test_every_relaxed_group_satisfies_its_constraint_and_nobody_is_lost(seed, constraint, k):
@@ -157,6 +159,7 @@ def test_every_relaxed_group_satisfies_its_constraint_and_nobody_is_lost(seed, c
     assert all(satisfied(constraint, rows, table.sensitive.codes, limits, totals) for rows in sets(found))
 
 
+@pytest.mark.usefixtures("one_thread")
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 120), st.integers(1, 9), st.integers(0, 1000))
 def test_relaxed_groups_of_different_people_hold_k_to_2k_minus_1(rows, k, seed):

@@ -1,12 +1,12 @@
 """The papers' own steps as options: they pass the conformance suite, stand in the manifest, and claim what their paper does."""
 
 import pytest
-from sfumato.release.weaker import WEAKER_CLAIMS
 
 import sfumato
 from sfumato import Ambiguity, LDiversity, MultiSize, PresenceAssociation, PriView, RhoPrivacy, SmallDomain
 from sfumato.errors import PolicyError
 from sfumato.release import Release
+from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.testing import check_method, example_tables
 from tests.groups.fragments._crowds import crowd
 from tests.makers import skewed
@@ -48,7 +48,7 @@ def test_groups_of_004_as_printed_state_their_pick_and_the_papers_claim(method, 
     assert found.manifest.method["pick"] == method.pick
     assert found.manifest.basis == "paper"
     assert found.claims == ()
-    assert found.manifest.parameters["weaker_claim"] == WEAKER_CLAIMS[method.name]
+    assert found.manifest.parameters["weaker_claim"] == PAPER_CLAIMS[method.name]
     assert sfumato.audit(found, table).holds is True
     assert made.private["residues"] >= 0
 

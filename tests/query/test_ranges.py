@@ -276,4 +276,4 @@ def test_ranges_of_their_own_are_read_better_than_evenly_and_never_with_a_person
     assert np.median(errors["likelihood"]) < np.median(errors["paper"])
     for condition in ("age BETWEEN 30 AND 40", "age >= 60", "age < 25"):
         actual = int(true_answers(table, [parse_sql(condition)])[0])
-        assert release.count(condition).value == pytest.approx(actual, rel=0.15)
+        assert release.count(condition).value == pytest.approx(actual, rel=0.2)

@@ -139,8 +139,8 @@ def _show_table(screen: Console, table: Table) -> None:
     rule = {"Flu": "no bound", "HIV": "a reader may become at most 3 % sure"}
     for value in ("Flu", "Depression", "HIV"):
         share = counts[value] / table.rows
-        told = rule.get(value, f"a reader may become at most {percent(8 * share + 0.02)} sure")
-        screen.print(f"  {value}: {percent(share)} of people now; {told}")
+        allowed = rule.get(value, f"a reader may become at most {percent(8 * share + 0.02)} sure")
+        screen.print(f"  {value}: {percent(share)} of people now; {allowed}")
 
 
 def _worst_of(release: Release, value: str) -> str:

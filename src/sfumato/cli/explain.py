@@ -58,11 +58,11 @@ def explain(
     with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(data)
-        told = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
+        about = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
     if as_json:
-        print_json(told.to_dict())
+        print_json(about.to_dict())
     else:
-        _show(told, every=every)
+        _show(about, every=every)
 
 
 def read_workload(path: Path) -> Workload:
@@ -88,20 +88,20 @@ def read_workload(path: Path) -> Workload:
         raise QueryError(f"{path}: {error.message}", hint=error.hint) from None
 
 
-def _show(told: Explanation, *, every: bool) -> None:
+def _show(about: Explanation, *, every: bool) -> None:
     screen = console()
-    for number, sentence in enumerate(told.verdict()):
+    for number, sentence in enumerate(about.verdict()):
         text = shown(sentence)
-        screen.print(f"[bold {'green' if told.feasible else 'red'}]{text}[/]" if number == 0 else text)
+        screen.print(f"[bold {'green' if about.feasible else 'red'}]{text}[/]" if number == 0 else text)
     screen.print()
-    if told.study is not None:
-        _show_study(screen, told.study)
+    if about.study is not None:
+        _show_study(screen, about.study)
     words = bullets()
-    for paragraph in [*told.measured(), *told.details()]:
+    for paragraph in [*about.measured(), *about.details()]:
         words.add_row("•", shown(paragraph))
     screen.print(words)
-    values = told.values if every else told.tightest(ROWS)
-    title = "Every value" if len(values) == len(told.values) else "The tightest bounds"
+    values = about.values if every else about.tightest(ROWS)
+    title = "Every value" if len(values) == len(about.values) else "The tightest bounds"
     table = grid("value", "people", "share", "bound", "factor", "smallest bucket", title=title, right=(1, 2, 3, 4, 5))
     for value in values:
         bound = "none" if value.bound == 1 else f"{float(value.bound):.4f}"
@@ -109,8 +109,8 @@ def _show(told: Explanation, *, every: bool) -> None:
         mark = "" if value.feasible else " (below its share)"
         table.add_row(shown(value.value), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, str(value.needs))
     screen.print(table)
-    if len(values) < len(told.values):
-        screen.print(f"… and {len(told.values) - len(values)} more values; --all shows them.")
+    if len(values) < len(about.values):
+        screen.print(f"… and {len(about.values) - len(values)} more values; --all shows them.")
 
 
 def _show_study(screen: Console, study: Study) -> None:

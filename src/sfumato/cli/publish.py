@@ -113,7 +113,7 @@ def deliver(
             STATE.written = str(out)
         if links is not None and made.links is not None:
             made.links.save(links)
-    told = made_of(made.release, made.private)
+    how = made_of(made.release, made.private)
     lost = room_lost(table, chosen.requirement, made)
     open_values = unbounded(made.bounds)
     document = {
@@ -125,7 +125,7 @@ def deliver(
         "reproducible": made.release.manifest.reproducible,
         "method": made.method.name,
         "basis": made.release.manifest.basis,
-        "made": [told, *lost],
+        "made": [how, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
         "baseline": baseline_of(table),

@@ -37,9 +37,9 @@ class Forecast:
             lines.append(f"There are {number} parts: " + "; ".join(_part(part) for part in self.parts[:_TOLD]) + _more(number))
         elif self.whole:
             lines.append("There is one part: no partition would have a smaller error bound.")
-        told = ", ".join(f"{percent(error, 0)} at {size:,} people" for size, error in self.errors.items())
+        off = ", ".join(f"{percent(error, 0)} at {size:,} people" for size, error in self.errors.items())
         lines.append(
-            f"A count with one sensitive value is expected to be off by {told}, where the other conditions have nothing to do "
+            f"A count with one sensitive value is expected to be off by {off}, where the other conditions have nothing to do "
             "with the value; that is the error of the coins."
         )
         return lines

@@ -73,8 +73,8 @@ def figures(found: Study) -> list[str]:
 
 
 def _errors(found: Study, errors: tuple[float, ...]) -> str:
-    told = [f"error {percent(error, 1)} ({name})" for name, error in zip(found.workloads, errors, strict=True)]
-    return ", ".join([*told, ""])
+    texts = [f"error {percent(error, 1)} ({name})" for name, error in zip(found.workloads, errors, strict=True)]
+    return ", ".join([*texts, ""])
 
 
 def _capital(text: str) -> str:

@@ -41,22 +41,22 @@ _STRATEGY: Mapping[str, str] = {
 }
 
 
-def verdict(told: Explanation) -> list[str]:
+def verdict(about: Explanation) -> list[str]:
     """Return whether the policy can be kept, who is unprotected and who is unique."""
-    return [*_feasible(told), *_unprotected(told), _unique(told)]
+    return [*_feasible(about), *_unprotected(about), _unique(about)]
 
 
-def details(told: Explanation) -> list[str]:
+def details(about: Explanation) -> list[str]:
     """Return the paragraphs: the table, the promise, the tightest bounds, the cost, and what is not promised."""
     return [
         "This explanation tells figures of the original table. It is private: do not publish it with the release.",
-        *_table(told),
-        *_promise(told),
-        *_values(told),
-        *([] if told.randomization is None else told.randomization.sentences()),
-        *_losses(told),
-        *_forms(told),
-        *not_promised(told),
+        *_table(about),
+        *_promise(about),
+        *_values(about),
+        *([] if about.randomization is None else about.randomization.sentences()),
+        *_losses(about),
+        *_forms(about),
+        *not_promised(about),
     ]
 
 
@@ -73,8 +73,8 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
         return f"{now}; no bound, a reader may become certain"
     if unclaimed is not None:
         return f"{now}; at most {percent(value.bound)} {unclaimed} have it"
-    told = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
-    return told if inside is None else f"{told}, so nobody with it is in a {inside} of fewer than {value.needs}"
+    sentence = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
+    return sentence if inside is None else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
 
 
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
@@ -89,55 +89,57 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
     return lines
 
 
-def not_promised(told: Explanation) -> list[str]:
+def not_promised(about: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
-    lines = [] if told.weaker is None else ["Not promised: a bound on what a reader believes who sees the values of the records."]
+    lines = (
+        [] if about.weaker is None else ["Not promised: a bound on what a reader believes who sees the values of the records."]
+    )
     lines += [
-        *_presence(told),
+        *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
         "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
         "Not promised: a bound on sets of values, on several people at once, or on the statement that somebody with such quasi "
         "values has a value.",
     ]
-    if told.against != "insider":
-        mates = f" in the same {_INSIDE[told.form]}" if told.form in _INSIDE else ""
+    if about.against != "insider":
+        mates = f" in the same {_INSIDE[about.form]}" if about.form in _INSIDE else ""
         lines.append(f"Not promised: anything against somebody who knows the sensitive values of other people{mates}.")
-    if told.form == "randomized":
+    if about.form == "randomized":
         lines.append("Not promised: that a person's value may be any value. The values of each part are published.")
-    if told.decoys:
+    if about.decoys:
         lines.append("Decoys make guessing harder for such an insider; how much is measured in the receipt, never promised.")
     return lines
 
 
-def _presence(told: Explanation) -> list[str]:
-    if told.form in HIDING:
-        known = told.presence is not None and told.presence.program
+def _presence(about: Explanation) -> list[str]:
+    if about.form in HIDING:
+        known = about.presence is not None and about.presence.program
         return [*([] if known else [PROGRAM]), *NOT_PROMISED]
-    exact = told.form in _EXACT
-    shown = "The quasi values are published as recoded" if exact else f"The {told.form} that hold the person are published"
+    exact = about.form in _EXACT
+    shown = "The quasi values are published as recoded" if exact else f"The {about.form} that hold the person are published"
     return [f"Not promised: that a person's presence in the table stays hidden. {shown}."]
 
 
-def _feasible(told: Explanation) -> list[str]:
-    if told.obstacle is not None:
-        return obstacle_sentences(told.obstacle)
-    if told.weaker is not None:
-        can = f"No belief is bounded: the method {told.method} can make a release, with a weaker claim in place of the policy's."
-        made = [] if told.presence is None else [f"It would have {told.presence.made()[0]}", *told.presence.made()[1:]]
-        return [can, *made, f"What is claimed instead: {told.weaker}"]
-    can = f"The bounds can be kept: the method {told.method} can make a release"
-    if told.presence is not None:
-        first, *others = told.presence.made()
+def _feasible(about: Explanation) -> list[str]:
+    if about.obstacle is not None:
+        return obstacle_sentences(about.obstacle)
+    if about.weaker is not None:
+        can = f"No belief is bounded: the method {about.method} can make a release, with a weaker claim in place of the policy's."
+        made = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
+        return [can, *made, f"What is claimed instead: {about.weaker}"]
+    can = f"The bounds can be kept: the method {about.method} can make a release"
+    if about.presence is not None:
+        first, *others = about.presence.made()
         return [f"{can}, {first}", *others]
-    if told.room is not None:
+    if about.room is not None:
         other = 'What would tell more: the method "near-groups", or "multi-size".'
-        return [f"{can}, with everybody in one box.", *told.room.sentences, other]
-    if told.boxes is not None:
-        return [f"{can}, {boxes_text(told.boxes, _INSIDE[told.form])}."]
-    if told.near:
+        return [f"{can}, with everybody in one box.", *about.room.sentences, other]
+    if about.boxes is not None:
+        return [f"{can}, {boxes_text(about.boxes, _INSIDE[about.form])}."]
+    if about.near:
         return [f"{can}, near people together in small groups."]
-    largest = "" if told.max_size is None else f" with {_INSIDE[told.form]}s of at most {told.max_size} people"
+    largest = "" if about.max_size is None else f" with {_INSIDE[about.form]}s of at most {about.max_size} people"
     return [f"{can}{largest}."]
 
 
@@ -146,52 +148,52 @@ def boxes_text(boxes: Cut, inside: str) -> str:
     return f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
 
 
-def _unprotected(told: Explanation) -> list[str]:
-    if told.obstacle in _NOBODY:
+def _unprotected(about: Explanation) -> list[str]:
+    if about.obstacle in _NOBODY:
         return []
-    if not told.unbounded:
-        kept = told.feasible and told.weaker is None
+    if not about.unbounded:
+        kept = about.feasible and about.weaker is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
-    share = sum((value.share for value in told.unbounded), start=Fraction(0))
-    large = told.form != "buckets" or told.boxes is not None
+    share = sum((value.share for value in about.unbounded), start=Fraction(0))
+    large = about.form != "buckets" or about.boxes is not None
     alone = "" if large else ", in buckets of one person"
     return [
-        f"Unprotected: {percent(share)} of people have values without a bound, {_quoted(told.unbounded)}. A release may show "
+        f"Unprotected: {percent(share)} of people have values without a bound, {_quoted(about.unbounded)}. A release may show "
         f"openly who has them{alone}; [requirement.bounds] gives a value its own bound."
     ]
 
 
-def _unique(told: Explanation) -> str:
-    if told.form not in _EXACT:
+def _unique(about: Explanation) -> str:
+    if about.form not in _EXACT:
         shown = {"columns": "every column apart", "views": "some of them apart, and the others together as they are"}
         return (
-            f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as recoded. "
-            f"The form {told.form} shows {shown.get(told.form, 'groups of people instead')}."
+            f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as "
+            f"recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
         )
     return (
-        f"Unique: {percent(told.unique_share)} of people are the only one with their {_and(told.roles['quasi'])} as published, "
-        f"so whoever knows these of a person finds that person's row, and its {_EXACT[told.form]}. [recode] makes them coarser."
+        f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as published, "
+        f"so whoever knows these of a person finds that person's row, and its {_EXACT[about.form]}. [recode] makes them coarser."
     )
 
 
-def _table(told: Explanation) -> list[str]:
-    quasi, sensitive = told.roles["quasi"], told.roles["sensitive"]
+def _table(about: Explanation) -> list[str]:
+    quasi, sensitive = about.roles["quasi"], about.roles["sensitive"]
     lines = [
-        f"The table has {people_text(told.rows)} to publish. A reader is assumed to know a person's {_and(quasi)}; "
+        f"The table has {people_text(about.rows)} to publish. A reader is assumed to know a person's {_and(quasi)}; "
         f"what is protected is {_and(sensitive)}."
     ]
-    hidden = [*told.roles["identifier"], *told.roles["other"]]
+    hidden = [*about.roles["identifier"], *about.roles["other"]]
     if hidden:
         lines.append(f"Not published at all: {_and(hidden)}.")
-    if told.dropped:
-        are, them, they = ("is", "that person", "that person is") if told.dropped == 1 else ("are", "them", "they are")
+    if about.dropped:
+        are, them, they = ("is", "that person", "that person is") if about.dropped == 1 else ("are", "them", "they are")
         lines.append(
-            f"{people_text(told.dropped)} {are} left out because a value is missing and the policy says drop. No claim covers "
+            f"{people_text(about.dropped)} {are} left out because a value is missing and the policy says drop. No claim covers "
             f"{them}, and that {they} absent may itself tell something; so the claim against an engineer is lost."
         )
-    if not told.one_row_per_person:
+    if not about.one_row_per_person:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
-    if told.compound:
+    if about.compound:
         lines.append(
             f"{_and(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
             "parts: two combinations that share a part, each believed at 10 %, leave that part believed at 20 %."
@@ -199,47 +201,49 @@ def _table(told: Explanation) -> list[str]:
     return lines
 
 
-def _promise(told: Explanation) -> list[str]:
-    if told.presence is not None and told.weaker is not None:
-        return told.presence.promise()
-    if told.weaker is not None:
+def _promise(about: Explanation) -> list[str]:
+    if about.presence is not None and about.weaker is not None:
+        return about.presence.promise()
+    if about.weaker is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     return [
-        *([] if told.presence is None else told.presence.promise()),
-        f"The promise ({told.requirement['model']}, against = {told.against!r}) is made against somebody {KNOWS[told.against]}, "
-        "and who sees no link between quasi and sensitive values.",
+        *([] if about.presence is None else about.presence.promise()),
+        f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
+        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values.",
     ]
 
 
-def _values(told: Explanation) -> list[str]:
+def _values(about: Explanation) -> list[str]:
     unclaimed = None
-    if told.weaker is not None:
-        unclaimed = "of the people behind a published record" if told.presence is None else "of a group"
-    return [value_sentence(value, inside=_INSIDE.get(told.form), unclaimed=unclaimed) + "." for value in told.tightest(_TIGHTEST)]
+    if about.weaker is not None:
+        unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
+    return [
+        value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in about.tightest(_TIGHTEST)
+    ]
 
 
-def _losses(told: Explanation) -> list[str]:
-    if not told.strategies:
+def _losses(about: Explanation) -> list[str]:
+    if not about.strategies:
         return []
     return [
         "Loss says how much buckets drawn at random blur: (size − 1)² added up over them, 0 when everything is open. It is not "
         "query error: large buckets of near people lose more and may answer better.",
-        *(_loss(strategy) for strategy in told.strategies),
+        *(_loss(strategy) for strategy in about.strategies),
     ]
 
 
-def _forms(told: Explanation) -> list[str]:
+def _forms(about: Explanation) -> list[str]:
     """Return which form is for what, where groups may be shown in either, or records are shown as ranges."""
     lines = []
-    if told.near:
+    if about.near:
         lines.append(
             "Small buckets of near people sit at the bound: a reader's belief in somebody's value is what the bound allows. "
             "Boxes stay far below it."
         )
-    if told.either_form:
-        other = "buckets" if told.form == "ranges" else "ranges"
-        lines.append(f'This policy publishes the form {told.form}; form = "{other}" shows the same groups as {other}.')
-    if told.near or told.either_form or told.form == "ranges":
+    if about.either_form:
+        other = "buckets" if about.form == "ranges" else "ranges"
+        lines.append(f'This policy publishes the form {about.form}; form = "{other}" shows the same groups as {other}.')
+    if about.near or about.either_form or about.form == "ranges":
         lines.append(FORMS)
     return lines
 

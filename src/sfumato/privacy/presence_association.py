@@ -73,9 +73,9 @@ class PresenceAssociation(Requirement):
 
 def _changed(document: Mapping[str, Any], found: Mapping[str, object]) -> dict[str, object]:
     """Return a model's parameters with those that were found in their places; without those that say nothing."""
-    told = {name: value for name, value in document.items() if value not in ("0", {}, False)}
-    merged = {name: {**told.get(name, {}), **value} if isinstance(value, Mapping) else value for name, value in found.items()}
-    return {**told, **merged}
+    given = {name: value for name, value in document.items() if value not in ("0", {}, False)}
+    merged = {name: {**given.get(name, {}), **value} if isinstance(value, Mapping) else value for name, value in found.items()}
+    return {**given, **merged}
 
 
 def _association(beta: Number | Requirement | Mapping[str, Any], against: Against) -> Fraction | Requirement:

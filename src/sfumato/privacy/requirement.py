@@ -73,13 +73,13 @@ class Requirement(ABC):
 
     def _infeasible(self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction]) -> Infeasible:
         worst = sorted(broken, key=lambda value: (broken[value] - shares[value], value))
-        told = "; ".join(
+        listed = "; ".join(
             f"{value}: {percent(shares[value])} of people have it, the bound is {percent(broken[value])}" for value in worst[:5]
         )
         more = f" (and {len(worst) - 5} more)" if len(worst) > 5 else ""
         nearest = self.nearest(shares)
         return Infeasible(
-            f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {told}{more}",
+            f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {listed}{more}",
             hint="feasible would be " + ", ".join(f"{name} = {_show(value)}" for name, value in nearest.items()),
             values=worst,
             has={value: shares[value] for value in worst},

@@ -42,18 +42,8 @@ def count_wanted(codes: Any, wanted: Any, rows: Any, count: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def spread(hits: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
-    """Add to out[v] the sum over buckets of hits · count(v) / values shown: the papers' estimate, value by value."""
-    for g in range(len(hits)):
-        if hits[g]:
-            weight = hits[g] / shown[g]
-            for j in range(st_start[g], st_start[g + 1]):
-                out[st_value[j]] += weight * st_count[j]
-
-
-@njit(cache=True, nogil=True)
 def spread_codes(codes: Any, bucket: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
-    """Add to out[code, v] what `spread` gives for the rows of each code of a column."""
+    """Add to out[code, v] the papers' estimate of the people with each code of a column and each value."""
     for i in range(len(codes)):
         g = bucket[i]
         c = codes[i]
@@ -85,7 +75,10 @@ def wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, o
 def one_piece(
     hits: Any, wanted: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any
 ) -> tuple[float, float, int, int]:
-    """Return estimate, variance and the certain bounds of one piece, per bucket a hypergeometric count; `out` as in `spread`."""
+    """Return estimate, variance and the certain bounds of one piece, per bucket a hypergeometric count.
+
+    Added to out[v]: the sum over buckets of hits · count(v) / values shown, the papers' estimate of every single value.
+    """
     value, variance, low, high = 0.0, 0.0, 0, 0
     for g in range(len(hits)):
         k, s, n = hits[g], 0, shown[g]

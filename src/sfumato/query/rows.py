@@ -132,6 +132,4 @@ class BucketIndex:
 
     def spread(self, hits: Integers) -> Floats:
         """Return the papers' estimate for every single value."""
-        out = np.zeros(self.values)
-        _kernels.spread(hits, self.shown, self.st_start, self.st_value, self.st_count, out)
-        return out
+        return self.weigh(hits, np.zeros(self.values, bool))[-1]

@@ -99,9 +99,7 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
         domain = table.sensitive.domain
         first, last = _draw_range(random, len(domain), share)
         made.append(Query(And((*parts, _value_set(domain, np.arange(first, last)))), terms="published"))
-    answers = true_answers(table, made)
-    kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
-    return Workload(f"ranges, Θ {theta:g}, λ {lambda_}", kept, len(made) - len(kept))
+    return _met(f"ranges, Θ {theta:g}, λ {lambda_}", table, made)
 
 
 def prefix_workload(
@@ -129,9 +127,13 @@ def prefix_workload(
         made.append(
             Query(And((*parts, _value_set(domain, np.arange(*_draw_range(random, len(domain), share))))), terms="published")
         )
-    answers = true_answers(table, made)
-    kept = tuple(query for query, answer in zip(made, answers, strict=True) if answer)
-    return Workload(f"prefixes of {prefix}, single {', '.join(single)}", kept, len(made) - len(kept))
+    return _met(f"prefixes of {prefix}, single {', '.join(single)}", table, made)
+
+
+def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
+    """Return the questions that somebody meets."""
+    kept = tuple(query for query, answer in zip(made, true_answers(table, made), strict=True) if answer)
+    return Workload(name, kept, len(made) - len(kept))
 
 
 def _quasi(table: TableLike, name: str) -> Column:

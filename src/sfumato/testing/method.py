@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import numba
 import numpy as np
@@ -93,14 +93,14 @@ def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: 
     if not method.proves():
         return
     release = method.run(table, requirement, random=2).release
-    if isinstance(release, RandomizedRelease):
+    if release.form == RandomizedRelease.form:
         people = _numbered(table)
-        release = method.run(people, requirement, random=2).release
-        assert isinstance(release, RandomizedRelease)
-        beliefs = release.beliefs(people.to_arrow(), shares=None if release.declared else _true_shares(release, people))
-        told = release.manifest.method["shares"] if release.declared else table.sensitive.histogram()
-        whole = sum(map(Fraction, told.values()))
-        bounds = requirement.limits({label: Fraction(share) / whole for label, share in told.items()})
+        drawn = cast("RandomizedRelease", method.run(people, requirement, random=2).release)
+        release = drawn
+        beliefs = drawn.beliefs(people.to_arrow(), shares=None if drawn.declared else _true_shares(drawn, people))
+        known = drawn.manifest.method["shares"] if drawn.declared else table.sensitive.histogram()
+        whole = sum(map(Fraction, known.values()))
+        bounds = requirement.limits({label: Fraction(share) / whole for label, share in known.items()})
     else:
         beliefs = release.beliefs(table.to_arrow())
         found = requirement.bounds(table.sensitive.histogram())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
@@ -39,12 +39,15 @@ class Gcp:
 
 def gcp(release: Release) -> Gcp:
     """Return the GCP of a release in groups: of its ranges, or of those its buckets would be shown by ([003], NCP)."""
-    declared = declared_in(release.manifest.schema)
-    if isinstance(release, RangesRelease):
-        return _mean(release.boxes, release.sizes, declared)
-    if isinstance(release, BucketsRelease):
-        return gcp_of_groups(release.quasi, release.bucket, schema=declared)
-    raise InputError(f"the form {release.form!r} has no groups with ranges", hint="GCP is for ranges and buckets")
+    if release.form not in _GCP:
+        raise InputError(f"the form {release.form!r} has no groups with ranges", hint="GCP is for ranges and buckets")
+    return _GCP[release.form](release, declared_in(release.manifest.schema))
+
+
+_GCP: dict[str, Callable[[Any, Schema | None], Gcp]] = {
+    RangesRelease.form: lambda release, declared: _mean(release.boxes, release.sizes, declared),
+    BucketsRelease.form: lambda release, declared: gcp_of_groups(release.quasi, release.bucket, schema=declared),
+}
 
 
 def gcp_of_groups(columns: Sequence[Column], group: Array, *, schema: Schema | None = None) -> Gcp:

@@ -51,7 +51,7 @@ def test_everybody_is_in_one_group_or_counted_as_suppressed_and_every_group_keep
     everywhere = groups_of(found)
     placed = np.concatenate(everywhere)
     assert len(set(placed.tolist())) == len(placed) == table.rows - found.suppressed
-    assert found.suppressed == (found.group < 0).sum()
+    assert found.figures["suppressed"] == found.suppressed == (found.group < 0).sum()
     assert not found.suppressed or (suppress and whole > alpha)
     for rows in everywhere:
         assert alpha == 1 or Fraction(len(rows), covered(table, rows)) <= alpha
@@ -116,7 +116,7 @@ def test_what_no_group_can_take_is_refused_with_what_could_be_kept_or_left_out_o
         scatter(mixed, "1/8", "1/2")
     _, found = scatter(mixed, "1/8", "1/2", suppress=True)
     assert 0 < found.suppressed < 48
-    assert (found.group < 0).sum() == found.suppressed
+    assert (found.group < 0).sum() == found.figures["suppressed"]
 
 
 def test_sizes_follow_from_the_tightest_bound_where_bounds_differ():

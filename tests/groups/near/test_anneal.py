@@ -157,6 +157,7 @@ REQUIREMENTS = [
 ]
 
 
+@pytest.mark.usefixtures("one_thread")
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), rows=st.integers(2, 300), which=st.integers(0, len(REQUIREMENTS) - 1))
 def test_every_record_is_in_one_group_and_every_group_keeps_the_bounds(seed, rows, which):

@@ -68,6 +68,7 @@ def values_met(slots, links, codes):
 COUNTS = st.lists(st.integers(1, 12), min_size=3, max_size=8)
 
 
+@pytest.mark.usefixtures("one_thread")
 @settings(max_examples=40)
 @given(COUNTS, st.integers(2, 5), st.sampled_from(MATCHERS), st.booleans(), st.integers(0, 5))
 def test_graphs_are_regular_contain_every_record_and_repair_never_fails(counts, l, matcher, distant, seed):  # noqa: E741

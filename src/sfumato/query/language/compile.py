@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
-from sfumato.query.language.limits import few, require_few_codes, require_few_parts, require_few_steps
+from sfumato.query.language.limits import few, require_few_codes, require_few_parts
 from sfumato.query.language.literals import MOST_NOTES, fit, like, note_absent
 from sfumato.query.language.meaning import meaning_for
 from sfumato.query.language.portions import Portions, worlds
@@ -173,7 +173,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
     values = len(vocabulary.part_codes[0]) if vocabulary.part_codes else 0
     truth = np.array([leaf.accepted[vocabulary.part_codes[leaf.place.column]] for leaf in sensitive], dtype=bool)
     patterns, which = _patterns(truth.reshape(len(sensitive), values))
-    require_few_steps(len(patterns) * len(leaves))
+    require_few_parts(steps=len(patterns) * len(leaves))
     merged: dict[object, tuple[Flags, Node]] = {}
     for number, pattern in enumerate(patterns):
         rows = _settle(node, iter(pattern))
@@ -181,7 +181,7 @@ def _pieces(node: Node, vocabulary: Vocabulary) -> Pieces:
             key = _key(rows)
             mask = merged[key][0] if key in merged else np.zeros(values, bool)
             merged[key] = (mask | (which == number), rows)
-    require_few_parts(sum(len(_leaves(rows)) for _, rows in merged.values()))
+    require_few_parts(parts=sum(len(_leaves(rows)) for _, rows in merged.values()))
     return tuple(Piece(mask, _rows(rows)) for mask, rows in merged.values())
 
 

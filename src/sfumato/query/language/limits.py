@@ -34,14 +34,10 @@ def require_few_codes(condition: Condition, vocabulary: Vocabulary) -> None:
             raise QueryError(f"{atom.column}: nothing is equal to NaN, less or greater")  # and one kind of it has no hash
 
 
-def require_few_steps(steps: int) -> None:
-    """Refuse a condition that would be taken apart for too many sets of sensitive values."""
+def require_few_parts(*, parts: int = 0, steps: int = 0) -> None:
+    """Refuse a condition with too many parts on several columns, each of which asks every row, or too many steps."""
     if steps > MAX_STEPS:
         raise QueryError("the condition treats too many sensitive values differently", hint=_SIMPLER)
-
-
-def require_few_parts(parts: int) -> None:
-    """Refuse a condition with too many parts on several columns, each of which asks every row."""
     if parts > MAX_PARTS:
         raise QueryError(f"the condition has more than {MAX_PARTS:,} parts on several columns", hint=_SIMPLER)
 

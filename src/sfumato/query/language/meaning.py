@@ -56,10 +56,10 @@ def meaning_of(words: Words, declared: Schema) -> Meaning:
         spans = [_band(value, step, -step / 2, step / 2, words) for value in words.values]
         return _numbers(words, spans, f"rounded to multiples of {plain(step)}")
     assert isinstance(recode, Bands)
-    told = [] if recode.width is None else [f"in bands of {plain(exact(recode.width))}"]
-    told += [] if recode.bottom is None else [f"from {plain(exact(recode.bottom))} on"]
-    told += [] if recode.top is None else [f"up to {plain(exact(recode.top))}"]
-    return _numbers(words, [_banded(value, recode, words) for value in words.values], " ".join(told))
+    published = [] if recode.width is None else [f"in bands of {plain(exact(recode.width))}"]
+    published += [] if recode.bottom is None else [f"from {plain(exact(recode.bottom))} on"]
+    published += [] if recode.top is None else [f"up to {plain(exact(recode.top))}"]
+    return _numbers(words, [_banded(value, recode, words) for value in words.values], " ".join(published))
 
 
 def _numbers(words: Words, spans: list[tuple[Number, Number, bool]], published: str) -> Spans:

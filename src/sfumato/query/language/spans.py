@@ -96,15 +96,15 @@ class Spans:
             inside = portions.inside(accepted, code)
             share = share_text(inside) if inside or finite else "none"
             (known if finite else open_ended).append((self._label(code), share))
-        told = []
+        remarks = []
         if known:
             listed = [f"{label} is counted by the share {share} that is inside" for label, share in known[:_NAMED]]
-            told.append("; ".join(listed) + (f"; so are {len(known) - _NAMED} more" if len(known) > _NAMED else ""))
-        told += [f"how many of {label} are inside is not known, {share} of them is counted" for label, share in open_ended]
+            remarks.append("; ".join(listed) + (f"; so are {len(known) - _NAMED} more" if len(known) > _NAMED else ""))
+        remarks += [f"how many of {label} are inside is not known, {share} of them is counted" for label, share in open_ended]
         sets = [self._condition(mask) for mask in (portions.sure(accepted), portions.possible(accepted))]
         exact = list(dict.fromkeys(text for text in sets if text))
         ask = f"; ask for {' or for '.join(exact)} for an exact condition" if exact else "; conditions on whole values are exact"
-        return f"{self.words.name} is published {self.published}: {'; '.join(told)}{ask}"
+        return f"{self.words.name} is published {self.published}: {'; '.join(remarks)}{ask}"
 
     def _accept(self, atom: Atom, stretches: Sequence[Stretch], keys: list[Key], pieces: Any) -> Flags:
         """Return which portions, in the order of codes, lie in the wanted stretches; the missing one comes last."""

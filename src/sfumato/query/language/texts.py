@@ -60,23 +60,10 @@ class Prefixes:
             return True if text in values else None if any(value.startswith(text) for value in values) else False
         if isinstance(atom, Like):
             return self._like(atom.pattern, text)
-        return _both(self._above(atom, text), self._below(atom, text))
-
-    def _above(self, atom: Between, text: str) -> Truth:
-        if atom.low is None:
-            return True
-        low = fit(atom.low, self.words, atom)
-        if len(low) > self.length and low.startswith(text):
-            return None
-        return bool(text > low if atom.strict_low else text >= low)
-
-    def _below(self, atom: Between, text: str) -> Truth:
-        if atom.high is None:
-            return True
-        high = fit(atom.high, self.words, atom)
-        if len(high) > self.length and high.startswith(text):
-            return None
-        return bool(text < high if atom.strict_high else text <= high)
+        ends = [(end, met(text)) for end, met in _ends(atom, self.words)]
+        if not all(met or (len(end) > self.length and end.startswith(text)) for end, met in ends):
+            return False
+        return None if any(len(end) > self.length and end.startswith(text) for end, _ in ends) else True
 
     def _like(self, pattern: str, text: str) -> Truth:
         """Return whether all, no or some texts that begin so fit the pattern, by following it through the beginning."""
@@ -132,8 +119,8 @@ class Categories:
     def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return how groups that are partly inside are counted, and the condition that would be exact."""
         partly = [(str(self.words.values[code]), portions.inside(accepted, code)) for code in portions.partly(accepted)]
-        told = f"{self.words.name} is published in groups: {_unknown(partly)}"
-        return f"{told}; ask for {self.words.name} = '{partly[0][0]}', say, for an exact condition"
+        remark = f"{self.words.name} is published in groups: {_unknown(partly)}"
+        return f"{remark}; ask for {self.words.name} = '{partly[0][0]}', say, for an exact condition"
 
     def _portions(self, code: int, atoms: Sequence[Atom]) -> list[tuple[float, tuple[bool, ...]]]:
         name = str(self.words.values[code])
@@ -187,12 +174,20 @@ def _meets(atom: Atom, words: Words) -> Callable[[str], bool]:
     if isinstance(atom, Like):
         pattern = like(atom.pattern)
         return lambda text: pattern.fullmatch(text) is not None
-    low = None if atom.low is None else fit(atom.low, words, atom)
-    high = None if atom.high is None else fit(atom.high, words, atom)
-    return lambda text: (
-        (low is None or (text > low if atom.strict_low else text >= low))
-        and (high is None or (text < high if atom.strict_high else text <= high))
-    )
+    ends = _ends(atom, words)
+    return lambda text: all(met(text) for _, met in ends)
+
+
+def _ends(atom: Between, words: Words) -> list[tuple[str, Callable[[str], bool]]]:
+    """Return the ends of a range of texts, each with the test whether a text lies on its right side."""
+    ends: list[tuple[str, Callable[[str], bool]]] = []
+    if atom.low is not None:
+        low = fit(atom.low, words, atom)
+        ends.append((low, low.__lt__ if atom.strict_low else low.__le__))
+    if atom.high is not None:
+        high = fit(atom.high, words, atom)
+        ends.append((high, high.__gt__ if atom.strict_high else high.__ge__))
+    return ends
 
 
 def _patterns(name: str, atoms: Sequence[Atom], truths: Sequence[Truth]) -> list[tuple[float, tuple[bool, ...]]]:
@@ -213,12 +208,6 @@ def _patterns(name: str, atoms: Sequence[Atom], truths: Sequence[Truth]) -> list
                 share *= float(not chosen) if isinstance(atom, In) else 0.5
         found.append((share, choice))
     return found
-
-
-def _both(one: Truth, other: Truth) -> Truth:
-    if one is False or other is False:
-        return False
-    return None if one is None or other is None else True
 
 
 def _skipping(places: set[int], pattern: str) -> set[int]:

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy.linalg import eigh
@@ -113,17 +114,20 @@ class Trend:
         known = float((gain * along**2).sum()) + unseen
         return shift, s2 * (known + self.misses.cluster * clustered) + self.misses.share2 * shift**2
 
+    @cached_property
+    def block_rows(self) -> tuple[Integers, ...]:
+        """Per block its left and right column and its width, and where its rows start among those of all blocks."""
+        shapes = np.array([(b.left, b.right, b.width, len(b.features)) for b in self.blocks], np.int64).reshape(-1, 4)
+        left, right, width, rows = np.ascontiguousarray(shapes.T)
+        return left, right, width, np.concatenate(([0], np.cumsum(rows)))
+
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
-        lengths = np.array([len(block.features) for block in self.blocks])
-        start = np.concatenate(([0], np.cumsum(lengths)))
-        left, right, width = (
-            np.array([getattr(block, name) for block in self.blocks], np.int64) for name in ("left", "right", "width")
-        )
-        times = kernels.add_asked(rows, people, self.index.bucket, hits, self.index.sizes, self.levels, left, right, width, start)
-        parts = [times[a : a + n] @ block.features for a, n, block in zip(start, lengths, self.blocks, strict=False)]
+        index, start = self.index, self.block_rows[-1]
+        times = kernels.add_asked(rows, people, index.bucket, hits, index.sizes, self.levels, *self.block_rows)
+        parts = [times[a:b] @ block.features for (a, b), block in zip(pairwise(start), self.blocks, strict=True)]
         out: Floats = np.concatenate([np.zeros(0), *parts])
-        kernels.take_expected(hits, self.index.sizes, self.sums, out)
+        kernels.take_expected(hits, index.sizes, self.sums, out)
         return out
 
     def _weigh(self, piece: Piece, score: Floats, s2: float) -> Floats:
