@@ -30,7 +30,9 @@ _RHO = '[requirement]\nmodel = "rho-privacy"\nrho1 = "0.3"\nrho2 = "0.6"\nagains
 _PRESENCE = '[requirement]\nmodel = "presence-association"\nalpha = 1\nbeta = "0.6"\nagainst = "reader"\n'
 
 POLICIES = {
-    "buckets": _DIVERSE,
+    "boxes": _DIVERSE,
+    "multi-size": _DIVERSE,
+    "decoys": _DIVERSE,
     "near-groups": _DIVERSE,
     "anatomy": _DIVERSE,
     "mondrian": _DIVERSE,

@@ -9,7 +9,7 @@ def test_every_method_is_killed():
 
 
 def test_killed_publications_leave_nothing_but_whole_releases_and_receipts(tmp_path):
-    wrong = [(what, came) for what, came in kills(tmp_path, 8, 1, ("buckets", "anatomy")) if came not in ("in time", "too late")]
+    wrong = [(what, came) for what, came in kills(tmp_path, 8, 1, ("boxes", "anatomy")) if came not in ("in time", "too late")]
     assert wrong == []
 
 

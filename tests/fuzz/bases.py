@@ -62,12 +62,15 @@ def declared(shares: dict[str, str], otherwise: str) -> dict[str, Any]:
 READER = LDiversity(2, against="reader")
 HALVES = PresenceAssociation("1/2", "1/2", against="reader")
 BASES = (
-    Base("boxes", "plain", LDiversity(2), Boxes(floor=2)),
+    Base("boxes", "plain", FPrivacy(theta=3, offset="1/10"), Boxes(floor=2)),
+    Base("one-box", "plain", LDiversity(2), Boxes(floor=2)),
+    Base("tight-boxes", "gaps", READER, Boxes(floor=2, form="ranges")),
     Base("blind", "plain", FPrivacy(theta=2, offset="1/10"), MultiSize()),
     Base("near-buckets", "ties", LDiversity(2), NearGroups(form="buckets", floor=2)),
     Base("own-bounds", "gaps", FPrivacy(theta=0, offset="1/2", bounds={"HIV": "1/3"}), MultiSize()),
     Base("two-columns", "compound", LDiversity(2), Boxes(floor=2)),
     Base("decoys", "plain", LDiversity(2), Decoys(decoys=1)),
+    Base("guarded-decoys", "plain", READER, Decoys(decoys=1, guard=True)),
     Base("anatomy", "recoded", LDiversity(3), Anatomy()),
     Base("suppressed", "skewed", READER, Anatomy(l=3, suppress=True)),
     Base("mondrian", "plain", READER, Mondrian()),
@@ -75,6 +78,7 @@ BASES = (
     Base("k-anonymous", "ties", FPrivacy(offset=1, against="reader", bounds={"HIV": "1/2"}), Mondrian(k=3)),
     Base("burel", "gaps", BetaLikeness(4, enhanced=True, against="reader"), BuReL()),
     Base("matched", "numbers", LDiversity(2), NearGroups()),
+    Base("annealed", "ties", READER, NearGroups(effort=0.02)),
     Base("heterogeneous", "plain", READER, Heterogeneous(accept_weaker_claim=True)),
     Base("ring", "gaps", READER, Ring(accept_weaker_claim=True)),
     Base("ambiguity", "plain", PresenceAssociation("2/3", "1/2", against="reader"), Ambiguity()),

@@ -3,7 +3,22 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato import Anatomy, Boxes, BuReL, Decoys, FPrivacy, LDiversity, Mondrian, MultiSize, NearGroups, audit
+from sfumato import (
+    Ambiguity,
+    Anatomy,
+    Boxes,
+    BuReL,
+    Decoys,
+    FPrivacy,
+    Heterogeneous,
+    LDiversity,
+    Mondrian,
+    MultiSize,
+    NearGroups,
+    PriView,
+    Ring,
+    audit,
+)
 from sfumato.methods import METHODS, Publication, Task
 from sfumato.progress import silent
 from sfumato.randomness import SeededRandomness, randomness
@@ -50,6 +65,34 @@ def test_methods_with_decoys_pass_where_decoys_are_possible():
 def test_boxes_pass_against_a_reader_too_with_any_weights():
     weights = "association"
     assert check_method(Boxes(floor=10, weights=weights), LDiversity(2, against="reader"))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Ring(accept_weaker_claim=True),
+        Heterogeneous(accept_weaker_claim=True),
+        Ambiguity(grouping="paper", accept_weaker_claim=True),
+        PriView(grouping="paper", accept_weaker_claim=True),
+    ],
+    ids=lambda method: method.name,
+)
+def test_methods_that_claim_nothing_pass_too(method):
+    tables = {name: table for name, table in example_tables().items() if len(table.quasi) > 1}
+    assert len(check_method(method, tables=tables)) == len(CHECKS) * len(tables)
+
+
+def test_the_suite_refuses_a_method_that_an_engineer_could_rerun():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Tight(Boxes):
+        """Cuts where values happen to have fallen, and claims an engineer."""
+
+        def group(self, task):
+            return super().group(dataclasses.replace(task, requirement=LDiversity(2, against="reader")))
+
+    tables = {"plain": example_tables()["plain"]}
+    with pytest.raises(ConformanceError, match="rerun"):
+        check_method(Tight(floor=1), tables=tables)
 
 
 def test_suppression_passes_where_nobody_needs_to_go():
