@@ -18,12 +18,14 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # All but the slowest files: every room, in less than a minute once kernels are compiled. `fast-tests` does it with any Python.
-SLOW   := tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py \
-	tests/auditor/test_never_more_lenient.py tests/cli/test_faults.py tests/cli/test_cli_bad_input.py \
-	tests/methods/test_conformance.py tests/methods/test_ambiguity.py tests/methods/test_burel.py \
-	tests/methods/test_near_proof.py tests/methods/test_order_proof.py tests/methods/test_draws.py \
-	tests/papers/heterogeneous/test_method.py \
-	tests/policy/test_explain.py tests/policy/test_presence.py tests/query/test_trend.py tests/release/test_parquet_hostile.py
+SLOW   := tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py tests/auditor/test_never_more_lenient.py \
+	$(addprefix tests/cli/test_,faults.py cli_bad_input.py cli_hostile_files.py cli_linked.py) \
+	$(addprefix tests/groups/,near/test_anneal.py fragments/test_scattered.py fragments/test_views.py) \
+	$(addprefix tests/methods/test_,conformance.py ambiguity.py burel.py near_proof.py order_proof.py draws.py near_groups.py \
+	declared_tells_nothing_else.py odd_tables.py priview.py ring.py) tests/papers/heterogeneous/test_method.py \
+	$(addprefix tests/policy/test_,explain.py presence.py study.py) \
+	$(addprefix tests/query/test_,trend.py coverage.py randomized_coverage.py hostile_questions.py) \
+	$(addprefix tests/release/test_,one_way.py parquet_hostile.py parquet.py) tests/table/test_hostile_inputs.py
 RUN    ?= $(BIN)/python
 test-fast: $(STAMP) fast-tests
 fast-tests:

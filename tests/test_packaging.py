@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -47,3 +49,13 @@ def test_links_and_pictures_of_a_description_lead_to_the_version_in_the_public_r
     assert made == (
         "![a curve](https://example.org/sfumato/raw/v1.2/docs/x.svg) [the page](https://example.org/sfumato/blob/v1.2/docs/y.md#z)"
     )
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_what_the_fast_tests_leave_out_is_there_and_every_room_is_left():
+    shown = subprocess.run(["make", "-n", "fast-tests"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    left_out = [ROOT / path for path in re.findall(r"--ignore=(\S+)", shown)]
+    assert [path for path in left_out if not path.exists()] == []
+    rooms = {path.name for path in Path(sfumato.__file__).parent.iterdir()} & {path.name for path in (ROOT / "tests").iterdir()}
+    for room in {name for name in rooms if not name.startswith("_")}:
+        assert set((ROOT / "tests" / room).rglob("test_*.py")) - set(left_out), room

@@ -190,7 +190,7 @@ def test_a_table_too_many_is_found(saved):
     forge(saved, tables=lambda tables: {**tables, "more": tables["qit"]})
     report = audit(saved)
     assert report.holds is False
-    assert any("has the tables qit and st" in problem for problem in report.problems)
+    assert any("has the tables qit, st" in problem for problem in report.problems)
 
 
 def test_a_file_too_many_and_metadata_in_a_footer_are_found(saved):

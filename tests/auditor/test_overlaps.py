@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.auditor import presence
-from sfumato.auditor._fragment_kernels import _rare
+from sfumato.auditor._group_kernels import _rare
 from sfumato.auditor.presence import overlaps
 from sfumato.release.covering import Cover, Part
 

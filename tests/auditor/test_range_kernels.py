@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.auditor._range_kernels import walk_fits
+from sfumato.auditor._group_kernels import walk_fits
 
 PEOPLE, GROUPS, COLUMNS, VALUES = 150, 130, 3, 4
 

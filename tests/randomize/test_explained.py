@@ -21,7 +21,8 @@ def test_explain_tells_retention_per_part_and_the_expected_error():
         (6, 60, 0.6),
         (6, 360, 0.3333),
     ]
-    plan = SmallDomain().plan_for(TABLE, RHO)
+    method = SmallDomain()
+    plan = method.planned(RHO, method.bounds(TABLE, RHO), TABLE.rows)
     assert figures["expected_relative_error"] == {100: expected_relative_error(plan, 100)}
     json.dumps(told.to_dict())
     words = " ".join(told.sentences())

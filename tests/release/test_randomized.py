@@ -158,7 +158,7 @@ def test_tables_that_cannot_be_are_refused():
     release = release_of(TABLE, one_part(TABLE))
     records = release.tables()["records"]
     for tables, message in (
-        ({"qit": records}, "has the table records"),
+        ({"qit": records}, "has the tables records"),
         ({"records": records.append_column("more", records["age"])}, "should have the columns"),
         ({"records": records.set_column(2, "part", pa.array([2] * records.num_rows, pa.int32()))}, "numbers from 1 to 1"),
         ({"records": records.set_column(2, "part", pa.array(["1"] * records.num_rows))}, "'part' holds string, expected int32"),

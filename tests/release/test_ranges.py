@@ -211,7 +211,7 @@ def test_columns_too_many_or_too_few_are_refused():
     ):
         with pytest.raises(FormatError):
             RangesRelease.from_tables(release.manifest, {"records": wrong})
-    with pytest.raises(FormatError, match="has the table records"):
+    with pytest.raises(FormatError, match="has the tables records"):
         RangesRelease.from_tables(release.manifest, {"records": table, "more": table})
 
 

@@ -126,7 +126,7 @@ def changed(tables, name, column, row, value):
         (lambda t: changed(t, "st", "count", 0, 50), "do not add up to the 6 people"),
         (lambda t: {**t, "at": t["at"].slice(1)}, "same number of people in every group"),
         (lambda t: {**t, "st": t["st"].append_column("name", pa.array(["x"] * 4))}, "should have the columns group, town, value"),
-        (lambda t: {"at": t["at"]}, "has the tables at and st"),
+        (lambda t: {"at": t["at"]}, "has the tables at, st"),
     ],
 )
 def test_tables_that_cannot_be_a_release_are_refused(table, change, words):

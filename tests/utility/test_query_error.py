@@ -19,7 +19,7 @@ def test_relative_errors_are_those_of_a_hand_computation() -> None:
     # One bucket of four: estimates ½, 3/2 and 2 for true answers 1, 2 and 2; the third query has the answer 0.
     found = query_error(release_of(TABLE, np.zeros(4, int)), TABLE, WORKLOAD, estimator="paper")
     assert found.dropped == 1
-    assert found.whole.queries == 3
+    assert found.queries == 3
     assert found.mean == pytest.approx((0.5 + 0.25 + 0) / 3)
     assert found.median == pytest.approx(0.25)
     assert found.coverage is None

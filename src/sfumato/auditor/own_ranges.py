@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
-from sfumato.auditor._range_kernels import walk_values
+from sfumato.auditor._group_kernels import walk_values
 from sfumato.auditor.containment import bit_rows, distinct_people, some
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import Finding

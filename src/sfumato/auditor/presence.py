@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Floats, Integers
-from sfumato.auditor._fragment_kernels import shared_cover
+from sfumato.auditor._group_kernels import shared_cover
 from sfumato.auditor.bounds import presence_bound
 from sfumato.auditor.claims import misworded
 from sfumato.auditor.result import ClaimResult, Finding

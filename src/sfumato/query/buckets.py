@@ -156,6 +156,6 @@ class BucketsEngine:
         total = np.bincount(index.bucket, weights=fits, minlength=index.buckets)
         squares = np.bincount(index.bucket, weights=fits**2, minlength=index.buckets)
         slots = np.maximum(index.shown, 1)
-        placed = (total - squares / slots - columns / slots + total**2 / slots**2) / np.maximum(slots - 1, 1)
-        error = math.sqrt(max(0.0, float(placed[slots > 1].sum())))
+        variance = (total - squares / slots - columns / slots + total**2 / slots**2) / np.maximum(slots - 1, 1)
+        error = math.sqrt(max(0.0, float(variance[slots > 1].sum())))
         return Guess(value, error, float(least), float(min(most, index.rows)), LEANS)

@@ -1,8 +1,8 @@
 """What every form gives the one query engine: an index of its tables that puts a question into words and guesses counts.
 
-A form's `Engine` is made once per release (`engine_of`), learns what it needs on first use (`learned`), and turns a question into
-a `Question`: the words that it may use, a `Guess` for any set of pieces, and the cells that its GROUP BY can have. All else
-(values that are met partly, GROUP BY, intervals) is in `sfumato.query.answering`, once for all forms.
+A form's `Engine` is made once per release (`sfumato.query.count.engine_of`), learns what it needs on first use (`learned`), and
+turns a question into a `Question`: the words that it may use, a `Guess` for any set of pieces, and the cells that its GROUP BY
+can have. All else (values that are met partly, GROUP BY, intervals) is in `sfumato.query.answering`, once for all forms.
 """
 
 from __future__ import annotations

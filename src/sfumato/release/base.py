@@ -178,7 +178,7 @@ class Release(ABC):
         return count(self, query, estimator=estimator, confidence=confidence)
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
-        """Write the release to a new directory, whole or not at all, and return its manifest."""
+        """Write the release to a new directory, whole or not at all, and return its manifest; in CSV, sets become JSON text."""
         self.require_canonical()
         return write_release(Path(directory), self.manifest, self.tables(), format)
 

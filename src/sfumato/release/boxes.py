@@ -102,11 +102,6 @@ class Sets:
         """Whether some group holds people without a value."""
         return bool((self.codes == len(self.values)).any())
 
-    @property
-    def size(self) -> int:
-        """Number of codes: the values, plus one if some are missing."""
-        return len(self.values) + int(self.has_missing)
-
     @cached_property
     def owner(self) -> Integers:
         """The group of each entry of `codes`."""

@@ -14,7 +14,7 @@ from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
+from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Kind
@@ -119,8 +119,7 @@ class BucketsRelease(Release):
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
-        if set(tables) != {"qit", "st"}:
-            raise FormatError(f"a buckets release has the tables qit and st; this one has {', '.join(sorted(tables)) or 'none'}")
+        require_tables(tables, cls.form, ("qit", "st"))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
         st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
         if qit.num_rows != manifest.rows:

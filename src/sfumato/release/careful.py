@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,13 @@ TYPES: dict[str, tuple[str, ...]] = {
 
 MOST_PEOPLE = (1 << 31) - 1
 """What manifest.schema.json allows: that many add up exactly, whatever the tables say."""
+
+
+def require_tables(tables: Mapping[str, pa.Table], form: str, names: Iterable[str]) -> None:
+    """Raise `FormatError` unless these are exactly the tables of a release."""
+    if set(tables) != {*names}:
+        there = ", ".join(sorted(tables)) or "none"
+        raise FormatError(f"a {form} release of this schema has the tables {', '.join(names)}; this one has {there}")
 
 
 def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str]) -> pa.Table:

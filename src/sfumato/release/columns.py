@@ -15,7 +15,7 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
-from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
+from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes, sensitive_columns
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, auxiliary_names, counted_entries, starts
@@ -132,11 +132,7 @@ class ColumnsRelease(Fragments, Release):
         """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
-        if set(tables) != {*names, ST}:
-            raise FormatError(
-                f"a columns release of this schema has the tables {', '.join([*names, ST])}; "
-                f"this one has {', '.join(sorted(tables)) or 'none'}"
-            )
+        require_tables(tables, cls.form, (*names, ST))
         st = take_table(tables, ST, {GROUP: "group"} | {name: kinds[name] for name in sensitive} | {COUNT: "count"})
         count = whole_numbers(st, COUNT, ST)
         require_counts(count, manifest.rows)

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from sfumato.errors import FormatError, OutputError, out_of_memory
 from sfumato.release.atomic import write_directory
+from sfumato.release.box_tables import lists_as_text
 from sfumato.release.careful import value_type
 from sfumato.release.coded import arrow, coded
 from sfumato.release.csvfile import read_csv, write_csv
@@ -45,7 +46,7 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
         # As many threads as Arrow may use: that is what --workers limits.
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
             facts = pool.map(lambda name: _write_table(partial, name, tables[name], kind), tables)
-            written = manifest.with_tables(dict(zip(tables, facts, strict=True)))
+            written = replace(manifest, tables=dict(zip(tables, facts, strict=True)))
         text = written.to_json()
         Manifest.from_json(text)  # what could not be read again is not written
         (partial / MANIFEST).write_text(text, encoding="utf-8")
@@ -139,6 +140,7 @@ def sha256(path: Path) -> str:
 def _write_table(directory: Path, name: str, table: pa.Table, kind: TableFormat) -> dict[str, Any]:
     """Write one table and return what the manifest says about it."""
     if kind == "csv":
+        table = lists_as_text(table)
         data = write_csv(table)
     else:
         data = encode({column: coded(table[column]) for column in table.column_names})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.basis import Basis
@@ -108,10 +108,6 @@ class Manifest:
     reproducible: bool = False
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     software: str = ""
-
-    def with_tables(self, tables: Mapping[str, Mapping[str, Any]]) -> Manifest:
-        """Return the same manifest with these facts about the files."""
-        return replace(self, tables=tables)
 
     def to_json(self) -> str:
         """Return the text of manifest.json, in the one way that it is spelled."""

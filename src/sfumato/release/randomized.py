@@ -16,7 +16,7 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import decoded, take_table, whole_numbers
+from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
@@ -138,8 +138,7 @@ class RandomizedRelease(Release):
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RandomizedRelease:
         """Return the release whose `records` these are; tables or parts that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
-        if set(tables) != {RECORDS}:
-            raise FormatError(f"a randomized release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
+        require_tables(tables, cls.form, (RECORDS,))
         expected = {name: kinds[name] for name in quasi_names} | {PART: "group"} | {name: kinds[name] for name in sensitive_names}
         records = take_table(tables, RECORDS, expected)
         if records.num_rows != manifest.rows:

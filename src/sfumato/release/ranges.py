@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,12 @@ import pyarrow as pa
 from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
-from sfumato.release.box_tables import box_arrays, lists_as_text, possible_columns, read_box
+from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import groups_of, take_table
+from sfumato.release.careful import groups_of, require_tables, take_table
 from sfumato.release.coding import code_domain, people_table, sensitive_columns
-from sfumato.release.files import TableFormat, write_release
 from sfumato.release.manifest import Manifest
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -68,14 +66,6 @@ class RangesRelease(Release):
         columns |= sensitive_columns(self.domain, self.value)
         columns[GROUP] = pa.array(self.group + 1, pa.int32())
         return {RECORDS: pa.table(columns)}
-
-    def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
-        """Write the release to a new directory, whole or not at all; CSV has no lists, so sets become JSON text there."""
-        self.require_canonical()
-        tables = self.tables()
-        if format == "csv":
-            tables = {name: lists_as_text(table) for name, table in tables.items()}
-        return write_release(Path(directory), self.manifest, tables, format)
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value among all published rows whose ranges fit a person.
@@ -143,8 +133,7 @@ class RangesRelease(Release):
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
         """Return the release whose `records` these are; a table that cannot be such is refused."""
         quasi, sensitive, kinds = published_names(manifest)
-        if set(tables) != {RECORDS}:
-            raise FormatError(f"a ranges release has the table records; this one has {', '.join(sorted(tables)) or 'none'}")
+        require_tables(tables, cls.form, (RECORDS,))
         there = set(tables[RECORDS].column_names)
         expected = {
             name: kind

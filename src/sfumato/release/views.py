@@ -15,7 +15,7 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, take_table, whole_numbers
+from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, row_keys, sensitive_columns
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
@@ -192,8 +192,7 @@ class ViewsRelease(Fragments, Release):
         quasi, sensitive, kinds = published_names(manifest)
         moved = _moved(manifest, quasi)
         kept = [name for name in quasi if name not in moved]
-        if set(tables) != {AT, ST}:
-            raise FormatError(f"a views release has the tables at and st; this one has {', '.join(sorted(tables)) or 'none'}")
+        require_tables(tables, cls.form, (AT, ST))
         at = take_table(tables, AT, {name: kinds[name] for name in kept} | {GROUP: "group"})
         st = take_table(tables, ST, {GROUP: "group"} | {name: kinds[name] for name in [*moved, *sensitive]} | {COUNT: "count"})
         count = whole_numbers(st, COUNT, ST)

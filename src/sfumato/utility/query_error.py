@@ -39,41 +39,15 @@ class ErrorClass:
 
 
 @dataclass(frozen=True)
-class WorkloadError:
+class WorkloadError(ErrorClass):
     """Relative error |estimate − truth| / truth over a workload; queries whose true answer is 0 are dropped and counted.
 
     A release whose error is not below that of assuming independence tells nothing about the association.
     """
 
     estimator: str
-    whole: ErrorClass
     classes: tuple[ErrorClass, ...]
     dropped: int
-
-    @property
-    def mean(self) -> float:
-        """Mean relative error."""
-        return self.whole.mean
-
-    @property
-    def median(self) -> float:
-        """Median relative error."""
-        return self.whole.median
-
-    @property
-    def independence_mean(self) -> float:
-        """Mean relative error of assuming independence."""
-        return self.whole.independence_mean
-
-    @property
-    def independence_median(self) -> float:
-        """Median relative error of assuming independence."""
-        return self.whole.independence_median
-
-    @property
-    def coverage(self) -> float | None:
-        """Share of true answers inside their interval."""
-        return self.whole.coverage
 
 
 def query_error(
@@ -91,7 +65,8 @@ def query_error(
     alone = independence(table, Workload(workload.name, tuple(queries)))
     errors = np.abs(np.array([e.value for e in estimates]) - actual) / actual
     alone_errors = np.abs(alone - actual) / actual
-    inside = np.array([np.nan if e.low is None or e.high is None else e.low <= a <= e.high for e, a in _pairs(estimates, actual)])
+    pairs = zip(estimates, actual.tolist(), strict=True)
+    inside = np.array([np.nan if e.low is None or e.high is None else e.low <= a <= e.high for e, a in pairs])
 
     def of(name: str, chosen: Flags) -> ErrorClass:
         mine, other, hit = errors[chosen], alone_errors[chosen], inside[chosen]
@@ -108,10 +83,10 @@ def query_error(
 
     classes = [(name, (actual >= low) & (actual < high)) for name, low, high in CLASSES]
     return WorkloadError(
-        estimates[0].estimator,
-        of("all", np.ones(len(kept), bool)),
-        tuple(of(name, chosen) for name, chosen in classes if chosen.any()),
-        len(truth) - len(kept),
+        **vars(of("all", np.ones(len(kept), bool))),
+        estimator=estimates[0].estimator,
+        classes=tuple(of(name, chosen) for name, chosen in classes if chosen.any()),
+        dropped=len(truth) - len(kept),
     )
 
 
@@ -144,7 +119,3 @@ def marginals(table: TableLike, workload: Workload) -> Floats:
                 total += people * math.prod(float(shares[j][accepted].sum()) for j, accepted in conjunction.items())
         answers.append(total)
     return np.array(answers, dtype=float)
-
-
-def _pairs(estimates: list[Estimate], actual: Floats) -> list[tuple[Estimate, float]]:
-    return list(zip(estimates, actual.tolist(), strict=True))

@@ -8,7 +8,6 @@ surely inside gives too few people and every code that is possibly inside too ma
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -18,11 +17,11 @@ import numpy as np
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
 from sfumato.query.language.limits import few, require_few_codes, require_few_parts
-from sfumato.query.language.literals import MOST_NOTES, fit, like, note_absent
+from sfumato.query.language.literals import MOST_NOTES, accepted_codes
 from sfumato.query.language.meaning import meaning_for
 from sfumato.query.language.portions import Portions, worlds
-from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Like, Missing, Not, Or, atoms_of
-from sfumato.query.language.vocabulary import Vocabulary, Words
+from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Condition, Missing, Not, Or, atoms_of
+from sfumato.query.language.vocabulary import Vocabulary
 
 
 class Place(NamedTuple):
@@ -229,7 +228,7 @@ def _translate(
         return _join("and" if isinstance(condition, And) != negated else "or", parts)
     sensitive, column, words = vocabulary.find(condition.column)
     place = Place(sensitive, column)
-    accepted = split[place].accepted[condition] if place in split else _accepted(condition, words, notes)
+    accepted = split[place].accepted[condition] if place in split else accepted_codes(condition, words, notes)
     if negated:
         accepted = ~accepted
         if words.has_missing and not isinstance(condition, Missing):
@@ -280,36 +279,3 @@ def _rows(node: Node) -> Rows:
     nodes = node.parts if isinstance(node, Join) and node.kind == "and" else (node,)
     tables = {one.place.column: one.accepted for one in nodes if isinstance(one, Accept)}
     return Rows(tables, tuple(one for one in nodes if isinstance(one, Join)))
-
-
-def _accepted(atom: Atom, words: Words, notes: list[str]) -> Flags:
-    accepted = np.zeros(words.size, bool)
-    if isinstance(atom, Missing):
-        if words.has_missing:
-            accepted[-1] = True
-    elif isinstance(atom, In):
-        plain = type(words.values[0]) if words.values else None
-        for value in atom.values:
-            code = words.code.get(value if type(value) is plain and plain is not float else fit(value, words, atom))
-            if code is not None:
-                accepted[code] = True
-            elif words.is_text:
-                note_absent(notes, words, value)
-    elif isinstance(atom, Like):
-        if not all(isinstance(value, str) for value in words.values):
-            raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")
-        pattern = like(atom.pattern)
-        for code, value in enumerate(words.values):
-            accepted[code] = pattern.fullmatch(value) is not None
-    else:
-        accepted[slice(*_ends(atom, words))] = True
-    return accepted
-
-
-def _ends(atom: Between, words: Words) -> tuple[int, int]:
-    first, last = 0, len(words.values)
-    if atom.low is not None:
-        first = (bisect_right if atom.strict_low else bisect_left)(words.values, fit(atom.low, words, atom))
-    if atom.high is not None:
-        last = (bisect_left if atom.strict_high else bisect_right)(words.values, fit(atom.high, words, atom))
-    return first, max(first, last)

@@ -1,18 +1,21 @@
-"""The constants of a condition as a column holds them, and messages that show how to write one that fits."""
+"""A condition on one column in the column's own terms: its constants and codes, and how to write one that fits."""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Flags
 from sfumato.errors import QueryError, did_you_mean
-from sfumato.query.language.predicate import Atom, Between, In, Like, Value
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Value
 from sfumato.query.language.vocabulary import Words
 from sfumato.table.column import as_text
 
@@ -137,3 +140,37 @@ def note_absent(notes: list[str], words: Words, value: Value, advice: str = "") 
     near = "" if advice else did_you_mean(str(value)[:_LONGEST], words.values)
     advice = advice or (near if near.startswith("did") else "")
     notes.append(f"{words.name} has no value {_short(repr(value))}" + (f"; {advice}" if advice else ""))
+
+
+def accepted_codes(atom: Atom, words: Words, notes: list[str]) -> Flags:
+    """Return which codes of a column meet a condition on it; values that do not occur are noted."""
+    accepted = np.zeros(words.size, bool)
+    if isinstance(atom, Missing):
+        if words.has_missing:
+            accepted[-1] = True
+    elif isinstance(atom, In):
+        plain = type(words.values[0]) if words.values else None
+        for value in atom.values:
+            code = words.code.get(value if type(value) is plain and plain is not float else fit(value, words, atom))
+            if code is not None:
+                accepted[code] = True
+            elif words.is_text:
+                note_absent(notes, words, value)
+    elif isinstance(atom, Like):
+        if not all(isinstance(value, str) for value in words.values):
+            raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")
+        pattern = like(atom.pattern)
+        for code, value in enumerate(words.values):
+            accepted[code] = pattern.fullmatch(value) is not None
+    else:
+        accepted[slice(*_ends(atom, words))] = True
+    return accepted
+
+
+def _ends(atom: Between, words: Words) -> tuple[int, int]:
+    first, last = 0, len(words.values)
+    if atom.low is not None:
+        first = (bisect_right if atom.strict_low else bisect_left)(words.values, fit(atom.low, words, atom))
+    if atom.high is not None:
+        last = (bisect_left if atom.strict_high else bisect_right)(words.values, fit(atom.high, words, atom))
+    return first, max(first, last)

@@ -1,4 +1,4 @@
-"""Compiled loops of the audit of columns and views: groups that cover the same combination, and what people may stand behind."""
+"""Compiled loops over people and the groups that fit or cover them, and over groups that cover the same combination."""
 
 from __future__ import annotations
 
@@ -7,6 +7,114 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
+from sfumato.release._covering_kernels import lowest_bit
+
+
+@njit(cache=True)
+def entry_of(codes: Any, low: int, high: int, code: int) -> int:
+    """Return the place of a code among the ascending `codes[low:high]`, −1 if it is not there."""
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and codes[low] == code else -1
+
+
+@njit(cache=True)
+def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:
+    """Keep of the groups that fit columns 0 … j−1 those that `row` allows too; return in how many words there are any."""
+    found = 0
+    for k in range(len(row) if j == 0 else many[j - 1]):
+        w = k if j == 0 else place[j - 1, k]
+        fits = row[w] if j == 0 else row[w] & left[j - 1, k]
+        if fits != 0:
+            place[j, found] = w
+            left[j, found] = fits
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def walk_fits(
+    words: Any,
+    bits: Any,
+    offset: int,
+    truth: Any,
+    weight: Any,
+    sizes: Any,
+    start: Any,
+    value: Any,
+    count: Any,
+    enough: bool,
+    people: Any,
+    groups: Any,
+    own: Any,
+    only: Any,
+    inside: Any,
+) -> None:
+    """Add up, for every person, what the groups that fit her show.
+
+    `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group
+    offset + k. Filled in: per person the people and the number of fitting groups, how often they show her value, and the last
+    of them; per group the weight of the people who fit it. With `enough` a person is done once her value was seen.
+
+    The groups that fit a person's first columns are kept for the next one, who shares them if people are sorted.
+    """
+    columns = words.shape[1]
+    place = np.empty((columns, bits.shape[1]), np.int64)
+    left = np.empty((columns, bits.shape[1]), np.uint64)
+    many = np.zeros(columns, np.int64)
+    kept = -1
+    for p in range(len(truth)):
+        if enough and own[p] > 0:
+            continue
+        fresh = 0
+        while kept >= 0 and fresh < columns and words[p, fresh] == words[kept, fresh]:
+            fresh += 1
+        kept = p
+        for j in range(fresh, columns):
+            many[j] = _narrow(bits[words[p, j]], j, place, left, many)
+        for k in range(many[columns - 1]):
+            fits = left[columns - 1, k]
+            while fits != 0:
+                g = offset + 64 * place[columns - 1, k] + lowest_bit(fits)
+                fits &= fits - np.uint64(1)
+                people[p] += sizes[g]
+                groups[p] += 1
+                only[p] = g
+                inside[g] += weight[p]
+                entry = entry_of(value, start[g], start[g + 1], truth[p])
+                if entry >= 0:
+                    own[p] += count[entry]
+                    if enough:
+                        break
+            if enough and own[p] > 0:
+                break
+
+
+@njit(cache=True)
+def walk_values(words: Any, bits: Any, carried: Any, truth: Any, weight: Any, faced: Any, behind: Any) -> None:
+    """Count the values of fitting records (`faced`, per person), and those of fitting people (`behind`, per record).
+
+    `words[p, j]` is the row of `bits` that tells which records hold person p's value in column j; bit k of its word w is record
+    64·w + k.
+    """
+    for p in range(len(words)):
+        for w in range(bits.shape[1]):
+            fits = bits[words[p, 0], w]
+            for j in range(1, words.shape[1]):
+                fits &= bits[words[p, j], w]
+            k = 64 * w
+            while fits != 0:
+                if fits & np.uint64(1):
+                    faced[p, carried[k]] += 1
+                    if truth[p] >= 0:
+                        behind[k, truth[p]] += weight[p]
+                fits >>= np.uint64(1)
+                k += 1
 
 
 @njit(cache=True)
@@ -111,18 +219,6 @@ def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups:
 
 
 @njit(cache=True)
-def _entry(codes: Any, low: int, high: int, code: int) -> int:
-    """Return the place of a code among the ascending `codes[low:high]` that hold it."""
-    while low < high:
-        middle = (low + high) // 2
-        if codes[middle] < code:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True)
 def stand_behind(owner: Any, group: Any, people: Any, weight: Any, begin: Any, codes: Any, lacking: Any, still: Any) -> None:
     """Take the people off what groups show, over pairs of a person and a group that shows all of her.
 
@@ -135,7 +231,7 @@ def stand_behind(owner: Any, group: Any, people: Any, weight: Any, begin: Any, c
         if still[g] == 0:
             continue
         for j in range(people.shape[1]):
-            e = _entry(codes, begin[g, j], begin[g, j + 1], people[p, j])
+            e = entry_of(codes, begin[g, j], begin[g, j + 1], people[p, j])
             if lacking[e] > 0:
                 lacking[e] -= weight[p]
                 if lacking[e] <= 0:
