@@ -220,7 +220,7 @@ class Method(ABC):
         if table.dropped and proven and (requirement.presence is not None or against != "reader"):
             claim = "the claim about presence" if requirement.presence is not None else f"the claim against an {against}"
             raise NotProvable(
-                f"{table.dropped} people were left out because a value is missing; that says something about them, and {claim} "
+                f"people were left out because a value is missing ({table.dropped}); that says something about them, and {claim} "
                 "does not cover it",
                 hint='use missing = "value" for those columns'
                 + (", or a requirement without alpha" if requirement.presence is not None else ', or against = "reader"'),

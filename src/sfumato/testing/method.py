@@ -48,16 +48,17 @@ def check_method(method: Method, requirement: Requirement | None = None, tables:
     done = []
     _require(dataclasses.is_dataclass(method), "a method is a dataclass of its parameters")
     _require(method == dataclasses.replace(method), "two methods with equal parameters are equal")
-    for name, table in (tables or example_tables()).items():
-        for check in CHECKS:
-            try:
-                check(method, requirement, table)
-            except ConformanceError as error:
-                raise ConformanceError(f"{check.__name__} on the table {name!r}: {error}") from None
-            done.append(f"{check.__name__} ({name})")
-    _order_decides_nothing(method, requirement)
-    if "engineer" in proven and method.form != "randomized":
-        rerunning_tells_nothing(method)
+    with _one_thread():
+        for name, table in (tables or example_tables()).items():
+            for check in CHECKS:
+                try:
+                    check(method, requirement, table)
+                except ConformanceError as error:
+                    raise ConformanceError(f"{check.__name__} on the table {name!r}: {error}") from None
+                done.append(f"{check.__name__} ({name})")
+        _order_decides_nothing(method, requirement)
+        if "engineer" in proven and method.form != "randomized":
+            rerunning_tells_nothing(method)
     return done
 
 
@@ -163,9 +164,8 @@ def input_order_changes_no_byte(method: Method, requirement: Requirement, table:
     tried += [order[::-1] for order in tried]
     coins = np.random.default_rng(11)
     tried += [coins.permutation(rows) for _ in range(orders - len(tried))]
-    with _one_thread():
-        first = _files(method, requirement, table)
-        same = all(_files(method, requirement, table.take(order)) == first for order in tried[1:])
+    first = _files(method, requirement, table)
+    same = all(_files(method, requirement, table.take(order)) == first for order in tried[1:])
     _require(same, "the order of the input changes no byte of a release")
 
 
@@ -194,11 +194,10 @@ def rerunning_tells_nothing(method: Method) -> None:
     model = FPrivacy(offset=1, bounds={"rare": "1/2"})
     requirement = PresenceAssociation(1, model) if method.hides_presence else model
     seen: dict[str, list[tuple[str, ...]]] = {}
-    with _one_thread():
-        for number, world in enumerate(worlds):
-            table = Table.from_frame(pa.table({"x": quasi, "value": list(world)}), Schema(quasi=["x"], sensitive=["value"]))
-            for seed in range(_COINS):
-                seen.setdefault(_told(method, table, requirement, number * _COINS + seed), []).append(world)
+    for number, world in enumerate(worlds):
+        table = Table.from_frame(pa.table({"x": quasi, "value": list(world)}), Schema(quasi=["x"], sensitive=["value"]))
+        for seed in range(_COINS):
+            seen.setdefault(_shown(method, table, requirement, number * _COINS + seed), []).append(world)
     for fitting in seen.values():
         margin = math.sqrt(math.log(1e4 * 6 * len(seen)) / (2 * len(fitting)))
         worst = max(sum(world[person] == "rare" for world in fitting) for person in range(6)) / len(fitting)
@@ -208,7 +207,7 @@ def rerunning_tells_nothing(method: Method) -> None:
 _COINS = 40
 
 
-def _told(method: Method, table: Table, requirement: Requirement, seed: int) -> str:
+def _shown(method: Method, table: Table, requirement: Requirement, seed: int) -> str:
     """Return what a release says, without its manifest, or what a refusal says."""
     try:
         release = method.run(table, requirement, random=seed).release
