@@ -67,7 +67,7 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
     assert found.obstacle is not None
     assert found.obstacle.nearest == {"model": "f-privacy"}
     assert "The bounds cannot be kept." in text
-    assert text.startswith("The bounds cannot be kept. l-diversity: a bound below a value's own share cannot be kept")
+    assert text.startswith("The bounds cannot be kept: l-diversity: a bound below a value's own share cannot be kept")
     assert "Flu: 60 % of people have it, the bound is 50 %" in text
     assert 'What would work: feasible would be model = "f-privacy".' in text
     assert "Unprotected: nobody" not in text
@@ -240,5 +240,5 @@ def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() ->
     refused = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=Heterogeneous())
     assert not refused.feasible
     assert refused.verdict()[0].startswith(
-        "The bounds cannot be kept. method 'heterogeneous' with these parameters proves no bound"
+        "The bounds cannot be kept: method 'heterogeneous' with these parameters proves no bound"
     )

@@ -169,5 +169,5 @@ def test_a_policy_that_drops_people_is_explained_as_one_that_cannot_hide_presenc
     table = Table.from_frame(frame, Schema(quasi=["x", "z"], sensitive=["value"], missing={"x": "drop"}))
     told = explain(table, PresenceAssociation(1, "1/2", against="reader"), method=Ambiguity(), quick=True)
     assert not told.feasible
-    assert told.verdict()[0].startswith("The bounds cannot be kept. People were left out because a value is missing (1)")
+    assert told.verdict()[0].startswith("The bounds cannot be kept: people were left out because a value is missing (1)")
     assert "the claim about presence does not cover it" in told.verdict()[0]

@@ -111,7 +111,7 @@ def test_a_release_that_cannot_be_made_when_it_is_tried_is_the_verdict() -> None
     found = explain(table, FPrivacy(theta=2, offset="0.1"), method=method)
     assert not found.feasible
     assert found.study is not None
-    assert found.verdict()[0].startswith("The bounds cannot be kept. decoys: ")
+    assert found.verdict()[0].startswith("The bounds cannot be kept: decoys: ")
 
 
 def test_a_large_table_is_sampled_but_no_value_gets_lost_and_the_owners_questions_are_asked_of_everybody(

@@ -80,8 +80,7 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
     """Return why the bounds cannot be kept, value by value, and what would be feasible."""
     reason = obstacle.message.rstrip(".")
-    sentence = f"{reason[0].upper()}{reason[1:]}."
-    lines = [sentence if obstacle in _NOBODY else f"The bounds cannot be kept. {sentence}"]
+    lines = [f"T{reason[1:]}." if obstacle in _NOBODY else f"The bounds cannot be kept: {reason}."]
     for value in obstacle.values[:_TIGHTEST]:
         if value in obstacle.has and value in obstacle.needs and obstacle.has[value] != obstacle.needs[value]:
             lines.append(f"'{value}': has {percent(obstacle.has[value])}, needs {percent(obstacle.needs[value])}.")
