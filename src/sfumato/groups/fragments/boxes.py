@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.arrays import Array
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.fragments._box_kernels import Covered
-from sfumato.groups.fragments.cover import cells_table, require_presence
+from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -41,7 +41,7 @@ def presence_boxes(
     require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
     space = Space.of(columns)
     need, start = need_table(bounds)
-    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
+    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering_table(len(sensitive), alpha))
     rows = np.arange(len(sensitive), dtype=np.int32)
     chosen = column_weights(columns, weights)
     return cut_space(
