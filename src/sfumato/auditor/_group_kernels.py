@@ -7,20 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.release._covering_kernels import lowest_bit
-
-
-@njit(cache=True)
-def entry_of(codes: Any, low: int, high: int, code: int) -> int:
-    """Return the place of a code among the ascending `codes[low:high]`, −1 if it is not there."""
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if codes[middle] < code:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and codes[low] == code else -1
+from sfumato.release._covering_kernels import entry_of, lowest_bit
 
 
 @njit(cache=True)

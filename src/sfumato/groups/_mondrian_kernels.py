@@ -98,7 +98,7 @@ def satisfies(counts: Any, size: int, classical: Any) -> bool:
             if classical.need[classical.start[value] + counts[value]] > size:
                 return False
     if rule == DISTINCT:
-        return distinct >= l
+        return bool(distinct >= l)
     if rule == ENTROPY:
         return entropy_suffices(counts, size, l)
     if rule == RECURSIVE:

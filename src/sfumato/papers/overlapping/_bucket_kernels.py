@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
-from sfumato.papers.overlapping._scatter_kernels import FREE, RESIDUE, enough, enter, heapify, pop, push, smallest_with
+from sfumato.papers.overlapping._scatter_kernels import FREE, RESIDUE, enough, enter, smallest_with
 
 
 class Hashed(NamedTuple):
@@ -52,13 +53,11 @@ def from_buckets(crowd: Any, hashed: Any) -> tuple[Any, int]:
     group = np.full(people, FREE, np.int32)
     counts = np.zeros(len(crowd.weight), np.int64)
     left = np.zeros(len(crowd.weight), np.int64)
-    key = np.empty(buckets)
     for k in range(buckets):
-        key[k] = free[k] * crowd.weight[hashed.value[k]]
         left[hashed.value[k]] += free[k]
-    heap, aside = np.arange(buckets), np.empty(buckets, np.int64)
-    heapify(heap, buckets, key)
-    length, groups, mark, neediest, alive = buckets, 0, 0, 0, people
+    heap = [(-free[k] * crowd.weight[hashed.value[k]], k) for k in range(buckets)]  # those with the most people left first
+    heapq.heapify(heap)
+    groups, mark, neediest, alive = 0, 0, 0, people
     stamp = np.full(crowd.first[-1], -1, np.int32)
     distinct = np.zeros(crowd.codes.shape[1], np.int64)
     mine = np.empty(people, np.int32)
@@ -67,25 +66,24 @@ def from_buckets(crowd: Any, hashed: Any) -> tuple[Any, int]:
             neediest += 1
         stuck = crowd.urgent[neediest]
         target = max(smallest_with(crowd, stuck, 1), 1)
-        size, put, turn = 0, 0, 0
+        size, turn = 0, 0
+        aside = heap[:0]
         distinct[:] = 0
         while not (size >= target and enough(crowd, size, distinct)):
-            if length == 0:
+            if not heap:
                 if turn == size:  # nobody was found in a whole turn
                     break
                 turn = size
-                for k in range(put):
-                    length = push(heap, length, aside[k], key)
-                put = 0
+                heap, aside = aside, heap
+                heapq.heapify(heap)
                 continue
-            one = pop(heap, length, key)
-            length -= 1
+            first = heapq.heappop(heap)
+            one = first[1]
             if free[one] == 0:
                 continue
-            aside[put] = one
-            put += 1
             value = hashed.value[one]
             if smallest_with(crowd, value, counts[value] + 1) > max(target, size + 1):
+                aside.append(first)
                 continue
             top = hashed.begin[one + 1] - free[one]
             at = top + pick(rows[top : top + free[one]], crowd.codes, crowd.first, stamp, mark)
@@ -96,7 +94,7 @@ def from_buckets(crowd: Any, hashed: Any) -> tuple[Any, int]:
             counts[value] += 1
             left[value] -= 1
             free[one] -= 1
-            key[one] = free[one] * crowd.weight[value]
+            aside.append((-free[one] * crowd.weight[value], one))
             enter(row, crowd.codes, crowd.first, stamp, mark, distinct)
         complete = size >= target and enough(crowd, size, distinct)
         for k in range(size):
@@ -113,6 +111,6 @@ def from_buckets(crowd: Any, hashed: Any) -> tuple[Any, int]:
             left[stuck] = 0
         groups += int(complete)
         mark += 1
-        for k in range(put):
-            length = push(heap, length, aside[k], key)
+        for entry in aside:
+            heapq.heappush(heap, entry)
     return group, groups

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,55 +47,6 @@ def smallest_with(crowd: Any, value: int, count: int) -> int:
 def enough(crowd: Any, size: int, distinct: Any) -> bool:
     """Return whether so many people, with so many different values in every column, are a group."""
     return bool(size >= crowd.least and reaches(distinct, crowd.covering[size]))
-
-
-@njit(cache=True)
-def heapify(heap: Any, length: int, key: Any) -> None:
-    """Put the first entries in order."""
-    for place in range(length // 2 - 1, -1, -1):
-        sift_down(heap, length, place, key)
-
-
-@njit(cache=True)
-def pop(heap: Any, length: int, key: Any) -> int:
-    """Take the first entry out and return it; the heap is one shorter."""
-    one = heap[0]
-    heap[0] = heap[length - 1]
-    sift_down(heap, length - 1, 0, key)
-    return int(one)
-
-
-@njit(cache=True)
-def sift_down(heap: Any, length: int, place: int, key: Any) -> None:
-    """Let the entry at `place` sink until no child comes before it: larger keys first, equal ones by number."""
-    while True:
-        child = 2 * place + 1
-        if child >= length:
-            return
-        if child + 1 < length and before(heap[child + 1], heap[child], key):
-            child += 1
-        if not before(heap[child], heap[place], key):
-            return
-        heap[child], heap[place] = heap[place], heap[child]
-        place = child
-
-
-@njit(cache=True)
-def before(one: int, other: int, key: Any) -> bool:
-    """Return whether a value is picked before another: more people for its bound, or the lower number."""
-    return bool(key[one] > key[other] or (key[one] == key[other] and one < other))
-
-
-@njit(cache=True)
-def push(heap: Any, length: int, value: int, key: Any) -> int:
-    """Add a value and return the new length."""
-    heap[length] = value
-    place = length
-    while place > 0 and before(heap[place], heap[(place - 1) // 2], key):
-        above = (place - 1) // 2
-        heap[place], heap[above] = heap[above], heap[place]
-        place = above
-    return length + 1
 
 
 @njit(cache=True)
@@ -155,10 +107,10 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
     stamp = np.full(crowd.first[-1], -1, np.int32)
     free = begin[1:] - begin[:-1]
     top = begin[:-1].copy()
-    key = free * crowd.weight
-    heap, aside = np.arange(values), np.empty(values, np.int64)
-    heapify(heap, values, key)
-    length, cursor, alive, groups, mark, neediest = values, 0, people, 0, 0, 0
+    # The value with the most free people for its bound comes first, of equal ones that with the lower number.
+    heap = [(-free[v] * crowd.weight[v], v) for v in range(values)]
+    heapq.heapify(heap)
+    cursor, alive, groups, mark, neediest = 0, people, 0, 0, 0
     counts = np.zeros(values, np.int64)
     mine = np.empty(people, np.int32)
     distinct = np.zeros(crowd.codes.shape[1], np.int64)
@@ -166,16 +118,16 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
         while free[crowd.urgent[neediest]] == 0:
             neediest += 1
         target = max(smallest_with(crowd, crowd.urgent[neediest], 1), 1)
-        size, put = 0, 0
+        size = 0
+        aside = heap[:0]
         distinct[:] = 0
-        while size < target and length > 0:
-            one = pop(heap, length, key)
-            length -= 1
+        while size < target and heap:
+            first = heapq.heappop(heap)
+            one = first[1]
             if free[one] == 0:
                 continue
             if smallest_with(crowd, one, counts[one] + 1) > target:
-                aside[put] = one
-                put += 1
+                aside.append(first)
                 continue
             while group[rows_of[top[one]]] != FREE:
                 top[one] += 1
@@ -185,8 +137,7 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
             size += 1
             counts[one] += 1
             free[one] -= 1
-            key[one] = free[one] * crowd.weight[one]
-            length = push(heap, length, one, key)
+            heapq.heappush(heap, (-free[one] * crowd.weight[one], one))
             enter(row, crowd.codes, crowd.first, stamp, mark, distinct)
         complete = size == target
         tries = 0
@@ -224,13 +175,12 @@ def scatter(crowd: Any, rows_of: Any, begin: Any) -> tuple[Any, int]:
         alive -= size
         groups += int(complete)
         mark += 1
-        for k in range(put):
-            length = push(heap, length, aside[k], key)
-        # An extension took people whose values still stand in the heap with their former keys: put it in order again.
-        if size > target:
-            for k in range(length):
-                key[heap[k]] = free[heap[k]] * crowd.weight[heap[k]]
-            heapify(heap, length, key)
+        for entry in aside:
+            heapq.heappush(heap, entry)
+        if size > target:  # an extension took people of values that stand in the heap as they were before
+            for k in range(len(heap)):
+                heap[k] = (-free[heap[k][1]] * crowd.weight[heap[k][1]], heap[k][1])
+            heapq.heapify(heap)
     return group, groups
 
 
