@@ -279,14 +279,7 @@ def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -
 
 @njit(cache=True, parallel=True)
 def match_blocks(
-    people: Array,
-    start: Array,
-    pools: Array,
-    size: Array,
-    numbers: Array,
-    kinds: Array,
-    unit: Array,
-    sweeps: int,
+    people: Array, start: Array, pools: Array, size: Array, numbers: Array, kinds: Array, unit: Array, sweeps: int
 ) -> None:
     """Match every block people[start:][:pools·size], a row of `size` people for each of its pools, each by itself."""
     for block in prange(len(start)):
