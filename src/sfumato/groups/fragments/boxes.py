@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Array
+from sfumato.basis import Basis
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.fragments._box_kernels import Covered
 from sfumato.groups.fragments.cover import covering_table, require_presence
@@ -42,15 +43,7 @@ def presence_boxes(
     space = Space.of(columns)
     need, start = need_table(bounds)
     acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering_table(len(sensitive), alpha))
-    rows = np.arange(len(sensitive), dtype=np.int32)
+    rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
+    basis: Basis = "tight" if tight else "safe"
     chosen = column_weights(columns, weights)
-    return cut_space(
-        space,
-        sensitive,
-        len(bounds.counts),
-        rows,
-        acceptance,
-        basis="tight" if tight else "safe",
-        weights=chosen,
-        progress=progress,
-    )
+    return cut_space(space, sensitive, values, rows, acceptance, basis=basis, weights=chosen, progress=progress)
