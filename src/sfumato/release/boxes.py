@@ -43,8 +43,8 @@ class Ranges:
         """Return the ranges between these codes of a column; `high` is −1 where nobody has a value."""
         nobody = high < 0
         ends = np.unique(np.concatenate([low[~nobody], high[~nobody]]))
-        places = (np.where(nobody, -1, np.searchsorted(ends, codes)).astype(np.int32) for codes in (low, high))
-        return cls(column.name, column.kind, column.values.take(pa.array(ends)), *places, missing)
+        first, last = (np.where(nobody, -1, np.searchsorted(ends, codes)).astype(np.int32) for codes in (low, high))
+        return cls(column.name, column.kind, column.values.take(pa.array(ends)), first, last, missing)
 
     @property
     def has_missing(self) -> bool:
