@@ -13,6 +13,7 @@ from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
+from sfumato.methods.noisy_boxes import NoisyBoxes
 from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
@@ -28,6 +29,7 @@ _OWN: tuple[type[Method], ...] = (
     Anatomy,
     Mondrian,
     BuReL,
+    NoisyBoxes,
     SmallDomain,
     UniformPerturbation,
     BuReLPerturbation,
@@ -75,6 +77,7 @@ __all__ = [
     "Mondrian",
     "MultiSize",
     "NearGroups",
+    "NoisyBoxes",
     "PriView",
     "Publication",
     "Ring",
