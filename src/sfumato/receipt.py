@@ -41,6 +41,7 @@ def save_with_receipt(
     policy: str,
     figures: Mapping[str, Any],
     audit: Mapping[str, Any],
+    people: Fingerprint | None = None,
 ) -> Path:
     """Write the release and its receipt, both or neither, and return the receipt's path: in `receipts`, else beside the release.
 
@@ -62,6 +63,8 @@ def save_with_receipt(
                 "software": f"sfumato {__version__}",
                 "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
                 "table": fingerprint.to_dict(),
+                "people": None if people is None else people.to_dict(),
+                "gamma": release.manifest.parameters.get("gamma"),
                 "policy": policy,
                 "figures": figures,
                 "audit": audit,

@@ -159,7 +159,12 @@ def places_of(release: Path, directories: Iterable[Path] = ()) -> list[Path]:
 
 
 def documents(directories: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
-    """Give every receipt in these directories with what it holds, None for one that cannot be read.
+    """Give every receipt in these directories with what it holds, None for one that cannot be read."""
+    yield from read_documents(directories, SUFFIX)
+
+
+def read_documents(directories: Iterable[Path], suffix: str) -> Iterator[tuple[Path, Any]]:
+    """Give every file of this suffix in these directories with what it holds, None for one that cannot be read.
 
     What is no file, or larger than receipts are, is not waited for.
     """
@@ -169,7 +174,7 @@ def documents(directories: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
         if place in seen or not place.is_dir():
             continue
         seen.add(place)
-        for path in sorted(place.glob(f"*{SUFFIX}")):
+        for path in sorted(place.glob(f"*{suffix}")):
             try:
                 yield path, json.loads(read_file(path, LARGEST_MANIFEST).decode("utf-8"))
             except _BROKEN:

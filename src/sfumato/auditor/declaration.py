@@ -66,6 +66,7 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
 
 
 def exact_share(text: Any) -> Fraction:
+    """Return a number as manifests write them; a `ValueError` for anything else."""
     if not isinstance(text, str) or not _EXACT.fullmatch(text):
         raise ValueError("not an exact number above 0")
     return Fraction(text)

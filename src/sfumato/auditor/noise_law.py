@@ -1,7 +1,7 @@
 """Has noise the law that a release states? A test whose false alarms are bounded for any table.
 
-Where counts of boxes were added up, which were follows from the noise; then only the sums over all boxes have a law that is known:
-that of so many draws. Either way the numbers are independent and alike. Of their sizes and of their signs, both cut off at four
+Where counts of boxes were added up, which ones follows from the noise; then only sums over all boxes have a known law, that of so
+many draws. Either way the numbers are independent and alike. Of their sizes and of their signs, both cut off at four
 standard deviations, the sums are compared with what Chernoff's bound allows, and the largest number with its own chance. The five
 tests share FALSE_ALARM.
 """

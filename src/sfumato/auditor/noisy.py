@@ -89,9 +89,7 @@ def _shown(release: BucketsRelease) -> Integers:
     return release.st_count.reshape(len(release.sizes), -1)
 
 
-def _judge(
-    claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bounds, faults: list[str]
-) -> ClaimResult:
+def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bounds, faults: list[str]) -> ClaimResult:
     """Judge one claim: a belief of each declared share, its odds grown r⁻²-fold, is within its bound."""
     fault = ""
     if claim.kind != "association" or claim.adversary != "insider":
@@ -142,7 +140,9 @@ def _wrong_law(manifest: Manifest, stated: _Stated, bounds: Bounds) -> list[str]
     problems = []
     follows = _odds_allowed(manifest.requirement, stated.shares, bounds)
     if follows is not None and follows != stated.gamma:
-        problems.append(f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}")
+        problems.append(
+            f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}"
+        )
     ratio, gamma = stated.ratio, stated.gamma
     if not 0 < ratio < 1 or ratio * ratio * gamma < 1:
         problems.append("noise of this ratio is too small for γ: the ratio to the power of −2 must not exceed it")
@@ -247,7 +247,9 @@ def _stronger(release: BucketsRelease, stated: _Stated) -> dict[str, Finding]:
     times = float(stated.kept)
     shares = nearest_shares(_shown(release) / release.sizes[:, None])
     return {
-        "adversary with any belief before": Finding("the odds of a value, or of any set of values, grow at most by this factor", times),
+        "adversary with any belief before": Finding(
+            "the odds of any value, or set of values, grow at most by this factor", times
+        ),
         "insider who knows the exact totals of all values": Finding("odds grow at most by this factor", times**2),
         "reader who takes a bucket's shares for hers": Finding(
             "largest share that a bucket shows, noise cut off at 0: what is not bounded", float(shares.max())

@@ -92,7 +92,9 @@ def deliver(
         home = open_register() if receipts is None else receipts
         places = places_of(out, [data.absolute().parent, *([] if home is None else [home])])
         earlier = earlier_publications(table.fingerprint, places)
-        made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
+        made = publication(
+            table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
+        )
         tell("writing", 1.0)
         with undisturbed():
             receipt = save_with_receipt(
@@ -104,6 +106,7 @@ def deliver(
                 policy=chosen.text,
                 figures=made.private,
                 audit=made.audit.to_dict(),
+                people=table.people_fingerprint,
             )
             STATE.written = str(out)
         if links is not None and made.links is not None:
@@ -168,6 +171,7 @@ _TOGETHER = {
     "tight": "Near people together, by tight cuts",
     "matched": "Near people together, matched",
     "annealed": "Near people together, annealed",
+    "noisy": "Near people together, cut by quasi values alone, with noise on every count",
 }
 
 

@@ -12,10 +12,20 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
 from sfumato.explain.forecast import Forecast
+from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
-from sfumato.methods import Boxes, BuReLPerturbation, Method, NearGroups, SmallDomain, UniformPerturbation, default_method
+from sfumato.methods import (
+    Boxes,
+    BuReLPerturbation,
+    Method,
+    NearGroups,
+    NoisyBoxes,
+    SmallDomain,
+    UniformPerturbation,
+    default_method,
+)
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
@@ -87,6 +97,7 @@ class Explanation:
     study: Study | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    odds: Odds | None = None
 
     @property
     def feasible(self) -> bool:
@@ -168,6 +179,7 @@ class Explanation:
             "boxes": None if self.boxes is None else vars(self.boxes),
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "presence": None if self.presence is None else self.presence.to_dict(),
+            "odds": None if self.odds is None else self.odds.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -229,6 +241,7 @@ def explain(
         study=measured,
         randomization=cost.randomization,
         presence=cost.presence,
+        odds=cost.odds,
     )
 
 
@@ -243,6 +256,7 @@ class _Cost:
     room: NoRoom | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    odds: Odds | None = None
 
 
 def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress) -> _Cost:
@@ -291,6 +305,7 @@ _OUTLOOK: dict[str, Callable[[Table, Requirement, Bounds, Any], dict[str, Any]]]
     SmallDomain.name: _randomized,
     UniformPerturbation.name: _randomized,
     BuReLPerturbation.name: _randomized,
+    NoisyBoxes.name: lambda table, requirement, bounds, method: {"odds": Odds.of(table, requirement, bounds, method)},
 }
 """What more can be said, before anything is published, of the methods that do not draw groups at random."""
 

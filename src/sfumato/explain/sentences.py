@@ -54,6 +54,7 @@ def details(about: Explanation) -> list[str]:
         *_promise(about),
         *_values(about),
         *([] if about.randomization is None else about.randomization.sentences()),
+        *([] if about.odds is None else about.odds.sentences()),
         *_losses(about),
         *_forms(about),
         *not_promised(about),

@@ -56,7 +56,9 @@ def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, floa
     acceptance = Even(floor)
     final: list[tuple[Integers, Integers, Integers]] = []
     while len(low):
-        where = cut_level(space.codes, nothing, 1, rows, low, high, space.first, space.missing, space.position, weight, acceptance)
+        where = cut_level(
+            space.codes, nothing, 1, rows, low, high, space.first, space.missing, space.position, weight, acceptance
+        )
         cut = where >= 0
         final.append((node[~cut], low[~cut], high[~cut]))
         fresh = nodes + np.arange(2 * int(cut.sum()), dtype=np.int64).reshape(-1, 2)
@@ -96,7 +98,7 @@ class _Joining:
 
     def __init__(self, counts: Integers, sizes: Integers, limits: Sequence[Fraction]) -> None:
         self.counts, self.sizes, self.limits = counts, sizes, limits
-        self.bounded = [k for k, limit in enumerate(limits) if limit < 1]
+        self.bounded = np.array([k for k, limit in enumerate(limits) if limit < 1], dtype=np.int64)
         self.rough = np.array([float(limits[k]) for k in self.bounded])
         self.home = np.arange(len(sizes))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -135,6 +136,10 @@ class Method(ABC):
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
         return requirement.bounds(table.sensitive.histogram())
+
+    def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
+        """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
+        return None
 
     def run(
         self,

@@ -58,8 +58,9 @@ class NoisyBoxes(Method):
 
     Notes
     -----
-    Noise is two-sided geometric, drawn exactly, on every count of every box. Nothing in the release or in a refusal depends on one
-    person's sensitive value beyond γ: no total, no observed domain, no type. Several releases of the same people multiply their γ.
+    Noise is two-sided geometric, drawn exactly, on every count of every box. Nothing in the release or in a refusal depends on
+    one person's sensitive value beyond γ: no total, no observed domain, no type. Several releases of the same people multiply
+    their γ.
     """
 
     parameters: Literal["declared"] = parameter("declared", choice("declared"))
@@ -79,7 +80,7 @@ class NoisyBoxes(Method):
         if (self.shares is None) == (self.values is None):
             raise PolicyError(
                 f"{caller} needs shares: what is published may not depend on which values people turn out to have",
-                hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; or, for the model "differential", values',
+                hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"',
             )
         if self.shares is not None:
             declared_counts(self.declared)
@@ -110,6 +111,13 @@ class NoisyBoxes(Method):
         counts = declared_counts(self.declared)
         domain = closed_domain(table, self.close(table.schema))
         return requirement.bounds({label: counts[label] for label in domain.labels})
+
+    def odds(self, table: Table, requirement: Requirement) -> Fraction:
+        """Return γ: how much the odds of any value grow at most."""
+        self.require_provable(table, requirement)
+        bounds = self.bounds(table, requirement)
+        self.require_something_to_keep(bounds, requirement)
+        return largest_odds(bounds)
 
     def joins(self, requirement: Requirement) -> bool:
         """Return whether boxes are joined where a noisy share lies over its bound."""

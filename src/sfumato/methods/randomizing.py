@@ -32,6 +32,7 @@ from sfumato.table.table import Table
 
 
 def checked_shares(where: str, value: Any) -> Any:
+    """Take value = share pairs, as exact shares that add up to 1."""
     return MappingProxyType(declared_shares(value))
 
 

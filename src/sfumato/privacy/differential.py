@@ -33,9 +33,7 @@ class Differential(Requirement):
     model: ClassVar[str] = "differential"
     bounds_odds: ClassVar[bool] = True
 
-    def __init__(
-        self, epsilon: Number | None = None, *, odds: Number | None = None, against: Against = "insider"
-    ) -> None:
+    def __init__(self, epsilon: Number | None = None, *, odds: Number | None = None, against: Against = "insider") -> None:
         if (epsilon is None) == (odds is None):
             raise PolicyError(
                 "Differential: give epsilon or odds, one of the two",
@@ -79,4 +77,19 @@ def power_below(epsilon: Fraction) -> Fraction:
         low, high = ((Fraction(found) + side) * GRID for side in (-away, away))
         if low // 1 == high // 1:
             return Fraction(low // 1, GRID)
+        digits *= 2
+
+
+def within_power(number: Fraction, epsilon: Fraction) -> bool:
+    """Return whether a number is at most e^ε, exactly: digits are added until it is clear, since e^ε is irrational for ε > 0."""
+    digits = 60
+    while True:
+        with localcontext() as context:
+            context.prec = digits
+            found = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+        away = found * (1 + epsilon) / 10 ** (digits - 2)
+        if number <= found - away:
+            return True
+        if number > found + away:
+            return False
         digits *= 2

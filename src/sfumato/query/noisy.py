@@ -36,7 +36,7 @@ from sfumato.table.column import Column
 
 @dataclass(frozen=True, eq=False)
 class NoisyEngine:
-    """A buckets release with noise laid out for many questions; `noise` is the variance of one draw, `draws` how many there are."""
+    """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each bucket."""
 
     index: BucketIndex
     vocabulary: Vocabulary

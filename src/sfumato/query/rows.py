@@ -120,7 +120,8 @@ class BucketIndex:
 
     def wanted(self, values: Flags) -> Integers | Floats:
         """Return how many of the values shown in each bucket are among `values`."""
-        out: Integers | Floats = np.empty(self.buckets, np.float64 if self.st_count.dtype.kind == "f" else np.int64)
+        noisy = self.st_count.dtype.kind == "f"
+        out: Integers | Floats = np.empty(self.buckets, np.float64) if noisy else np.empty(self.buckets, np.int64)
         _kernels.wanted_by_bucket(values.view(np.uint8), self.st_start, self.st_value, self.st_count, out)
         return out
 

@@ -94,8 +94,8 @@ class BucketsRelease(Release):
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
 
-        A person whom no published row fits gets NaN. With decoys the share counts every value shown. Noisy shares are taken as the
-        nearest that are not negative and add up to 1: what a bucket teaches about its people, which no claim bounds.
+        A person whom no published row fits gets NaN. With decoys the share counts every value shown. Noisy shares are taken as
+        the nearest that are not negative and add up to 1: what a bucket teaches about its people, which no claim bounds.
         """
         owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))

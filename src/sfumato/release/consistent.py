@@ -59,9 +59,8 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
         and set(public) & {"gamma", "ratio"} == ({"gamma", "ratio"} if manifest.basis == "noisy" else set())
         and ("note" not in public or _note(method) == public["note"])
-        and (manifest.values is None) == bool(
-            manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression")
-        )
+        and (manifest.values is None)
+        == bool(manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]

@@ -52,7 +52,9 @@ def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = 
         if model == "differential"
         else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
     )
-    return Claim("association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded.")
+    return Claim(
+        "association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded."
+    )
 
 
 def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: int) -> Integers:
