@@ -215,7 +215,7 @@ def explain(
     values = sorted(counts, key=lambda value: (counts[value], value))
     cost = _cost(table, requirement, method, tell)
     measured = None
-    if (cost.strategies or cost.presence) and not quick:
+    if (cost.strategies or cost.presence or cost.odds) and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
         cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
     return Explanation(
@@ -278,6 +278,11 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, presence=Presence.of(table, requirement, method))
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
+    try:
+        if isinstance(method, NoisyBoxes):  # bounds are about declared shares: groups of the table's people lose something else
+            return _Cost(None, odds=Odds.of(table, requirement, bounds, method))
+    except Infeasible as error:
+        return _Cost(Obstacle.of(error))
     strategies, obstacle = compare_strategies(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:
@@ -305,7 +310,6 @@ _OUTLOOK: dict[str, Callable[[Table, Requirement, Bounds, Any], dict[str, Any]]]
     SmallDomain.name: _randomized,
     UniformPerturbation.name: _randomized,
     BuReLPerturbation.name: _randomized,
-    NoisyBoxes.name: lambda table, requirement, bounds, method: {"odds": Odds.of(table, requirement, bounds, method)},
 }
 """What more can be said, before anything is published, of the methods that do not draw groups at random."""
 

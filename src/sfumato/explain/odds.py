@@ -79,10 +79,10 @@ class Odds:
 def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, float]:
     """Return the parameter of each model that lets odds grow just as much, given these shares.
 
-    Equal bounds are tightest for the most frequent value, (1 + β)·f for the rarest; θ·f + 0.02 for one in between.
+    Every bound must leave room for what the odds allow: equal ones for the most frequent value, (1 + β)·f for the rarest.
     """
     most, least = max(shares.values()), min(shares.values())
-    theta = min((grown(share, gamma) - OFFSET) / share for share in shares.values())
+    theta = max((grown(share, gamma) - OFFSET) / share for share in shares.values())
     return {
         "ℓ": float(1 / grown(most, gamma)),
         "β": float(grown(least, gamma) / least - 1),

@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.auditor import audit_release
 from sfumato.errors import InputError, QueryError, SfumatoError
 from sfumato.explain.room import variant
 from sfumato.explain.stand_in import stand_in
@@ -215,4 +216,6 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     spread = int(sizes.min()), int(sizes.max())
     note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
-    return Measured(method.name, against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
+    # Of generated people the draw may be looked at.
+    audit = audit_release(made.release, table) if isinstance(method, NoisyBoxes) else made.audit
+    return Measured(method.name, against, len(sizes), spread, tuple(errors), audit.exposure, note)
