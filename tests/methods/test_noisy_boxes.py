@@ -91,7 +91,9 @@ def test_shares_that_are_shown_keep_the_bounds_where_boxes_are_joined():
     def over(release):
         size = release.sizes[release.st_bucket]
         bound = [limits[release.domain.labels[value]] for value in release.st_value]
-        return sum(count > limit * int(n) for count, limit, n in zip(release.st_count.tolist(), bound, size.tolist(), strict=True))
+        return sum(
+            count > limit * int(n) for count, limit, n in zip(release.st_count.tolist(), bound, size.tolist(), strict=True)
+        )
 
     assert over(loose.release) > 0 == over(apart.release)
     assert apart.release.draws.sum() == len(loose.release.sizes) == apart.private["boxes"]

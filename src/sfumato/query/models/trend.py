@@ -70,7 +70,7 @@ MISSES: dict[str | None, Misses] = {
     "tight": Misses(0.03, 1.5),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
-    "noisy": Misses(0.04, 1.5),
+    "noisy": Misses(0.2, 1.5),
 }
 """By the basis of the groups, for those that put near people together."""
 
