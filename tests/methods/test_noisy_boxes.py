@@ -17,6 +17,7 @@ from tests.makers import closed_for, people, skewed
 NINE = {f"v{k}": 9 - k for k in range(9)}
 METHOD = NoisyBoxes(shares=NINE, otherwise="v8", floor=40)
 TABLE = closed_for(METHOD, skewed())
+LISTED = NoisyBoxes(values=["v0", "v1"], otherwise="v1")
 EIGHT = FPrivacy(theta=3, offset="0.05", against="insider")
 
 
@@ -126,8 +127,7 @@ def test_what_cannot_be_declared_is_refused_from_the_declaration_alone():
     with pytest.raises(PolicyError, match="otherwise"):
         NoisyBoxes(shares={"a": 1, "b": 1})
     with pytest.raises(PolicyError, match="only values were declared"):
-        listed = NoisyBoxes(values=["v0", "v1"], otherwise="v1")
-        listed.run(closed_for(listed, TABLE), EIGHT)
+        LISTED.run(closed_for(LISTED, TABLE), EIGHT)
     with pytest.raises(Infeasible):
         METHOD.run(TABLE, LDiversity(7, against="insider"))
     with pytest.raises(PolicyError, match="without regard to the declared values"):
