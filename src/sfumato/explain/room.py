@@ -13,6 +13,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
@@ -42,7 +43,15 @@ class NoRoom:
 
 def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Grouping:
     """Return the boxes that this method cuts; a single one where there is no room."""
-    return cut_into_boxes(table.quasi, table.sensitive.codes, bounds, tight=tight, floor=method.floor, weights=method.weights)
+    return cut_into_boxes(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        tight=tight,
+        floor=method.floor,
+        weights=method.weights,
+        soft=None if tight else soft_rule(bounds, method.patience),
+    )
 
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:

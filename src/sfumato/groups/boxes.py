@@ -9,9 +9,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Floats
-from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 
 
@@ -23,15 +25,22 @@ def cut_into_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | Literal["association"] | None,
+    soft: Rule | None = None,
+    random: Randomness | None = None,
 ) -> Grouping:
-    """Return the boxes that safe cuts make, or tight ones.
+    """Return the boxes that safe cuts make, or tight ones, or soft ones by a rule with coins.
 
-    Tight cuts may order columns by their association with the sensitive one; safe cuts may not, because that looks at where
+    Tight cuts may order columns by their association with the sensitive one; others may not, because that looks at where
     values fell.
     """
     space = Space.of(columns)
     chosen = association(columns, sensitive) if weights == "association" else column_weights(columns, weights)
-    grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
+    if soft is None:
+        grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
+    else:
+        rows = np.arange(len(sensitive), dtype=np.int32)
+        accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
+        grouping = cut_space(space, sensitive, len(bounds.counts), rows, accounts, basis="soft", weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
 

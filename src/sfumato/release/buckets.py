@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
+from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
@@ -30,7 +31,7 @@ class BucketsRelease(Release):
     """`qit`: one row per person, quasi values and bucket; `st`: bucket, sensitive value, count ([F' §3.1]).
 
     Buckets are numbered 0 … in memory and 1 … in the tables. The rows of `st` are sorted by bucket, then value. With decoys every
-    bucket shows `decoys` more sensitive values than it has people.
+    bucket shows `decoys` more sensitive values than it has people. With soft cuts `groups` has the account of every bucket.
     """
 
     form = "buckets"
@@ -42,6 +43,7 @@ class BucketsRelease(Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
+    told: Integers | None = None
 
     @property
     def decoys(self) -> int:
@@ -70,13 +72,13 @@ class BucketsRelease(Release):
         return np.searchsorted(self.st_bucket, np.arange(len(self.sizes) + 1)).astype(np.int64)
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return `qit` (quasi…, bucket) and `st` (bucket, sensitive…, count)."""
+        """Return `qit` (quasi…, bucket), `st` (bucket, sensitive…, count), and `groups` (group, told) after soft cuts."""
         qit = {column.name: dictionary_array(column) for column in self.quasi}
         qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        return {"qit": pa.table(qit), "st": pa.table(st)}
+        return {"qit": pa.table(qit), "st": pa.table(st), **account_tables(self.told)}
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
@@ -97,15 +99,16 @@ class BucketsRelease(Release):
         return result
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
-        """Return rows by quasi values, and entries by value and count."""
+        """Return rows by quasi values, entries by value and count, and accounts."""
         most = int(self.st_count.max(initial=0)) + 1
         entries = self.st_value * np.int64(most) + self.st_count
-        return (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries)), len(self.sizes)
+        tables = (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries))
+        return (*tables, *account_listing(self.told)), len(self.sizes)
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
         order = canonical_order(*self.listing())
-        rows, entries = order.rows
+        rows, entries = order.rows[:2]
         return replace(
             self,
             quasi=tuple(column.take(rows) for column in self.quasi),
@@ -113,13 +116,14 @@ class BucketsRelease(Release):
             st_bucket=order.number[self.st_bucket[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
+            told=renumbered(self.told, order.number),
         )
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
-        require_tables(tables, cls.form, ("qit", "st"))
+        require_tables(tables, cls.form, ("qit", "st", *account_names(manifest)))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
         st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
         if qit.num_rows != manifest.rows:
@@ -136,7 +140,8 @@ class BucketsRelease(Release):
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
         require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count)
+        told = read_accounts(manifest, tables, buckets, in_any_order=in_any_order)
+        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count, told=told)
         return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
 
 
