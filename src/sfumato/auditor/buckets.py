@@ -18,7 +18,9 @@ from sfumato.table.table import Table
 def audit_buckets(case: Case[BucketsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
     release, manifest = case.release, case.manifest
-    shown = Histograms(release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told)
+    shown = Histograms(
+        release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
+    )
     bounds = Bounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")
     if manifest.parameters.get("suppression") and not _may_suppress(manifest):

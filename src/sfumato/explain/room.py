@@ -86,9 +86,17 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = least_side(bounds)
+    place = bounds.values.index(value)
+    share, limit = bounds.shares[place], bounds.limits[place]
+    rule = soft_rule(bounds, method.patience)
+    if rule is not None:
+        if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):
+            return f"every cut into two sides of at least {method.floor} people was tested and refused, by coins or by what they hold"
+        return (
+            f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}, which leaves too little to spare for a test "
+            "of where its people are"
+        )
     if 2 * needed > table.rows:
-        place = bounds.values.index(value)
-        share, limit = bounds.shares[place], bounds.limits[place]
         return (
             f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}; a first safe cut needs bounds of at "
             "least twice the share, so that either half could hold all people with the value"
@@ -102,7 +110,8 @@ def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: b
         bounds = requirement.bounds(table.sensitive.histogram())
     except (Infeasible, PolicyError):
         return False
-    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight):
+    rule = None if tight else soft_rule(bounds, method.patience)
+    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight, soft=rule):
         return False
     return boxes_of(table, bounds, method, tight=tight).groups > 1
 

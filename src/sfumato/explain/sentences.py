@@ -54,6 +54,7 @@ def details(about: Explanation) -> list[str]:
         *_promise(about),
         *_values(about),
         *([] if about.randomization is None else about.randomization.sentences()),
+        *_patience(about),
         *_losses(about),
         *_forms(about),
         *not_promised(about),
@@ -220,6 +221,22 @@ def _values(about: Explanation) -> list[str]:
     return [
         value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in about.tightest(_TIGHTEST)
     ]
+
+
+def patience_text(patience: int) -> str:
+    """Return what the patience of soft cuts is and does."""
+    return (
+        f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if people's values fell well is tested, and "
+        f"refused by coins where they did not; each refusal in a box of n people may tell an engineer something, costs {patience:,}/n "
+        "(at most 3/10) of the box's account, and its counts have to stay so much lower. With more patience a good cut is refused by "
+        "chance less often, and a refusal costs more. patience = 0 makes safe cuts only. The default follows from the bounds. Publish "
+        "the first draw: to draw again for more boxes would tell what the account does not count."
+    )
+
+
+def _patience(about: Explanation) -> list[str]:
+    """Return what soft cuts do, where boxes are made by them."""
+    return [] if about.boxes is None or about.boxes.patience is None else [patience_text(about.boxes.patience)]
 
 
 def _losses(about: Explanation) -> list[str]:

@@ -2,8 +2,8 @@
 
 There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
 is for an *acceptance* to say: a named tuple for whose type `least_side` and `divide` are overloaded, as below for `Safe` and
-`Tight`; one with a `ledger`, a row for every box of a level, also `of_box` and `again` (soft cuts). The engine is compiled for
-each acceptance by itself.
+`Tight`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is compiled for each
+acceptance by itself.
 """
 
 from __future__ import annotations
@@ -52,11 +52,6 @@ def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sen
 
 def of_box(acceptance: Any, box: int) -> Any:
     """Return the acceptance for one box of a level; most are the same for all boxes."""
-    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
-
-
-def again(acceptance: Any) -> bool:
-    """Return whether the columns of a box are tried once more, after all of them were tried in vain."""
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
@@ -244,18 +239,9 @@ def _of_any_box(acceptance: Any, box: int) -> Any:
     return acceptance
 
 
-def _never_again(acceptance: Any) -> Any:
-    return False
-
-
 @overload(of_box)
 def _same_for_all(acceptance: Any, box: int) -> Any:
     return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
-
-
-@overload(again)
-def _once(acceptance: Any) -> Any:
-    return None if "ledger" in getattr(acceptance, "fields", ()) else _never_again
 
 
 @njit(cache=True)
@@ -281,18 +267,15 @@ def cut_box(
     for j in range(len(missing)):
         absent = first[j + 1] - first[j] - 1 if missing[j] else -1
         score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
-    order = by_falling_score(score)
-    while True:
-        for j in order:
-            if score[j] <= 0:
-                break
-            width = first[j + 1] - first[j]
-            absent = width - 1 if missing[j] else -1
-            left = divide(acceptance, mine, codes[j], width, absent, sensitive, counts, least)
-            if left > 0:
-                return left
-        if not again(acceptance):
-            return 0
+    for j in by_falling_score(score):
+        if score[j] <= 0:
+            break
+        width = first[j + 1] - first[j]
+        absent = width - 1 if missing[j] else -1
+        left = divide(acceptance, mine, codes[j], width, absent, sensitive, counts, least)
+        if left > 0:
+            return left
+    return 0
 
 
 @njit(cache=True, parallel=True)

@@ -14,16 +14,16 @@ from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import again, divide, least_side, of_box, only_for, split_rows
+from sfumato.groups._cut_kernels import divide, even_cut, least_side, of_box, only_for, split_rows
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
 FINE = 1_000_000
 """The account is kept a million times finer than that."""
 
-TOLD, OVER, UNDER, MADE, ROUND, COINS = range(6)
-"""An account: told in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; round; then for each test
-how many coins say "refuse" before the first one that does not."""
+TOLD, OVER, UNDER, MADE, COINS = range(5)
+"""An account: told in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; then for each test how
+many coins say "refuse" before the first one that does not."""
 
 
 class Soft(NamedTuple):
@@ -32,8 +32,6 @@ class Soft(NamedTuple):
     need: Integers  # ⌈SHOWN·count / bound⌉
     start: Integers
     floor: int
-    rounds: int  # how many boundaries of a column are candidates, the most even first
-    least_share: int  # but none that leaves fewer than 1/least_share of the box on a side
     ledger: Integers  # [boxes × accounts]
 
 
@@ -115,45 +113,13 @@ def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, nee
 
 
 @njit(cache=True)
-def boundary_of(histogram: Any, missing: int, size: int, turn: int, least: int) -> tuple[int, bool, int]:
-    """Return the cut of a column that is the `turn`-th most even of all, from 0 on, as `even_cut` does; side 0: none."""
-    values = len(histogram) - missing
-    lost = histogram[values] if missing else 0
-    smaller = np.zeros(2 * values, np.int64)
-    left = 0
-    for code in range(values):
-        if histogram[code] == 0 and code > 0:
-            continue
-        left += histogram[code]
-        smaller[2 * code] = min(left, size - left)
-        if lost > 0:
-            smaller[2 * code + 1] = min(left + lost, size - left - lost)
-    best = 0
-    for _ in range(turn + 1):
-        best = int(np.argmax(smaller))
-        side = smaller[best]
-        if side < least or side == 0:
-            return -1, False, 0
-        smaller[best] = 0
-    return best // 2, best % 2 == 1, side
-
-
-@njit(cache=True)
-def candidate(mine: Any, column: Any, width: int, absent: int, least: int, turn: int, least_share: int) -> int:
-    """Put the left side of the column's cut of this turn first and return its size, 0 where there is none: by quasi values."""
+def candidate(mine: Any, column: Any, width: int, absent: int, least: int) -> int:
+    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
     histogram = np.zeros(width, np.int64)
     for row in mine:
         histogram[column[row]] += 1
-    fewest = least if turn == 0 else max(least, -(-len(mine) // least_share))
-    boundary, joins, smaller = boundary_of(histogram, int(absent >= 0), len(mine), turn, fewest)
-    return split_rows(mine, column, boundary, joins, absent) if smaller > 0 else 0
-
-
-@njit(cache=True)
-def next_round(account: Any, rounds: int) -> bool:
-    """Go on to the next boundaries of the columns, if there are any and tests are left."""
-    account[ROUND] += 1
-    return bool(account[ROUND] < rounds and account[MADE] < len(account) - COINS)
+    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 
 def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
@@ -164,19 +130,14 @@ def _divide_softly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     account = acceptance.ledger[0]
-    left = candidate(mine, column, width, absent, least, account[ROUND], acceptance.least_share)
+    left = candidate(mine, column, width, absent, least)
     if left == 0 or not accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start):
         return 0
     return left
 
 
-def _again_softly(acceptance: Any) -> Any:
-    return next_round(acceptance.ledger[0], acceptance.rounds)
-
-
 def _account_of_box(acceptance: Any, box: int) -> Any:
-    ledger = acceptance.ledger[box : box + 1]
-    return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.rounds, acceptance.least_share, ledger)
+    return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1])
 
 
 @overload(least_side)
@@ -189,11 +150,6 @@ def _soft_divide(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> Any:
     return only_for(Soft, acceptance, _divide_softly)
-
-
-@overload(again)
-def _soft_again(acceptance: Any) -> Any:
-    return only_for(Soft, acceptance, _again_softly)
 
 
 @overload(of_box)

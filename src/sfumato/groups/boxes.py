@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.arrays import Array, Floats
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import Accounts, Rule
+from sfumato.groups.soft import Accounts, Rule, affords
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
@@ -52,9 +52,16 @@ def least_side(bounds: Bounds) -> tuple[str, int]:
     return bounds.values[sides.index(max(sides))], max(sides)
 
 
-def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool) -> bool:
-    """Return whether counts leave room for a first cut: a safe one needs two sides that could each hold all of any value."""
-    return 2 * max(floor, 1 if tight else least_side(bounds)[1]) <= bounds.total
+def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None = None) -> bool:
+    """Return whether counts leave room for a first cut: a safe one needs two sides that could each hold all of any value.
+
+    Where cuts are soft, a first test must be affordable, and no value may have more than three quarters of what its bound allows:
+    with less to spare few tests of real tables are passed. Counts alone decide, before anything is cut.
+    """
+    if 2 * floor > bounds.total:
+        return False
+    needed = 1 if tight else least_side(bounds)[1]
+    return 2 * needed <= bounds.total or (soft is not None and 4 * needed <= 3 * bounds.total and affords(bounds, soft))
 
 
 def association(columns: Sequence[Column], sensitive: Array) -> Floats:

@@ -29,12 +29,10 @@ LEAST_CHANCE = Fraction(7, 10)
 
 @dataclass(frozen=True)
 class Rule:
-    """What is fixed before the first test: patience κ, tests a box, and how many boundaries of a column are candidates."""
+    """What is fixed before the first test: patience κ, and how many tests a box may make."""
 
     patience: int
     tests: int = 7
-    rounds: int = 1
-    least_share: int = 25
 
 
 def soft_rule(bounds: Bounds, patience: int | None = None) -> Rule | None:
@@ -54,6 +52,13 @@ def default_patience(bounds: Bounds) -> int:
         return 1
     typical = sum((count * limit for count, limit in kept), Fraction(0)) / sum(count for count, _ in kept)
     return min(max(-(-30 // typical), 1), MOST_PATIENCE)
+
+
+def affords(bounds: Bounds, rule: Rule) -> bool:
+    """Return whether everybody's counts keep their caps after one refusal in the box of everybody."""
+    told = Fraction(int(refusing(rule.patience, bounds.total) * SHOWN), SHOWN)
+    room = 1 + (bounds.total - 1) * told
+    return all(limit == 1 or count <= limit * room for count, limit in zip(bounds.counts, bounds.limits, strict=True))
 
 
 def refusing(patience: int, size: int) -> Fraction:
@@ -99,7 +104,7 @@ class Accounts(Ledger):
             chance = refusing(rule.patience, end - begin)
             account[OVER], account[UNDER] = chance.numerator, chance.denominator
             account[COINS:] = leading(self._coins.spawn(begin, end), chance, rule.tests)
-        return Soft(*self._need, floor, rule.rounds, rule.least_share, self._ledger)
+        return Soft(*self._need, floor, self._ledger)
 
     def settle(self, low: Integers, done: Flags) -> None:
         """Keep what final boxes told; the others hand their accounts down to both sides."""

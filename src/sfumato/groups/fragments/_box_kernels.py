@@ -11,7 +11,6 @@ from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
 from sfumato.groups._cut_kernels import (
     LEAST_SHARE,
-    again,
     divide,
     even_cut,
     least_side,
@@ -21,7 +20,7 @@ from sfumato.groups._cut_kernels import (
     split_rows,
     tight_cut,
 )
-from sfumato.groups._soft_kernels import ROUND, accepts, candidate, next_round
+from sfumato.groups._soft_kernels import accepts, candidate
 
 
 class Covered(NamedTuple):
@@ -107,8 +106,6 @@ class SoftCovered(NamedTuple):
     need: Integers
     start: Integers
     floor: int
-    rounds: int
-    least_share: int
     ledger: Integers
     codes: Small  # [columns × rows]
     cells: Integers
@@ -122,7 +119,7 @@ def _divide_softly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     account = acceptance.ledger[0]
-    left = candidate(mine, column, width, absent, least, account[ROUND], acceptance.least_share)
+    left = candidate(mine, column, width, absent, least)
     if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.cells):
         return 0
     if not covers(mine[left:], acceptance.codes, acceptance.cells):
@@ -130,17 +127,11 @@ def _divide_softly(
     return left if accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start) else 0
 
 
-def _again_softly(acceptance: Any) -> Any:
-    return next_round(acceptance.ledger[0], acceptance.rounds)
-
-
 def _account_of_box(acceptance: Any, box: int) -> Any:
     return SoftCovered(
         acceptance.need,
         acceptance.start,
         acceptance.floor,
-        acceptance.rounds,
-        acceptance.least_share,
         acceptance.ledger[box : box + 1],
         acceptance.codes,
         acceptance.cells,
@@ -157,11 +148,6 @@ def _soft_divide(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> Any:
     return only_for(SoftCovered, acceptance, _divide_softly)
-
-
-@overload(again)
-def _soft_again(acceptance: Any) -> Any:
-    return only_for(SoftCovered, acceptance, _again_softly)
 
 
 @overload(of_box)
