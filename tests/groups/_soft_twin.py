@@ -1,7 +1,7 @@
 """Soft cuts in plain Python with exact fractions, written from docs/guarantees.md: a twin of the kernels, and of their mistakes.
 
-`outcomes` gives every transcript of one world with its probability; `made` follows given coins instead. A `mistake` leaves out one
-condition of the proof.
+`outcomes` gives every transcript of one world with its probability; `made` follows given coins instead. A `mistake` leaves out
+one condition of the proof.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The engineer's claim for soft cuts, by enumerating every world and every coin on small tables; and the kernels beside the twin."""
+"""The engineer's claim for soft cuts, by enumerating worlds and coins on small tables; and the kernels beside their twin."""
 
 import random
 from collections import defaultdict

@@ -31,9 +31,9 @@ def about(found: Study) -> list[str]:
     lines = []
     if any(row.name in WAYS for row in found.rows):
         lines.append(
-            "Blind draws people into groups at random; cuts put near people together. Safe cuts look only at what an engineer may "
-            "know; soft ones also at who has which value, by coins and with an account of what that may tell; a tight cut looks at "
-            "it openly, so it holds against a reader only."
+            "Blind draws people into groups at random; cuts put near people together. Safe cuts look only at what an engineer "
+            "may know; soft ones also at who has which value, by coins and with an account of what that may tell; tight ones do "
+            "so without, and hold against a reader only."
         )
     if any(row.name == NearGroups.name for row in found.rows):
         lines.append(

@@ -226,11 +226,11 @@ def _values(about: Explanation) -> list[str]:
 def patience_text(patience: int) -> str:
     """Return what the patience of soft cuts is and does."""
     return (
-        f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if people's values fell well is tested, and "
-        f"refused by coins where they did not; each refusal in a box of n people may tell an engineer something, costs {patience:,}/n "
-        "(at most 3/10) of the box's account, and its counts have to stay so much lower. With more patience a good cut is refused by "
-        "chance less often, and a refusal costs more. patience = 0 makes safe cuts only. The default follows from the bounds. Publish "
-        "the first draw: to draw again for more boxes would tell what the account does not count."
+        f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if values fell well is tested, with "
+        "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
+        "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
+        "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
+        "Publish the first draw: to draw again for more boxes tells something that no account counts."
     )
 
 

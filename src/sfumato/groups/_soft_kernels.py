@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, even_cut, least_side, of_box, only_for, split_rows
+from sfumato.groups._cut_kernels import divide, even_cut, least_side, of_box, only_for, smallest_group, split_rows
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
@@ -44,11 +44,7 @@ def room(size: int, told: int) -> int:
 @njit(cache=True)
 def keeps(counts: Any, size: int, told: int, need: Any, start: Any) -> bool:
     """Return whether `size` people with these counts keep the caps of a box that told so much."""
-    space = room(size, told)
-    for value in range(len(counts)):
-        if counts[value] > 0 and need[start[value] + counts[value]] > space:
-            return False
-    return True
+    return bool(smallest_group(counts, need, start) <= room(size, told))
 
 
 @njit(cache=True)

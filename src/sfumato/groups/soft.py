@@ -1,8 +1,8 @@
 """Soft cuts: the accounts of boxes, the coins of their tests, and the public rules by which both are chosen.
 
-A test whether two sides keep their caps looks at where values fell, so a refusal tells something. It is made by coins: a test that
-leaves slack s is refused with chance q^(s+1), so that exchanging two people's values changes that chance at most q-fold. Every
-refusal multiplies what a box *told*, 1 for everybody, by q, and its caps shrink with it: ⌊bound·(1 + (n − 1)·told)⌋.
+A test whether two sides keep their caps looks at where values fell, so a refusal tells something. It is made by coins: a test
+that leaves slack s is refused with chance q^(s+1), so that exchanging two people's values changes that chance at most q-fold.
+Every refusal multiplies what a box *told*, 1 for everybody, by q, and its caps shrink with it: ⌊bound·(1 + (n − 1)·told)⌋.
 """
 
 from __future__ import annotations

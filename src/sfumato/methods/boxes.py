@@ -27,9 +27,9 @@ class Boxes(Method):
         No box holds fewer people. The bound holds for any floor, against either adversary; larger boxes expose less and answer
         more coarsely.
     patience
-        κ of soft cuts, against an engineer: how firmly a test that may refuse a cut decides. A refusal in a box of n people costs κ/n
-        of what its account still allows (at most 3/10); larger κ make a good cut less likely to be refused by chance, and every
-        refusal dearer. None: by a fixed rule from the bounds and counts. 0: safe cuts only.
+        κ of soft cuts, against an engineer. A refused test in a box of n people takes κ/n, at most 3/10, off the box's account.
+        With a larger κ a good cut is refused by chance less often, and every refusal costs more. None: by a fixed rule from the
+        bounds and counts. 0: safe cuts only.
     weights
         Columns with larger weights are cut first, 1 being usual. Fixed in advance they tell nobody anything; ``"association"``
         weighs columns by what they tell about the sensitive values in this table, which an engineer could rerun, so it holds
@@ -38,10 +38,10 @@ class Boxes(Method):
     Notes
     -----
     The requirement's adversary decides how boxes are cut. Against an engineer cuts are *soft*: safe where quasi values and counts
-    that the release shows decide, else tested with coins, and every box keeps account of what refused tests may have told, so that
-    an engineer who reruns the program stays within the bounds. Against a reader they are *tight*, decided by where values fell, so
-    that boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is made there is one box,
-    and `no_room` says what would tell more.
+    that the release shows decide, else tested with coins. Every box keeps account of what refused tests may have told, so that an
+    engineer who reruns the program stays within the bounds. Against a reader they are *tight*, decided by where values fell:
+    boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is made there is one box, and
+    `no_room` says what would tell more.
     """
 
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
@@ -55,7 +55,7 @@ class Boxes(Method):
         super().__post_init__()
         if self.patience is not None and self.weights == "association":
             raise PolicyError(
-                "Boxes(patience=…): weights = 'association' looks at sensitive values, so that cuts are tight and use no patience",
+                "Boxes(patience=…): with weights = 'association' cuts look at sensitive values openly, and use no patience",
                 hint="leave one of the two out",
             )
 

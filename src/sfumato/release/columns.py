@@ -68,7 +68,7 @@ class ColumnsRelease(Fragments, Release):
         )
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return `at_<column>` (column, group) per quasi column, `st` (group, sensitive…, count), and after soft cuts `groups`."""
+        """Return `at_<column>` (column, group) per quasi column, `st` (group, sensitive…, count); after soft cuts `groups`."""
         tables = {}
         for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True):
             group = np.repeat(np.arange(len(start) - 1), np.diff(start)) + 1

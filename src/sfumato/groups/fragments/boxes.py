@@ -35,7 +35,8 @@ class _Covering(Accounts):
 
     def level(self, low: Integers, high: Integers) -> SoftCovered:
         """Return the acceptance of the boxes rows[low:high]."""
-        return SoftCovered(*super().level(low, high), self.codes, self.cells)
+        need, start, floor, ledger = super().level(low, high)
+        return SoftCovered(need, start, floor, ledger, self.codes, self.cells)
 
 
 def presence_boxes(
