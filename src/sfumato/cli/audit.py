@@ -193,6 +193,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
             allowed = f"{percent(result.bound)} {'is' if result.holds else 'was'} allowed"
             line += f"; {place}: {what}, {percent(result.worst)} where {allowed}"
         lines.append(line)
+        if result.reader is not None:
+            lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")

@@ -168,6 +168,7 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
 _TOGETHER = {
     "blind": "Who shares a {} was drawn at random",
     "safe": "Near people together, by safe cuts",
+    "soft": "Near people together, by soft cuts",
     "tight": "Near people together, by tight cuts",
     "matched": "Near people together, matched",
     "annealed": "Near people together, annealed",

@@ -16,6 +16,7 @@ from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import (
     Boxes,
     BuReLPerturbation,
@@ -60,11 +61,12 @@ class ValueBound:
 
 @dataclass(frozen=True)
 class Cut:
-    """The boxes into which near people are put: by which cuts, how many, and how large."""
+    """The boxes into which near people are put: by which cuts, how many, and how large; for soft cuts also their patience κ."""
 
     basis: Basis
     number: int
     sizes: tuple[int, int]
+    patience: int | None = None
 
 
 @dataclass(frozen=True)
@@ -295,7 +297,8 @@ def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) 
     """Return the boxes that would be cut, and why there is only one if so."""
     grouping = boxes_of(table, bounds, method, tight=requirement.against == "reader")
     sizes = grouping.sizes
-    made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())))
+    rule = soft_rule(bounds, method.patience) if grouping.basis == "soft" else None
+    made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())), None if rule is None else rule.patience)
     return {"boxes": made, "room": no_room(table, requirement, method) if len(sizes) == 1 else None}
 
 

@@ -67,6 +67,7 @@ def details(about: Explanation) -> list[str]:
         *_values(about),
         *([] if about.randomization is None else about.randomization.sentences()),
         *([] if about.odds is None else about.odds.sentences()),
+        *_patience(about),
         *_losses(about),
         *_forms(about),
         *not_promised(about),
@@ -237,6 +238,22 @@ def _values(about: Explanation) -> list[str]:
         value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
         for value in about.tightest(_TIGHTEST)
     ]
+
+
+def patience_text(patience: int) -> str:
+    """Return what the patience of soft cuts is and does."""
+    return (
+        f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if values fell well is tested, with "
+        "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
+        "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
+        "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
+        "Publish the first draw: to draw again for more boxes tells something that no account counts."
+    )
+
+
+def _patience(about: Explanation) -> list[str]:
+    """Return what soft cuts do, where boxes are made by them."""
+    return [] if about.boxes is None or about.boxes.patience is None else [patience_text(about.boxes.patience)]
 
 
 def _losses(about: Explanation) -> list[str]:

@@ -197,10 +197,11 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     near = method.name == Boxes.name
     own = cast(Boxes, method) if near else Boxes()
     blind = method if method.name == MultiSize.name else MultiSize()
-    safe = replace(own, weights=None) if own.weights == "association" else own
+    soft = replace(own, weights=None) if own.weights == "association" else own
+    cuts = "safe" if own.patience == 0 else "soft"
     yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
-    yield "safe", "engineer", safe, near and requirement.against != "reader"
-    yield "tight", "reader", own, near and requirement.against == "reader"
+    yield cuts, "engineer", soft, near and requirement.against != "reader"
+    yield "tight", "reader", replace(own, patience=None), near and requirement.against == "reader"
     if not near and blind is not method:
         yield method.name, requirement.against, method, True
 

@@ -175,7 +175,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
-        require_bounds(found, grouping.sizes, task.bounds.limits)
+        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
         figures = {

@@ -67,6 +67,7 @@ class Misses:
 
 MISSES: dict[str | None, Misses] = {
     "safe": Misses(0.0, 0.5),
+    "soft": Misses(0.03, 1.5),
     "tight": Misses(0.03, 1.5),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
