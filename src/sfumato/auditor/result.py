@@ -20,6 +20,8 @@ class ClaimResult:
     bound: Fraction | None = None
     value: str | None = None
     note: str = ""
+    reader: Fraction | None = None
+    """Where an engineer may believe more than a reader: the reader's belief, the one nearest to or furthest above its bound."""
 
     @property
     def adversary(self) -> str:
@@ -37,6 +39,7 @@ class ClaimResult:
             "bound": None if self.bound is None else str(self.bound),
             "value": self.value,
             "note": self.note,
+            **({} if self.reader is None else {"reader": str(self.reader)}),
         }
 
 

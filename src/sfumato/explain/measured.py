@@ -13,6 +13,7 @@ from sfumato.methods import NearGroups
 WAYS: Mapping[str, str] = {
     "blind": "drawn at random (blind)",
     "safe": "near people, safe cuts",
+    "soft": "near people, soft cuts",
     "tight": "near people, tight cuts",
 }
 """What each way to put people together is called for people."""
@@ -30,8 +31,9 @@ def about(found: Study) -> list[str]:
     lines = []
     if any(row.name in WAYS for row in found.rows):
         lines.append(
-            "Blind draws people into groups at random; safe and tight cuts put near people together. Safe cuts look "
-            "only at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
+            "Blind draws people into groups at random; cuts put near people together. Safe cuts look only at what an engineer "
+            "may know; soft ones also at who has which value, by coins and with an account of what that may tell; tight ones do "
+            "so without, and hold against a reader only."
         )
     if any(row.name == NearGroups.name for row in found.rows):
         lines.append(
@@ -41,6 +43,12 @@ def about(found: Study) -> list[str]:
         lines.append(
             f"Error: half of the answers are off by at most so much of the truth. Questions: {kinds}{unmet}. A release is of use "
             "where its error is below that of assuming independence, that is of knowing only how frequent each value is."
+        )
+    if found.generated:
+        lines.append(
+            "The sensitive values were generated for this, with the declared shares and typical links to the quasi values of the "
+            "table: to draw noise for the table's own would already tell something of its people. So figures are only of the "
+            "usual size, and none is about what anybody has."
         )
     lines.append("Exposure: the mean belief of a reader in a person's true value.")
     if found.sampled:

@@ -13,6 +13,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
@@ -42,7 +43,15 @@ class NoRoom:
 
 def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Grouping:
     """Return the boxes that this method cuts; a single one where there is no room."""
-    return cut_into_boxes(table.quasi, table.sensitive.codes, bounds, tight=tight, floor=method.floor, weights=method.weights)
+    return cut_into_boxes(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        tight=tight,
+        floor=method.floor,
+        weights=method.weights,
+        soft=None if tight else soft_rule(bounds, method.patience),
+    )
 
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
@@ -77,9 +86,17 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = least_side(bounds)
+    place = bounds.values.index(value)
+    share, limit = bounds.shares[place], bounds.limits[place]
+    rule = soft_rule(bounds, method.patience)
+    if rule is not None:
+        if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):
+            return f"every cut into two sides of at least {method.floor} people that was tested was refused"
+        return (
+            f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}, which leaves too little to spare for a "
+            "test of where its people are"
+        )
     if 2 * needed > table.rows:
-        place = bounds.values.index(value)
-        share, limit = bounds.shares[place], bounds.limits[place]
         return (
             f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}; a first safe cut needs bounds of at "
             "least twice the share, so that either half could hold all people with the value"
@@ -93,7 +110,8 @@ def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: b
         bounds = requirement.bounds(table.sensitive.histogram())
     except (Infeasible, PolicyError):
         return False
-    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight):
+    rule = None if tight else soft_rule(bounds, method.patience)
+    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight, soft=rule):
         return False
     return boxes_of(table, bounds, method, tight=tight).groups > 1
 

@@ -2,7 +2,8 @@
 
 There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
 is for an *acceptance* to say: a named tuple for whose type `least_side` and `divide` are overloaded, as below for `Safe` and
-`Tight`. The engine is compiled for each acceptance by itself.
+`Tight`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is compiled for each
+acceptance by itself.
 """
 
 from __future__ import annotations
@@ -46,6 +47,11 @@ def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sen
 
     `absent` is the code that means missing, −1 where none does; the rows of the left side are put first.
     """
+    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
+
+
+def of_box(acceptance: Any, box: int) -> Any:
+    """Return the acceptance for one box of a level; most are the same for all boxes."""
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
@@ -229,6 +235,15 @@ def _tight_divide(
     return only_for(Tight, acceptance, _divide_tightly)
 
 
+def _of_any_box(acceptance: Any, box: int) -> Any:
+    return acceptance
+
+
+@overload(of_box)
+def _same_for_all(acceptance: Any, box: int) -> Any:
+    return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
+
+
 @njit(cache=True)
 def cut_box(
     mine: Any,
@@ -281,7 +296,7 @@ def cut_level(
     where = np.full(len(low), -1, np.int64)
     for box in prange(len(low)):
         mine = rows[low[box] : high[box]]
-        left = cut_box(mine, codes, sensitive, values, first, missing, position, weight, acceptance)
+        left = cut_box(mine, codes, sensitive, values, first, missing, position, weight, of_box(acceptance, box))
         if left > 0:
             where[box] = low[box] + left
     return where

@@ -44,3 +44,7 @@ class Step(IntEnum):
     """Whose value a record carries."""
     RINGS = 114
     """Which exchanges are tried on a ring."""
+    CUTS = 115
+    """Which tests of a soft cut refuse, by the first and last place of a box along the cuts."""
+    NOISE = 116
+    """What is added to the counts of boxes."""

@@ -85,7 +85,7 @@ class Release(ABC):
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""
-        kind: Native = getattr(self, "made_from")  # noqa: B009  (the last field of every form)
+        kind: Native = getattr(self, "made_from")  # noqa: B009  (a field of every form)
         return kind
 
     def frames(self, kind: Native | None = None) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from sfumato.groups._cut_kernels import (
     divide,
     even_cut,
     least_side,
+    of_box,
     only_for,
     smallest_group,
     split_rows,
     tight_cut,
 )
+from sfumato.groups._soft_kernels import accepts, candidate
 
 
 class Covered(NamedTuple):
@@ -96,6 +98,61 @@ def _divide_covered(
     if covers(mine[:left], acceptance.codes, acceptance.covering) and covers(mine[left:], acceptance.codes, acceptance.covering):
         return left
     return 0
+
+
+class SoftCovered(NamedTuple):
+    """The cut of `Soft`, if the values of either side make up `covering[people]` combinations or more: decided before the test."""
+
+    need: Integers
+    start: Integers
+    floor: int
+    ledger: Integers
+    codes: Small  # [columns × rows]
+    covering: Integers
+
+
+def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
+    return acceptance.floor
+
+
+def _divide_softly(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:
+    account = acceptance.ledger[0]
+    left = candidate(mine, column, width, absent, least)
+    if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.covering):
+        return 0
+    if not covers(mine[left:], acceptance.codes, acceptance.covering):
+        return 0
+    return left if accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start) else 0
+
+
+def _account_of_box(acceptance: Any, box: int) -> Any:
+    return SoftCovered(
+        acceptance.need,
+        acceptance.start,
+        acceptance.floor,
+        acceptance.ledger[box : box + 1],
+        acceptance.codes,
+        acceptance.covering,
+    )
+
+
+@overload(least_side)
+def _soft_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(SoftCovered, acceptance, _least_softly)
+
+
+@overload(divide)
+def _soft_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(SoftCovered, acceptance, _divide_softly)
+
+
+@overload(of_box)
+def _soft_box(acceptance: Any, box: int) -> Any:
+    return only_for(SoftCovered, acceptance, _account_of_box)
 
 
 @overload(least_side)
