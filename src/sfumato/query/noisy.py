@@ -34,8 +34,8 @@ from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
 
 TRUST = 0.7
-"""How much of the model's correction is made: on real tables all of it errs more than the papers' estimate for random sets, and this
-much errs less for sets and for ranges."""
+"""How much of the model's correction is made: on real tables all of it errs more than the papers' estimate for random sets, and
+this much errs less for sets and for ranges."""
 
 DRIFT = 0.06
 """By how much of what is left open inside boxes the model errs alike in all of them: found on real tables, where it counts once
