@@ -34,10 +34,10 @@ class _Covering(Accounts):
     codes: Small
     covering: Integers
 
-    def level(self, low: Integers, high: Integers) -> SoftCovered:
-        """Return the acceptance of the boxes rows[low:high]."""
-        need, start, floor, ledger = super().level(low, high)
-        return SoftCovered(need, start, floor, ledger, self.codes, self.covering)
+    def acceptance(self, ledger: Integers) -> SoftCovered:
+        """Return the acceptance of boxes with these accounts."""
+        need, start, floor, accounts = super().acceptance(ledger)
+        return SoftCovered(need, start, floor, accounts, self.codes, self.covering)
 
 
 def presence_boxes(
