@@ -86,8 +86,8 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = least_side(bounds)
-    place = bounds.values.index(value)
-    share, limit = bounds.shares[place], bounds.limits[place]
+    place = bounds.events.index(value)
+    share, limit = Fraction(bounds.event_counts[place], bounds.total), bounds.event_limits[place]
     rule = soft_rule(bounds, method.patience)
     if rule is not None:
         if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):

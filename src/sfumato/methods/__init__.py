@@ -51,7 +51,7 @@ def default_method(requirement: Requirement, table: Table) -> Method:
 
     Where presence is bounded too: quasi columns apart, on disjoint boxes. Else boxes of near people, if the counts leave room for
     a first cut; if not, near people matched into small groups where that holds against the adversary and bounds are equal, else
-    blind groups. Counts are published in any case, so the choice tells nobody anything. Where odds are bounded: noisy boxes, if
+    blind groups; with bounds on sets always boxes. Counts are published in any case, so the choice tells nobody anything. Where odds are bounded: noisy boxes, if
     the table was read with its values declared. Against an insider under the other models shares must be declared with a method,
     which a policy does under [method] without a name.
     """
@@ -65,6 +65,8 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     tight = requirement.against == "reader"
     if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
         return boxes
+    if bounds.sets:
+        return boxes  # no other method keeps bounds on sets
     if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
         return NearGroups(form="buckets")
     size = MultiSize().max_size

@@ -70,6 +70,11 @@ class Ambiguity(Method):
     instead: ClassVar[str] = 'grouping = "boxes"'
 
     @property
+    def sets_refused(self) -> str:  # type: ignore[override]
+        """Why groups as published keep no bounds on sets; empty for boxes."""
+        return "as published, groups bound single values" if self.grouping == "paper" else ""
+
+    @property
     def form(self) -> str:
         """The form columns."""
         return "columns"

@@ -104,6 +104,8 @@ class Method(ABC):
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
     keeps_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
+    sets_refused: ClassVar[str] = "only single values are held apart when it puts people together"
+    """Why the method cannot keep bounds on sets of values; empty where it can."""
     unproven: ClassVar[str] = ""
     """Where a paper claims less than a bound on belief: why, and what to use instead."""
     instead: ClassVar[str] = ""
@@ -175,7 +177,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
-        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told)
+        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
         figures = {
@@ -211,6 +213,12 @@ class Method(ABC):
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
+        if requirement.sets and self.sets_refused:
+            raise NotProvable(
+                f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused}",
+                hint=f'name = "{_sets_kept(requirement)}", or a requirement without sets',
+                against=against,
+            )
         if requirement.bounds_odds and not self.keeps_odds:
             raise NotProvable(
                 f"method {self.name!r} does not bound how much anybody's odds grow, which {requirement.model} asks for",
@@ -253,6 +261,13 @@ class Method(ABC):
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
+
+
+def _sets_kept(requirement: Requirement) -> str:
+    """Return the method that keeps bounds on sets."""
+    if requirement.presence is not None:
+        return "ambiguity"
+    return "noisy-boxes" if requirement.against == "insider" else "boxes"
 
 
 def _who_can(against: Against, strongest: Against) -> str:

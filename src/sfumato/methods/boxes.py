@@ -56,6 +56,7 @@ class Boxes(Method):
     patience: int | None = parameter(None, whole(0, MOST_PATIENCE))
 
     name: ClassVar[str] = "boxes"
+    sets_refused: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -59,6 +59,7 @@ class NearGroups(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "near-groups"
+    sets_refused: ClassVar[str] = "people are packed and exchanged by single values, and small groups leave sets no room"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""

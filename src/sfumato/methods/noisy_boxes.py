@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor
+from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Method, Task
 from sfumato.methods.randomizing import checked_shares, closed_domain, declared_codes
@@ -72,6 +72,7 @@ class NoisyBoxes(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "noisy-boxes"
+    sets_refused: ClassVar[str] = ""
     keeps_odds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -142,7 +143,9 @@ class NoisyBoxes(Method):
         task.progress("adding noise to every count", 0.6)
         counts = tree.counts(declared_codes(task.table, domain), len(domain))
         counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-        joined = join_boxes(tree, counts, task.bounds.limits) if self.joins(task.requirement) else None
+        joined = (
+            join_boxes(tree, with_sets(counts, task.bounds), task.bounds.event_limits) if self.joins(task.requirement) else None
+        )
         grouping = shown_together(tree, joined)
         draws = None
         if joined is not None:

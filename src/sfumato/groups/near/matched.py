@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
 from sfumato.groups.near.order import FINE, Scale, seen_width
@@ -125,7 +125,7 @@ def _cut(
     need, start = need_table(bounds)
     rows = random.permutation(len(sensitive)).astype(np.int32)
     acceptance = Padded(need, start, least)
-    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, basis="safe", weights=weights)
+    return cut_space(Space.of(columns), secret_of(sensitive, bounds), rows, acceptance, basis="safe", weights=weights)
 
 
 def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
