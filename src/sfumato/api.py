@@ -9,7 +9,7 @@ from sfumato.auditor import Audit, audit_release, audit_stored
 from sfumato.errors import PolicyError
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress
+from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.base import Release
 from sfumato.release.files import read_release
@@ -30,7 +30,8 @@ def publication(
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
     chosen = default_method(requirement, table) if method is None else method
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
-    return chosen.run(table, requirement, random=random, progress=progress)
+    with listening(progress or silent) as tell:
+        return chosen.run(table, requirement, random=random, progress=tell)
 
 
 def publish(

@@ -25,7 +25,7 @@ from sfumato.groups.near._anneal_kernels import (
     put,
     release_slot,
 )
-from sfumato.groups.near._anneal_steps import anneal
+from sfumato.groups.near._step_kernels import anneal
 
 RARE = 25  # a value that only groups of so many people may hold takes long moves
 
