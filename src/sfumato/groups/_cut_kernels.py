@@ -172,7 +172,8 @@ def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -
         else:
             right[rights] = rows[k]
             rights += 1
-    rows[lefts:] = right[:rights]
+    for k in range(rights):  # assigning a slice would compile the words of an error too, for seconds
+        rows[lefts + k] = right[k]
     return lefts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato._jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def random_word(word: Any) -> Any:
     """Return 64 random bits and step the stream."""
     word[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -22,25 +22,25 @@ def random_word(word: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def high_below(bits: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 from the upper half of 64 random bits."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def low_below(bits: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 from the lower half of 64 random bits."""
     return np.int64(((bits & np.uint64(0xFFFFFFFF)) * np.uint64(limit)) >> np.uint64(32))
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def random_below(word: Any, limit: Any) -> Any:
     """Return a number from 0 to limit − 1 and step the stream."""
     return high_below(random_word(word), limit)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def random_fraction(word: Any) -> Any:
     """Return a number from 0 to below 1 and step the stream."""
     return np.float64(random_word(word) >> np.uint64(11)) / 9007199254740992.0

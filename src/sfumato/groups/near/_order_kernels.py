@@ -41,13 +41,38 @@ def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, t
 
 
 @njit(cache=True)
+def _ranked(codes: Any, rank: int) -> int:
+    """Return the code with so many before it in ascending order, and reorder the codes; numpy's compiles for seconds."""
+    low, high = 0, len(codes) - 1
+    while low < high:
+        pivot = codes[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while codes[i] < pivot:
+                i += 1
+            while codes[j] > pivot:
+                j -= 1
+            if i <= j:
+                codes[i], codes[j] = codes[j], codes[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return codes[rank]
+
+
+@njit(cache=True)
 def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:
     """Put the people with lower codes first, cut at the boundary nearest a rank, and return how many they are."""
     people = len(mine)
     column = np.empty(people, np.int32)
     for k in range(people):
         column[k] = codes[mine[k], j]
-    middle = np.partition(column, rank)[rank]
+    middle = _ranked(column.copy(), rank)
     below, upto = 0, 0
     for code in column:
         below += code < middle
@@ -62,7 +87,8 @@ def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:
         else:
             right[rights] = mine[k]
             rights += 1
-    mine[lefts:] = right[:rights]
+    for k in range(rights):
+        mine[lefts + k] = right[k]
     return lefts
 
 
@@ -109,7 +135,8 @@ def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:
 @njit(cache=True)
 def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:
     """Set how far everybody is from person a; column by column, so that several people are told at once."""
-    away[:] = 0
+    for b in range(len(away)):
+        away[b] = 0
     for j in range(len(unit)):
         row, here, step = spots[j], spots[j, a], np.float32(unit[j])
         if step > 0:
