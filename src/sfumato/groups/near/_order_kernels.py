@@ -41,7 +41,7 @@ def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, t
 
 
 @njit(cache=True)
-def _ranked(codes: Any, rank: int) -> int:
+def _ranked(codes: Any, rank: int) -> Any:
     """Return the code with so many before it in ascending order, and reorder the codes; numpy's compiles for seconds."""
     low, high = 0, len(codes) - 1
     while low < high:
