@@ -11,7 +11,7 @@ from sfumato.budget import book
 from sfumato.errors import PolicyError
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress
+from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.register import open_register
 from sfumato.release.base import Release
@@ -47,7 +47,8 @@ def publication(
             f"[budget]: nothing bounds what the method {chosen.name!r} tells an insider, so that no budget can be kept",
             hint='name = "noisy-boxes", or leave [budget] out',
         )
-    return chosen.run(table, requirement, random=random, progress=progress)
+    with listening(progress or silent) as tell:
+        return chosen.run(table, requirement, random=random, progress=tell)
 
 
 def publish(

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli._options import Json, ReleaseDirectory, Workers
 from sfumato.cli._run import verb
-from sfumato.cli._show import console, grid, print_json, shown
+from sfumato.cli._show import console, grid, print_json, progress_bar, shown
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    with limited(workers):
+    with limited(workers), progress_bar() as tell:
+        tell("answering", 0.0)
         loaded = Release.load(release)
         answer = loaded.count(sql, estimator=estimator.value if estimator else None, confidence=confidence)
     if isinstance(answer, Estimate):
