@@ -43,7 +43,7 @@ OWN = "age < 40 AND illness = 'v2'\n# a comment\nsex = 1 AND illness IN ('v0', '
 def test_errors_and_exposure_are_those_of_a_release_with_the_same_seed() -> None:
     table, workload = people(), sql_workload(OWN)
     found = study(table, LINEAR, BOXES, workload=workload)
-    assert [row.name for row in found.rows] == ["blind", "safe", "tight"]
+    assert [row.name for row in found.rows] == ["blind", "soft", "tight"]
     assert (found.workloads, found.questions, found.unmet) == (("owner's queries",), (3,), 0)
     for row, method in zip(found.rows, (MultiSize(), BOXES, BOXES), strict=True):
         made = sf.publication(table, variant(LINEAR, against=row.against), method=method, random=0)
@@ -56,7 +56,7 @@ def test_errors_and_exposure_are_those_of_a_release_with_the_same_seed() -> None
 
 def test_every_way_names_the_adversary_it_holds_against_and_the_policys_own_is_marked() -> None:
     for against, method, chosen in (
-        ("engineer", BOXES, "safe"),
+        ("engineer", BOXES, "soft"),
         ("reader", BOXES, "tight"),
         ("reader", MultiSize(), "blind"),
         ("engineer", Anatomy(), "anatomy"),
@@ -160,7 +160,7 @@ def test_quick_measures_nothing_and_refuses_a_workload() -> None:
 
 
 def test_the_boxes_told_are_those_of_the_release() -> None:
-    for against, cuts in (("engineer", "safe"), ("reader", "tight")):
+    for against, cuts in (("engineer", "soft"), ("reader", "tight")):
         requirement = variant(LINEAR, against=against)
         found = explain(people(), requirement, method=BOXES, quick=True)
         release = sf.publish(people(), requirement, method=BOXES)
