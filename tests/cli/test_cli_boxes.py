@@ -94,7 +94,7 @@ def test_publish_without_a_method_chooses_by_counts_and_says_what(
 
 def test_publish_without_room_says_why_and_what_would_help(crowd: Path, run: Run) -> None:
     # 40 % have the flu: a half could hold them all only with a bound of 80 %.
-    method('name = "boxes"\nfloor = 50', old="theta  = 2", new="theta  = 1.2")(crowd)
+    method('name = "boxes"\nfloor = 50\npatience = 0', old="theta  = 2", new="theta  = 1.2")(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     assert done.code == 0
     text = words(done.out)
@@ -103,7 +103,7 @@ def test_publish_without_room_says_why_and_what_would_help(crowd: Path, run: Run
     assert 'What would leave room: against = "reader", with tight cuts; or theta = 1.8.' in text  # 1.8 · 0.4 + 0.1 = 0.82
     assert 'What would tell more: the method "near-groups", or "multi-size".' in text
     told = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "again", "--json").out)
-    assert (told["method"], told["basis"], len(told["made"])) == ("boxes", "soft", 4)
+    assert (told["method"], told["basis"], len(told["made"])) == ("boxes", "safe", 4)
 
 
 def test_explain_shows_error_and_exposure_of_every_way(crowd: Path, run: Run) -> None:
