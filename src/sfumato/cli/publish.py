@@ -183,9 +183,13 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
     from sfumato.methods import Boxes
+    from sfumato.methods.boxes import REFUSED
 
     if made.method.name != Boxes.name or made.private["groups"] > 1:
         return []
+    told = getattr(made.release, "told", None)
+    if told is not None and told[0] < 1000:
+        return [f"No cut was made: {REFUSED}."]
     other = 'What would tell more: the method "near-groups", or "multi-size".'
     return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 

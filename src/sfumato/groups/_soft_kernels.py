@@ -23,7 +23,8 @@ FINE = 1_000_000
 
 TOLD, OVER, UNDER, MADE, COINS = range(5)
 """An account: told in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; then for each test how
-many coins say "refuse" before the first one that does not."""
+many coins say "refuse" before the first one that does not. Without coins, which few boxes need, MADE becomes WAITS at a test."""
+WAITS = -1
 
 
 class Soft(NamedTuple):
@@ -92,7 +93,8 @@ def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, nee
     told, size = account[TOLD], len(mine)
     if keeps(counts, min(left, size - left), told, need, start):
         return True
-    if account[MADE] == len(account) - COINS:
+    drawn = len(account) > COINS
+    if drawn and account[MADE] == len(account) - COINS:
         return False
     after = told * account[OVER] // account[UNDER]
     if not keeps(counts, size, after, need, start):
@@ -100,6 +102,9 @@ def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, nee
     possible, free = slack(mine, left, sensitive, counts, told, need, start)
     if not possible:
         return False
+    if not drawn:
+        account[MADE] = WAITS
+        return True
     refusing = account[COINS + account[MADE]]
     account[MADE] += 1
     if free >= 0 and refusing <= free:

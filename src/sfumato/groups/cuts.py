@@ -33,7 +33,16 @@ class Ledger(ABC):
 
     @abstractmethod
     def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
-        """Return the acceptance of the boxes rows[low:high]."""
+        """Return the acceptance of the boxes rows[low:high], without coins."""
+
+    @property
+    @abstractmethod
+    def waiting(self) -> Integers:
+        """Which boxes of the level came to a test, and wait for coins."""
+
+    @abstractmethod
+    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> tuple[Any, ...]:
+        """Return the acceptance of these boxes of the level, with coins."""
 
     @abstractmethod
     def settle(self, low: Integers, done: Flags) -> None:
@@ -148,13 +157,19 @@ def cut_space(
     number changes nothing.
     """
     codes = sensitive.astype(np.int32)
+
+    def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
+        return cut_level(space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, level)
+
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []
     settled = 0
     while len(low):
         progress("cutting quasi space", settled / len(rows))
-        level = acceptance.level(low, high) if isinstance(acceptance, Ledger) else acceptance
-        where = cut_level(space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, level)
+        where = cut(low, high, acceptance.level(low, high) if isinstance(acceptance, Ledger) else acceptance)
+        if isinstance(acceptance, Ledger):
+            late = acceptance.waiting
+            where[late] = cut(low[late], high[late], acceptance.tossed(late, low[late], high[late]))
         done = where < 0
         if isinstance(acceptance, Ledger):
             acceptance.settle(low, done)

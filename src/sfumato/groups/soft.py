@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
-from sfumato.groups._soft_kernels import COINS, FINE, OVER, SHOWN, TOLD, UNDER, Soft
+from sfumato.groups._soft_kernels import COINS, FINE, MADE, OVER, SHOWN, TOLD, UNDER, WAITS, Soft
 from sfumato.groups.cuts import Ledger, need_table
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
+
+WHOLE = SHOWN
+"""The account of a box in which nothing was refused, in thousandths."""
 
 MOST_PATIENCE = 1_000_000
 """Beyond that every box has the least chance anyway, up to millions of people."""
@@ -94,23 +97,43 @@ class Accounts(Ledger):
         self._coins = self.random.spawn(Step.CUTS)
 
     def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
-        """Return the acceptance of the boxes rows[low:high], with coins for those that can be cut at all."""
-        rule, floor = self.rule, max(self.floor, 1)
-        self._ledger = np.zeros((len(low), COINS + rule.tests), np.int64)
-        self._ledger[:, TOLD] = self._told
-        for account, begin, end in zip(self._ledger, low.tolist(), high.tolist(), strict=True):
-            if end - begin < 2 * floor:
-                continue
-            chance = refusing(rule.patience, end - begin)
-            account[OVER], account[UNDER] = chance.numerator, chance.denominator
-            account[COINS:] = leading(self._coins.spawn(begin, end), chance, rule.tests)
-        return Soft(*self._need, floor, self._ledger)
+        """Return the acceptance of the boxes rows[low:high], without coins."""
+        self._ledger = self._accounts(self._told, high - low, 0)
+        return self.acceptance(self._ledger)
+
+    @property
+    def waiting(self) -> Integers:
+        """Which boxes of the level came to a test, and wait for coins."""
+        return np.flatnonzero(self._ledger[:, MADE] == WAITS)
+
+    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> tuple[Any, ...]:
+        """Return the acceptance of these boxes of the level, with coins of their own, whoever cuts them."""
+        self._late = boxes, self._accounts(self._told[boxes], high - low, self.rule.tests)
+        for account, begin, end in zip(self._late[1], low.tolist(), high.tolist(), strict=True):
+            chance = refusing(self.rule.patience, end - begin)
+            account[COINS:] = leading(self._coins.spawn(begin, end), chance, self.rule.tests)
+        return self.acceptance(self._late[1])
 
     def settle(self, low: Integers, done: Flags) -> None:
         """Keep what final boxes told; the others hand their accounts down to both sides."""
+        boxes, accounts = self._late
+        self._ledger[boxes, TOLD] = accounts[:, TOLD]
         told = self._ledger[:, TOLD]
         self._final.append((low[done], told[done] // FINE))
         self._told = np.repeat(told[~done], 2)
+
+    def acceptance(self, ledger: Integers) -> tuple[Any, ...]:
+        """Return the acceptance of boxes with these accounts."""
+        return Soft(*self._need, max(self.floor, 1), ledger)
+
+    def _accounts(self, told: Integers, sizes: Integers, tests: int) -> Integers:
+        """Return an account for each box, with room for the coins of so many tests."""
+        ledger = np.zeros((len(sizes), COINS + tests), np.int64)
+        ledger[:, TOLD] = told
+        least = (sizes - self.rule.patience) * LEAST_CHANCE.denominator < sizes * LEAST_CHANCE.numerator
+        ledger[:, OVER] = np.where(least, LEAST_CHANCE.numerator, sizes - self.rule.patience)
+        ledger[:, UNDER] = np.where(least, LEAST_CHANCE.denominator, sizes)
+        return ledger
 
     @property
     def told(self) -> Integers:

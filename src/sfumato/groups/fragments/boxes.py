@@ -34,10 +34,10 @@ class _Covering(Accounts):
     codes: Small
     covering: Integers
 
-    def level(self, low: Integers, high: Integers) -> SoftCovered:
-        """Return the acceptance of the boxes rows[low:high]."""
-        need, start, floor, ledger = super().level(low, high)
-        return SoftCovered(need, start, floor, ledger, self.codes, self.covering)
+    def acceptance(self, ledger: Integers) -> SoftCovered:
+        """Return the acceptance of boxes with these accounts."""
+        need, start, floor, accounts = super().acceptance(ledger)
+        return SoftCovered(need, start, floor, accounts, self.codes, self.covering)
 
 
 def presence_boxes(
@@ -62,7 +62,8 @@ def presence_boxes(
     covering = covering_table(len(sensitive), alpha)
     acceptance: Covered | Accounts
     if soft is None:
-        acceptance = Covered(*need_table(bounds), max(floor, 1), tight, space.codes, covering)
+        need, start = need_table(bounds)
+        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
         acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
     rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
