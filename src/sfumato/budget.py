@@ -53,8 +53,8 @@ def book(people: Fingerprint, gamma: Fraction, register: Path | None, *, budget:
     """Book a draw whose odds grow γ-fold, and return what is spent with it; raise before it is drawn where that is too much.
 
     The booking is written first and then added up with all others, so that of two who book at once none overlooks the other; one
-    that is refused is taken back, since nothing was drawn. The user's own register is looked into as well. Without a register that
-    can be written a budget cannot be kept.
+    that is refused is taken back, since nothing was drawn. The user's own register is looked into as well. Without a register
+    that can be written a budget cannot be kept.
     """
     if register is None:
         if budget is not None:
