@@ -178,13 +178,13 @@ def test_a_refusing_coin_is_exact_and_has_a_least_chance():
 def kernel_case(seed):
     """A table of some size, its world, and its bounds."""
     coins = random.Random(seed)
-    size = coins.randrange(8, 70)
+    size = coins.randrange(12, 90)
     counts = [0]
     while len(counts) < 2 or 0 in counts:
         values = [min(int(coins.expovariate(0.7)), 4) for _ in range(size)]
         counts = [values.count(value) for value in range(max(values) + 1)]
     limits = tuple(
-        min(ONE, max(Fraction(count, size) * coins.choice([1, Fraction(5, 4), 2, 3]), Fraction(coins.randrange(1, 5), 9)))
+        min(ONE, max(Fraction(count, size) * coins.choice([Fraction(5, 4), 2, 3, 4]), Fraction(coins.randrange(2, 7), 9)))
         for count in counts
     )
     columns = (2, 9, 4)[: coins.choice([1, 2, 3])]
