@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,6 +14,7 @@ from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
 from sfumato.cli._workers import limited
+from sfumato.errors import OneBox
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
@@ -92,6 +94,7 @@ def deliver(
         home = open_register() if receipts is None else receipts
         places = places_of(out, [data.absolute().parent, *([] if home is None else [home])])
         earlier = earlier_publications(table.fingerprint, places)
+        warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
         made = publication(
             table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
         )
@@ -180,9 +183,13 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
     from sfumato.methods import Boxes
+    from sfumato.methods.boxes import REFUSED
 
     if made.method.name != Boxes.name or made.private["groups"] > 1:
         return []
+    told = getattr(made.release, "told", None)
+    if told is not None and told[0] < 1000:
+        return [f"No cut was made: {REFUSED}."]
     other = 'What would tell more: the method "near-groups", or "multi-size".'
     return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 

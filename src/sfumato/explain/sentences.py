@@ -13,7 +13,7 @@ from sfumato.release.manifest import KNOWS
 from sfumato.release.noise import noisy_claim
 
 _TIGHTEST = 3
-"""How many values are told one by one; the figures of the others are in the table beside the words."""
+"""How many values are listed one by one; the figures of the others are in the table beside the words."""
 
 _NAMED = 5
 """How many values are named in a list."""

@@ -30,7 +30,7 @@ class Looked:
 
 
 def look(path: str | Path, *, delimiter: str | None, decimal: str | None, encoding: str | None) -> Looked:
-    """Return the columns of a file, read as told; an encoding or a decimal sign that was not told is guessed."""
+    """Return the columns of a file, read as asked; an encoding or a decimal sign that was not given is guessed."""
     given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     options = ReadOptions(**{key: value for key, value in given.items() if value is not None})
     if any(given.values()) and not is_text(path):

@@ -107,7 +107,7 @@ class Policy:
         )
 
     def read_table(self, path: str | Path) -> Table:
-        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words."""
+        """Return the table in a file, read as the policy says; errors about a column use the words of the policy."""
         try:
             return Table.read(path, self.schema, options=self.options)
         except PolicyError as error:

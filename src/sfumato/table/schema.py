@@ -195,7 +195,7 @@ class Schema:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
 
     def _check_closed(self) -> None:
-        """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
+        """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
         for name in self.sensitive:
             rule = self.missing.get(name, "value")
             if rule != "value":

@@ -24,14 +24,14 @@ from sfumato.groups._soft_kernels import accepts, candidate
 
 
 class Covered(NamedTuple):
-    """The cut of `Safe` or of `Tight`, if the values of either side make up `cells[people]` combinations or more."""
+    """The cut of `Safe` or of `Tight`, if the values of either side make up `covering[people]` combinations or more."""
 
     need: Integers
     start: Integers
     floor: int
     tight: bool
     codes: Small  # [columns × rows]
-    cells: Integers
+    covering: Integers
 
 
 @njit(cache=True)
@@ -60,9 +60,9 @@ def distinct_codes(mine: Any, column: Any) -> int:
 
 
 @njit(cache=True)
-def covers(mine: Any, codes: Any, cells: Any) -> bool:
+def covers(mine: Any, codes: Any, covering: Any) -> bool:
     """Return whether these rows cover enough combinations for a group of their number."""
-    needed = cells[len(mine)]
+    needed = covering[len(mine)]
     distinct = np.ones(len(codes), np.int64)
     if needed >= 0 and reaches(distinct, needed):
         return True
@@ -95,20 +95,20 @@ def _divide_covered(
     if smaller < least:
         return 0
     left = split_rows(mine, column, boundary, joins, absent)
-    if covers(mine[:left], acceptance.codes, acceptance.cells) and covers(mine[left:], acceptance.codes, acceptance.cells):
+    if covers(mine[:left], acceptance.codes, acceptance.covering) and covers(mine[left:], acceptance.codes, acceptance.covering):
         return left
     return 0
 
 
 class SoftCovered(NamedTuple):
-    """The cut of `Soft`, if the values of either side make up `cells[people]` combinations or more: decided before the test."""
+    """The cut of `Soft`, if the values of either side make up `covering[people]` combinations or more: seen before the test."""
 
     need: Integers
     start: Integers
     floor: int
     ledger: Integers
     codes: Small  # [columns × rows]
-    cells: Integers
+    covering: Integers
 
 
 def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
@@ -120,9 +120,9 @@ def _divide_softly(
 ) -> int:
     account = acceptance.ledger[0]
     left = candidate(mine, column, width, absent, least)
-    if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.cells):
+    if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.covering):
         return 0
-    if not covers(mine[left:], acceptance.codes, acceptance.cells):
+    if not covers(mine[left:], acceptance.codes, acceptance.covering):
         return 0
     return left if accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start) else 0
 
@@ -134,7 +134,7 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
         acceptance.floor,
         acceptance.ledger[box : box + 1],
         acceptance.codes,
-        acceptance.cells,
+        acceptance.covering,
     )
 
 

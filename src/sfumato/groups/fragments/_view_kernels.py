@@ -71,10 +71,10 @@ def judge(
         return CERTAIN_PRESENCE
     grey = False
     if again > 1 and joined > 1:
-        told = at_most(meets(people, again, joined), alpha, min(again, joined))
-        if told < 0:
+        sign = at_most(meets(people, again, joined), alpha, min(again, joined))
+        if sign < 0:
             return CERTAIN_PRESENCE
-        grey = told == 0
+        grey = sign == 0
     begin = 0
     while begin < people:
         end = begin
@@ -90,10 +90,10 @@ def judge(
             if need[start[value] + same - k] > end - begin:
                 return CERTAIN_VALUE
             if again > 1 and limits[value] < 1:
-                told = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
-                if told < 0:
+                sign = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
+                if sign < 0:
                     return CERTAIN_VALUE
-                grey = grey or told == 0
+                grey = grey or sign == 0
             k = same
         begin = end
     return GREY if grey else GOOD

@@ -15,9 +15,10 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
+from sfumato.basis import Basis
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
-from sfumato.groups.fragments.cover import cells_table, require_presence
+from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
@@ -31,12 +32,12 @@ class _Covering(Accounts):
     """Accounts of soft cuts whose sides have to cover enough combinations too."""
 
     codes: Small
-    cells: Integers
+    covering: Integers
 
     def acceptance(self, ledger: Integers) -> SoftCovered:
         """Return the acceptance of boxes with these accounts."""
         need, start, floor, accounts = super().acceptance(ledger)
-        return SoftCovered(need, start, floor, accounts, self.codes, self.cells)
+        return SoftCovered(need, start, floor, accounts, self.codes, self.covering)
 
 
 def presence_boxes(
@@ -58,22 +59,14 @@ def presence_boxes(
     """
     require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
     space = Space.of(columns)
-    cells = cells_table(len(sensitive), alpha)
+    covering = covering_table(len(sensitive), alpha)
     acceptance: Covered | Accounts
     if soft is None:
         need, start = need_table(bounds)
-        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells)
+        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
-        acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, cells)
-    rows = np.arange(len(sensitive), dtype=np.int32)
+        acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
+    rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
+    basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
     chosen = column_weights(columns, weights)
-    return cut_space(
-        space,
-        sensitive,
-        len(bounds.counts),
-        rows,
-        acceptance,
-        basis="tight" if tight else "safe" if soft is None else "soft",
-        weights=chosen,
-        progress=progress,
-    )
+    return cut_space(space, sensitive, values, rows, acceptance, basis=basis, weights=chosen, progress=progress)
