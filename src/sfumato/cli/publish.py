@@ -129,7 +129,7 @@ def deliver(
         "made": [how, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "baseline": baseline_of(table),
+        "baseline": None if made.audit.exposure is None else baseline_of(table),
         "earlier": [found.to_dict() for found in earlier],
         "warnings": [
             *warnings_of(earlier),

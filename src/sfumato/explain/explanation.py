@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from sfumato.basis import Basis
 from sfumato.errors import Infeasible, NotProvable, PolicyError
@@ -281,8 +281,8 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
     try:
-        if isinstance(method, NoisyBoxes):  # bounds are about declared shares: groups of the table's people lose something else
-            return _Cost(None, odds=Odds.of(table, requirement, bounds, method))
+        if method.keeps_odds:  # bounds are about declared shares: groups of the table's people lose something else
+            return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
     strategies, obstacle = compare_strategies(bounds, method, tell)
