@@ -27,7 +27,10 @@ def explain(
     data: Data,
     policy: PolicyFile,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means.")] = False,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
+    ] = False,
     workload: Annotated[
         Path | None,
         typer.Option(
@@ -129,7 +132,17 @@ def _show_risk(screen: Console, risk: Risk) -> None:
     for name, number in zip(band_names(), risk.bands, strict=True):
         table.add_row(name, f"{number:,}", percent(number / risk.people, 1))
     screen.print(table)
-    headings = ("column", "levels", "unique without it", "secret guessed", "coarser", "levels", "unique", "misplaced", "link lost")
+    headings = (
+        "column",
+        "levels",
+        "unique without it",
+        "secret guessed",
+        "coarser",
+        "levels",
+        "unique",
+        "misplaced",
+        "link lost",
+    )
     table = grid(*headings, title=f"Every quasi column; now {percent(risk.unique, 1)} unique", right=(1, 2, 3, 5, 6, 7, 8))
     for column in risk.columns:
         own = (shown(column.name), f"{column.levels:,}", percent(column.unique_without, 1), percent(column.guessed, 1))

@@ -58,7 +58,9 @@ def _why(risk: Risk) -> list[str]:
     if not risk.unique or len(risk.columns) == 1:
         return []
     worst = min(risk.columns, key=lambda column: (column.unique_without, column.name))
-    return [f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."]
+    return [
+        f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."
+    ]
 
 
 def _step(risk: Risk) -> list[str]:

@@ -136,9 +136,7 @@ def risk_of(table: Table) -> Risk:
         classes=len(sizes),
         smallest=int(sizes.min()),
         bands=tuple(int(number) for number in bands),
-        columns=tuple(
-            _column(table, column, others) for column, others in zip(table.quasi, _others(table.quasi), strict=True)
-        ),
+        columns=tuple(_column(table, column, others) for column, others in zip(table.quasi, _others(table.quasi), strict=True)),
     )
 
 
