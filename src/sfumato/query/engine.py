@@ -92,6 +92,11 @@ class Engine(Protocol):
     """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The columns of the release and their values."""
+        ...
+
+    @property
     def no_likelihood(self) -> str:
         """Why the likelihood estimator cannot be used; "" where it can, and is then the default."""
         ...
