@@ -86,7 +86,8 @@ class Policy:
     def parse(cls, content: str) -> Policy:
         """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where."""
         document = _document(content)
-        known_sections(document, TABLES)
+        reviewed = flag(document, "reviewed", "", default=True)
+        known_sections({name: value for name, value in document.items() if name != "reviewed"}, TABLES)
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
             if name not in document:
                 raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
