@@ -30,7 +30,7 @@ def test_roles_are_kept_as_tuples_and_found_by_name() -> None:
     [
         ({"other": ["age"]}, "'age' is listed as quasi and as other", "exactly one role"),
         ({"quasi": ["age", "age"]}, "'age' is listed twice as quasi", "exactly one role"),
-        ({"quasi": []}, "names no quasi column", "quasi ="),
+        ({"quasi": []}, "names no quasi column", "quasi="),
         ({"sensitive": []}, "names no sensitive column", "sensitive ="),
         ({"quasi": "age"}, "expected a list of column names", '["age", "sex"]'),
         ({"types": {"age": "number"}}, "'age' is 'number'", "numeric"),
