@@ -14,6 +14,7 @@ from sfumato.table.bins import Bins, bins
 from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
+from sfumato.table.people import People, people
 from sfumato.table.recode import Recode, recoding
 
 MissingRule = Literal["value", "drop", "error"]
@@ -32,7 +33,8 @@ class Schema:
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
-    another one, or none, has `otherwise`; nothing about it is refused.
+    another one, or none, has `otherwise`; nothing about it is refused. `people` says which rows are one person's, and which of
+    them is kept.
     """
 
     identifier: Sequence[str] = ()
@@ -46,6 +48,7 @@ class Schema:
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
     closed: Closed | Mapping[str, Any] | None = None
+    people: People | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for role in _ROLES:
@@ -61,6 +64,9 @@ class Schema:
             self._check_closed()
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
+        if self.people is not None:
+            self._store("people", people(self.people))
+            self._check_people()
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""
@@ -73,6 +79,11 @@ class Schema:
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none."""
         return cast("Bins | None", self.bins.get(name))
+
+    @property
+    def people_rule(self) -> People:
+        """What is said of people; a rule that says nothing where nothing is."""
+        return cast("People", self.people) if self.people is not None else People()
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""
@@ -193,6 +204,22 @@ class Schema:
                 )
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
+
+    def _check_people(self) -> None:
+        """Refuse columns that there are not, and rules that would look at a secret."""
+        rule = self.people_rule
+        known = [*self.identifier, *self.quasi, *self.other]
+        for name in (*rule.key, *(() if rule.by is None else (rule.by,))):
+            if self.role(name) is None:
+                raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
+            if self.role(name) == "sensitive":
+                what = "who is one person" if name in rule.key else "which row of a person is kept"
+                raise PolicyError(
+                    f"people: {name!r} is sensitive, and {what} must not depend on a secret: it would tell something about it",
+                    hint=f"take one of {', '.join(known)}",
+                )
+        if not self.one_row_per_person and (rule.key or rule.rows):
+            raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
 
     def _check_closed(self) -> None:
         """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
