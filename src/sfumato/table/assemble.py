@@ -127,7 +127,7 @@ def _identity(data: pa.Table, schema: Schema) -> Unsigned | None:
             hint="convert the column to text, or drop it as other",
         ) from None
     ordered = np.sort(hashes)
-    if schema.one_row_per_person and (ordered[1:] == ordered[:-1]).any():
+    if schema.one_row_per_person and not schema.people_rule.key and (ordered[1:] == ordered[:-1]).any():
         _refuse_repeated([column for _, column in columns], schema)
     return hashes
 
@@ -144,8 +144,8 @@ def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None
         raise InputError(
             f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
             f"({int(counts[counts > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint="aggregate the table to one row per person; or set one_row_per_person = false, knowing that the claims "
-            "then speak of rows",
+            hint='[people] key = "…" and keep = "first by COLUMN" keep one row of each person; or [input] one_row_per_person = '
+            "false, knowing that the claims then speak of rows",
         )
 
 

@@ -15,6 +15,7 @@ from sfumato.table.bins import Bins, bins
 from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
+from sfumato.table.people import People, people
 from sfumato.table.recode import Recode, recoding
 
 MissingRule = Literal["value", "drop", "error"]
@@ -34,7 +35,7 @@ class Schema:
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
     another one, or none, has `otherwise`; nothing about it is refused. A quasi column of texts that nearly name people is not
-    published unless it is among `allow_unique`.
+    published unless it is among `allow_unique`. `people` says which rows are one person's, and which of them is kept.
     """
 
     identifier: Sequence[str] = ()
@@ -49,6 +50,7 @@ class Schema:
     one_row_per_person: bool = True
     allow_unique: Sequence[str] = ()
     closed: Closed | Mapping[str, Any] | None = None
+    people: People | Mapping[str, Any] | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
@@ -84,6 +86,9 @@ class Schema:
             self._check_closed()
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
+        if self.people is not None:
+            self._store("people", people(self.people))
+            self._check_people()
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""
@@ -96,6 +101,11 @@ class Schema:
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none."""
         return cast("Bins | None", self.bins.get(name))
+
+    @property
+    def people_rule(self) -> People:
+        """What is said of people; a rule that says nothing where nothing is."""
+        return cast("People", self.people) if self.people is not None else People()
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""
@@ -245,6 +255,22 @@ class Schema:
                 )
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
+
+    def _check_people(self) -> None:
+        """Refuse columns that there are not, and rules that would look at a secret."""
+        rule = self.people_rule
+        known = [*self.identifier, *self.quasi, *self.other]
+        for name in (*rule.key, *(() if rule.by is None else (rule.by,))):
+            if self.role(name) is None:
+                raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
+            if self.role(name) == "sensitive":
+                what = "who is one person" if name in rule.key else "which row of a person is kept"
+                raise PolicyError(
+                    f"people: {name!r} is sensitive, and {what} must not depend on a secret: it would tell something about it",
+                    hint=f"take one of {', '.join(known)}",
+                )
+        if not self.one_row_per_person and (rule.key or rule.rows):
+            raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
 
     def _check_closed(self) -> None:
         """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
