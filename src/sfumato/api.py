@@ -28,6 +28,7 @@ def publication(
     """Return the release with its audit and private figures; a release whose claim fails is not returned but raised."""
     _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
+    table.require_people()
     chosen = default_method(requirement, table) if method is None else method
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
     return chosen.run(table, requirement, random=random, progress=progress)

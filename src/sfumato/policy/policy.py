@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_you_mean, joined
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method
 from sfumato.policy.columns import by_header
+from sfumato.policy.hierarchies import with_hierarchies, written
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -27,13 +28,18 @@ from sfumato.policy.sections import (
 )
 from sfumato.policy.wording import hint_in_toml, in_toml
 from sfumato.privacy import MODELS, Requirement
+from sfumato.randomness import Randomness
 from sfumato.table import ReadOptions, Schema, Table
+from sfumato.table.read import Place
 from sfumato.table.regular import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 
-TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
-INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
+TABLES = ("input", "people", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
+KEPT = "hierarchies"
+"""The table of a receipt's policy that holds the texts of the files it named."""
+
+INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
 RULES = ("types", "recode", "bins", "domains", "missing")
 """The tables that say something of single columns."""
@@ -53,8 +59,8 @@ class Policy:
 
     `method` is None where the policy names none: `default_method` then chooses. A draft is not `reviewed`, and `sfumato publish`
     refuses it; a policy that does not say is. `warnings` tell what the policy says in vain.
-    `text` is the file as it was written; the private receipt keeps it. A number with a decimal point is taken as written: 0.29 is
-    29/100.
+    `text` is the file as it was written, with the hierarchies that it names; the private receipt keeps it. A number with a
+    decimal point is taken as written: 0.29 is 29/100.
     """
 
     options: ReadOptions
@@ -85,22 +91,26 @@ class Policy:
         except OSError as error:
             raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
         try:
-            return cls.parse(content)
+            return cls.parse(content, base=path.parent)
         except PolicyError as error:
             found = error.problems or (error,)
             raise joined(found if data is None else by_header(found, content, data), str(path)) from None
 
     @classmethod
-    def parse(cls, content: str) -> Policy:
-        """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where."""
+    def parse(cls, content: str, *, base: Path | None = None) -> Policy:
+        """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where.
+
+        Files that it names are looked for from `base` on, the directory of the policy file.
+        """
         document = _document(content)
         problems = Problems()
-        made: dict[str, Any] = {"text": content}
+        made: dict[str, Any] = {}
+        files: dict[str, str] = {}
         warnings: list[str] = []
         with problems.noted():
             made["reviewed"] = flag(document, "reviewed", "", default=True)
         with problems.noted():
-            known_sections({name: value for name, value in document.items() if name != "reviewed"}, TABLES)
+            known_sections({name: value for name, value in document.items() if name not in ("reviewed", KEPT)}, TABLES)
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
             with problems.noted():
                 if name not in document and not any(near(other, TABLES) == name for other in document):
@@ -109,7 +119,7 @@ class Policy:
             made["options"] = _options(section(document, "input"))
         if "columns" in document:
             with problems.noted():
-                made["schema"] = _schema(document, warnings)
+                made["schema"] = _schema(document, warnings, base, files)
         if "requirement" in document:
             with problems.noted():
                 made["requirement"] = _requirement(section(document, "requirement"))
@@ -117,12 +127,16 @@ class Policy:
             found = section(document, "method")
             made["method"] = _method(found, made.get("requirement"), made.get("schema"))
         problems.stop()
+        made["text"] = written(content, files)
         return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
 
-    def read_table(self, path: str | Path) -> Table:
-        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words."""
+    def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
+        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words.
+
+        `random` decides among equally early rows of one person, see `Table.read`.
+        """
         try:
-            return Table.read(path, self.schema, options=self.options)
+            return Table.read(path, self.schema, options=self.options, random=random)
         except PolicyError as error:
             raise PolicyError(in_toml(error.message), hint=hint_in_toml(error.hint)) from None
         except InputError as error:
@@ -148,12 +162,13 @@ def _document(content: str) -> dict[str, Any]:
 
 def _options(found: Section) -> ReadOptions:
     known_keys(found, "[input]", INPUT)
-    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding")}
-    options["null"] = texts(found, "null", "[input]")
+    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding", "sheet")}
+    options |= {key: texts(found, key, "[input]") for key in ("null", "names")}
+    options["header"] = flag(found, "header", "[input]", default=True)
     return _located("[input]", ReadOptions, {key: value for key, value in options.items() if value is not None})
 
 
-def _schema(document: Section, warnings: list[str]) -> Schema:
+def _schema(document: Section, warnings: list[str], base: Path | None, files: dict[str, str]) -> Schema:
     problems = Problems()
     columns: Section = {}
     with problems.noted():
@@ -167,6 +182,8 @@ def _schema(document: Section, warnings: list[str]) -> Schema:
     for name in RULES:
         with problems.noted():
             arguments[name] = plain(section(document, name))
+    with problems.noted():
+        arguments["recode"] = with_hierarchies(arguments.get("recode", {}), section(document, KEPT), base, files)
     problems.stop()
     unused = {*arguments["identifier"], *arguments["other"]} - {*arguments["quasi"], *arguments["sensitive"]}
     for name in RULES:
@@ -176,6 +193,8 @@ def _schema(document: Section, warnings: list[str]) -> Schema:
             warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, since {what} dropped")
             arguments[name] = {column: rule for column, rule in arguments[name].items() if column not in unused}
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
+    if "people" in document:
+        arguments["people"] = dict(section(document, "people"))
     return _located("", Schema, arguments)
 
 

@@ -21,6 +21,8 @@ _TRANSLATIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(identifier|quasi|sensitive|other): ", r"[columns] \1: "),
     (r"^the schema names no (\w+) column", r"[columns] \1: no column is named"),
     (r"^column (?='.*' is listed )", "[columns] "),
+    (r"^people: (key|keep|rows): ", r"[people] \1: "),
+    (r"^people: ", "[people] "),
     (r"^allow_unique: ", "[columns] allow_unique: "),
 )
 _PYTHON_WORDS = (
@@ -47,6 +49,9 @@ def in_toml(message: str, where: str = "") -> str:
 
 
 _HINTS: tuple[tuple[str, str], ...] = (
+    (r"\bpeople=\{\"(\w+)\": (\".*?\"), \"(\w+)\": (\".*?\")\}", r"[people] \1 = \2 and \3 = \4"),
+    (r"\bpeople=\{\"(\w+)\": (\".*?\")\}", r"[people] \1 = \2"),
+    (r"\bone_row_per_person=False\b", "[input] one_row_per_person = false"),
     (r"\bReadOptions\((\w+)=(.*?)\)", r"[input] \1 = \2"),
     (r"\b(types|recode|bins|domains|missing)=\{\"((?:[^\"\\]|\\.)*)\": (\{.*?\}|\[.*?\]|\"[^\"]*\")\}", r'[\1] "\2" = \3'),
     (r"\b(identifier|quasi|sensitive|other|allow_unique)=\[", r"[columns] \1 = ["),

@@ -144,8 +144,8 @@ def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None
         raise InputError(
             f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
             f"({int(counts[counts > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint='[people] key = "…" and keep = "first by COLUMN" keep one row of each person; or [input] one_row_per_person = '
-            "false, knowing that the claims then speak of rows",
+            hint='people={"key": "COLUMN", "keep": "first by COLUMN"} keeps one row of each person; or one_row_per_person=False, '
+            "knowing that the claims then speak of rows",
         )
 
 

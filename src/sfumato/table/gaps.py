@@ -13,9 +13,9 @@ from sfumato.table.column import as_text
 
 SIGNS = frozenset(
     (
-        "?", "??", "-", "--", "---", ".", "..", "...", "*", "**", "na", "n/a", "n.a.", "n/k", "nk", "nan", "null", "(null)", "#n/a",
-        "missing", "unknown", "unk", "not known", "not available", "not applicable", "no answer", "refused", "unbekannt", "k.a.",
-        "k. a.", "keine angabe", "inconnu", "nd", "n.d.", "desconocido", "sin dato", "s/d",
+        "?", "??", "-", "--", "---", ".", "..", "...", "*", "**", "na", "n/a", "n.a.", "n/k", "nk", "nan", "null", "(null)",
+        "#n/a", "missing", "unknown", "unk", "not known", "not available", "not applicable", "no answer", "refused", "unbekannt",
+        "k.a.", "k. a.", "keine angabe", "inconnu", "nd", "n.d.", "desconocido", "sin dato", "s/d",
     )
 )  # fmt: skip
 """Texts that often stand for "no value", in lower case."""

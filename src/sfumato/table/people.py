@@ -56,7 +56,7 @@ class People:
         if self.rows not in (None, "people"):
             raise PolicyError(
                 f'people: rows: expected "people" (every row is a person), got {self.rows!r}',
-                hint='key = "…" where somebody has several rows; [input] one_row_per_person = false where claims speak of rows',
+                hint='key = "…" where somebody has several rows; one_row_per_person=False where claims speak of rows',
             )
         if self.keep != "error" and not self.key:
             raise PolicyError("people: keep: it says which row of a person, so it needs a key", hint='key = "patient_nbr"')
@@ -128,7 +128,7 @@ def choose(
         raise InputError(
             f"{_listed(rule.key)}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
             f"({int(times[times > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint='[people] keep = "first by COLUMN" or "last by COLUMN" keeps one row of each',
+            hint='people={"keep": "first by COLUMN"} or "last by COLUMN" keeps one row of each',
         )
     rank = _ranks(data.column(rule.by), rule)
     best = np.full(len(times), np.iinfo(np.int64).max)

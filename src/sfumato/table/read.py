@@ -153,7 +153,8 @@ def _read_text(
     plain = list(schema.identifier) if schema else []
     declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     beside = rows.beside if rows else []
-    table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != rows.schema.people_rule.by])
+    by = rows.schema.people_rule.by if rows else None
+    table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
     if rows is not None:
         table = rows.pick(table)
     typed = [

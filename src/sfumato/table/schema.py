@@ -233,8 +233,10 @@ class Schema:
         for name, options in said.items():
             alike = {one.casefold(): one for one in self._role_of}
             near = difflib.get_close_matches(name.casefold(), alike, n=1)
-            hint = f"one of {name!r} and {alike[near[0]]!r} is misspelt: write it as the table does" if near else (
-                f"give it a role, or remove it; the columns are {_listed(list(self._role_of))}"
+            hint = (
+                f"one of {name!r} and {alike[near[0]]!r} is misspelt: write it as the table does"
+                if near
+                else (f"give it a role, or remove it; the columns are {_listed(list(self._role_of))}")
             )
             found.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
         return found

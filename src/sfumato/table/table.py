@@ -104,8 +104,8 @@ class Table:
         more = f", and {', '.join(repr(one.column) for one in self.suspects[1:4])}" if len(self.suspects) > 1 else ""
         raise InputError(
             f"the column {key} looks like a key of people with several rows{more}; a bound per row is no bound per person",
-            hint=f'[people] key = "{key.column}" and keep = "first by COLUMN" keep one row of each; [people] rows = "people" '
-            "says that every row is a person; [input] one_row_per_person = false, that the claims are to speak of rows",
+            hint=f'people={{"key": "{key.column}", "keep": "first by COLUMN"}} keeps one row of each; people={{"rows": "people"}}'
+            " says that every row is a person; one_row_per_person=False, that the claims are to speak of rows",
         )
 
     def __len__(self) -> int:
