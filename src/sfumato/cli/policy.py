@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli._options import Data
+from sfumato.cli._options import Data, From, Sql, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, shown
 
@@ -23,8 +23,10 @@ def group() -> None:
 @app.command("init")
 @verb
 def init(
-    data: Data,
+    data: Data = None,
     *,
+    database: From = None,
+    sql: Sql = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.", show_default=False)
     ] = None,
@@ -51,7 +53,8 @@ def init(
         refuse_in_release(out)
     between = "\t" if delimiter in ("\\t", "tab") else delimiter
     try:
-        text = draft_policy(data, delimiter=between, decimal=decimal, encoding=encoding)
+        source = table_source(data, database, sql)
+        text = draft_policy(source, delimiter=between, decimal=decimal, encoding=encoding)
     except InputError as error:
         if error.hint is None or "[input]" not in error.hint:
             raise
@@ -65,6 +68,6 @@ def init(
         raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
     console().print(
         f"Wrote a draft to {shown(out)}. Check the role of every column, then: "
-        f"sfumato explain {shown(data)} --policy {shown(out)}",
+        f"sfumato explain {'…' if data is None else shown(data)} --policy {shown(out)}",
         soft_wrap=True,
     )

@@ -1,6 +1,6 @@
 """Hierarchies that a policy names: `[recode] icd = { hierarchy = "icd.csv", level = 2 }`, by the path from the policy file.
 
-The receipt keeps a policy that can be read again anywhere: what stood in the files is written below it, under [hierarchies].
+The receipt keeps a policy that can be read again anywhere: below it, under [receipt], stands what was in the files.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ def with_hierarchies(recode: Section, kept: Mapping[str, Any], base: Path | None
     }
 
 
-def written(content: str, texts: Mapping[str, str]) -> str:
-    """Return a policy's text with those of its hierarchies below it."""
-    if not texts:
+def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
+    """Return a policy's text for the receipt: below it the files that it names, and the coins that chose among rows."""
+    own = [] if coins is None else [f'coins = "{coins.hex()}"']
+    kept = [f"{_string(path)} = {_string(text)}" for path, text in files.items()]
+    if not own and not kept:
         return content
-    lines = [f"{_string(path)} = {_string(text)}" for path, text in texts.items()]
-    return "\n".join([content.rstrip("\n"), "", "[hierarchies]", *lines, ""])
+    return "\n".join([content.rstrip("\n"), "", "[receipt]", *own, *(["[receipt.hierarchies]", *kept] if kept else []), ""])
 
 
 def _hierarchy(

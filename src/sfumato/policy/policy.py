@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,8 +36,8 @@ from sfumato.table.regular import TooLongError, read_text, refusal
 T = TypeVar("T")
 
 TABLES = ("input", "people", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
-KEPT = "hierarchies"
-"""The table of a receipt's policy that holds the texts of the files it named."""
+KEPT = "receipt"
+"""The table that only the policy in a receipt has: the files it named, and the coins that chose among rows of one person."""
 
 INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
@@ -59,8 +59,8 @@ class Policy:
 
     `method` is None where the policy names none: `default_method` then chooses. A draft is not `reviewed`, and `sfumato publish`
     refuses it; a policy that does not say is. `warnings` tell what the policy says in vain.
-    `text` is the file as it was written, with the hierarchies that it names; the private receipt keeps it. A number with a
-    decimal point is taken as written: 0.29 is 29/100.
+    `text` is the file as it was written and `files` are the texts of those it names; the private receipt keeps both, and the
+    `coins` that chose among rows of one person. A number with a decimal point is taken as written: 0.29 is 29/100.
     """
 
     options: ReadOptions
@@ -70,6 +70,8 @@ class Policy:
     text: str
     reviewed: bool = True
     warnings: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    coins: bytes | None = None
 
     @classmethod
     def load(cls, path: str | Path, *, data: str | Path | None = None) -> Policy:
@@ -127,7 +129,7 @@ class Policy:
             found = section(document, "method")
             made["method"] = _method(found, made.get("requirement"), made.get("schema"))
         problems.stop()
-        made["text"] = written(content, files)
+        made |= {"text": content, "files": files, "coins": _coins(section(document, KEPT))}
         return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
 
     def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
@@ -136,12 +138,25 @@ class Policy:
         `random` decides among equally early rows of one person, see `Table.read`.
         """
         try:
-            return Table.read(path, self.schema, options=self.options, random=random)
+            return Table.read(path, self.schema, options=self.options, random=self.coins if random is None else random)
         except PolicyError as error:
             raise PolicyError(in_toml(error.message), hint=hint_in_toml(error.hint)) from None
         except InputError as error:
             error.hint = hint_in_toml(error.hint)
             raise
+
+    def kept_text(self, table: Table) -> str:
+        """Return the policy as a receipt keeps it: read again from there, it makes the same table of the same file."""
+        known = _document(self.text).get(KEPT) is not None
+        return self.text if known else written(self.text, self.files, None if table.choice is None else table.choice.coins)
+
+
+def _coins(found: Section) -> bytes | None:
+    coins = text(found, "coins", "[receipt]")
+    try:
+        return None if coins is None else bytes.fromhex(coins)
+    except ValueError:
+        raise PolicyError("[receipt] coins: expected what a receipt says", hint="leave [receipt] out") from None
 
 
 def _document(content: str) -> dict[str, Any]:
@@ -183,7 +198,10 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
         with problems.noted():
             arguments[name] = plain(section(document, name))
     with problems.noted():
-        arguments["recode"] = with_hierarchies(arguments.get("recode", {}), section(document, KEPT), base, files)
+        kept = section(section(document, KEPT), "hierarchies")
+        arguments["recode"] = with_hierarchies(arguments.get("recode", {}), kept, base, files)
+            arguments.get("recode", {}), section(section(document, KEPT), "hierarchies"), base, files
+        )
     problems.stop()
     unused = {*arguments["identifier"], *arguments["other"]} - {*arguments["quasi"], *arguments["sensitive"]}
     for name in RULES:
