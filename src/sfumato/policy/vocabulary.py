@@ -54,6 +54,13 @@ OF_PEOPLE = _set(
 )
 """With these a name is a person's: a "first name", but not a "drug name"."""
 
+FAMILY_NAMES = Words(
+    "a person's name",
+    _set("surname prenom imie nazwisko cognome apellido apellidos sobrenome nickname alias initials"),
+    ("surname", "firstname", "lastname", "middlename", "forename", "fullname", "maidenname", "vorname", "nachname", "familienname",
+     "achternaam", "voornaam", "efternamn", "fornamn", "birthname", "patientname"),
+)  # fmt: skip
+
 ALONE = _set("first last given family middle")
 """What a column with a person's name may be called in one word."""
 
@@ -155,6 +162,7 @@ MAYBE_SECRET = Words(
 )
 """What is a secret in one table and known to everybody in another."""
 
+CARE = "where and when they were seen"
 KNOWN = (
     Words("age", _set("age ages alter lebensalter edad eta idade leeftijd wiek alder agegroup agegrp ageband jahrgang"), ("altersgr",)),
     Words(
@@ -195,7 +203,7 @@ KNOWN = (
         ("employ", "arbeits"),
     ),
     Words(
-        "where and when they were seen",
+        CARE,
         _set("ward clinic hospital unit station insurance insurer payer admitted admission admissions discharge discharged visit visited hired "
              "enrolled enrollment enrolment joined registered versicherung krankenkasse kasse assurance seguro ospedale aufnahme "
              "entlassung year jahr annee ano anno rok jaar month monat mois quarter season wave cohort term"),
