@@ -259,7 +259,8 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 125, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    lines = textwrap.wrap(text.replace(" %", "\0%"), 125, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _comment(text: str) -> str:
