@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Data, Json, PolicyFile, Workers
+from sfumato.cli._options import Data, From, Json, PolicyFile, Sql, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown
 from sfumato.cli._workers import limited
@@ -24,9 +24,11 @@ LONGEST = 10_000_000
 
 @verb
 def explain(
-    data: Data,
-    policy: PolicyFile,
+    data: Data = None,
     *,
+    policy: PolicyFile,
+    database: From = None,
+    sql: Sql = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
@@ -59,7 +61,7 @@ def explain(
     asked = None if workload is None else read_workload(workload)
     with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(data)
+        table = chosen.read_table(table_source(data, database, sql))
         about = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
     if as_json:
         print_json(about.to_dict())

@@ -12,7 +12,6 @@ from typing import cast
 
 import numpy as np
 
-from sfumato.api import publication
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import InputError, QueryError, SfumatoError
 from sfumato.explain.room import variant
@@ -201,7 +200,7 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
 
 def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequence[_Asked], workers: int | None) -> Measured:
     """Return the figures of one way, under the name of its method."""
-    made = publication(table, requirement, method=method, random=_SEED)
+    made = method.run(table, requirement, random=_SEED)
     errors = []
     for one in asked:
         answers = count_many(made.release, one.queries, workers=workers)

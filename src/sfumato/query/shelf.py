@@ -2,8 +2,8 @@
 
 A file holds the arrays of one model: a line with the format, the sha-256 of all that follows, a line of JSON that says what they
 are (the sha-256 of the release's manifest, which fixes its tables; the model, its version and the code that learned it; name,
-type and shape of each array), then the arrays' bytes. Nothing in it is executed. A file that is not exactly that, that anybody else
-could have written, or whose arrays do not fit the release, is not used: the model is learned again, and the answer is the same.
+type and shape of each array), then the arrays' bytes. Nothing in it is executed. A file that is not exactly that, that anybody
+else could have written, or whose arrays do not fit the release, is not used: the model is learned again, the answer the same.
 """
 
 from __future__ import annotations

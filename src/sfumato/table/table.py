@@ -19,8 +19,11 @@ from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
+from sfumato.table.people import Choice
+from sfumato.table.person_key import PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
+from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 from sfumato.table.sorting import ascending
@@ -32,7 +35,9 @@ class Table:
     """One row per person: the quasi columns as they will be published (recoded), and the sensitive attribute.
 
     Made by `Table.read` or `Table.from_frame`. Identifiers have been compared and dropped, `other` columns never read. `dropped`
-    rows had a missing value in a column whose rule is "drop". `native` is the kind of frame the caller uses.
+    rows had a missing value in a column whose rule is "drop". `choice` says which of several rows of a person were kept, and
+    `suspects` are columns that look like keys of people although the schema does not say so. `native` is the kind of frame the
+    caller uses.
     """
 
     schema: Schema
@@ -40,30 +45,69 @@ class Table:
     sensitive: Sensitive
     rows: int
     dropped: int = 0
+    choice: Choice | None = None
+    suspects: tuple[PersonKey, ...] = ()
     native: Native = "pyarrow"
     _source: Source
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], schema: Schema, *, options: ReadOptions | None = None) -> Table:
-        """Return the table in a CSV, TSV, Parquet, Arrow or Feather file."""
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        schema: Schema,
+        *,
+        options: ReadOptions | None = None,
+        random: Randomness | int | bytes | None = None,
+    ) -> Table:
+        """Return the table in a file of any kind that `docs/input.md` knows, in a `Database`, or from standard input ("-").
+
+        `random` decides which of a person's rows is kept where several are equally early: coins, an integer that seeds them for
+        experiments, or the `choice.coins` of a table that was read before.
+        """
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
-        table = cls._of(read_arrow(path, options, schema=schema), schema, reading, "pyarrow")
+        rows = Rows(schema, random)
+        table = cls._of(read_arrow(path, options, schema=schema, rows=rows), rows, reading, "pyarrow")
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
     @classmethod
-    def from_frame(cls, frame: Any, schema: Schema) -> Table:
-        """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared."""
-        data, native = from_native(frame, schema)
-        return cls._of(data, schema, Reading(), native)
+    def from_frame(cls, frame: Any, schema: Schema, *, random: Randomness | int | bytes | None = None) -> Table:
+        """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared.
+
+        `random` is what it is for `read`.
+        """
+        rows = Rows(schema, random)
+        data, native = from_native(frame, rows)
+        return cls._of(data, rows, Reading(), native)
 
     @classmethod
-    def _of(cls, data: pa.Table, schema: Schema, reading: Reading, native: Native) -> Table:
-        quasi, sensitive, source = assemble(data, schema, reading)
-        rows = len(sensitive.codes)
-        dropped = source.rows - rows
-        return cls(schema=schema, quasi=quasi, sensitive=sensitive, rows=rows, dropped=dropped, native=native, _source=source)
+    def _of(cls, data: pa.Table, rows: Rows, reading: Reading, native: Native) -> Table:
+        quasi, sensitive, source = assemble(data, rows.schema, reading)
+        many = len(sensitive.codes)
+        return cls(
+            schema=rows.schema,
+            quasi=quasi,
+            sensitive=sensitive,
+            rows=many,
+            dropped=source.rows - many,
+            choice=rows.choice,
+            suspects=rows.suspects,
+            native=native,
+            _source=source,
+        )
+
+    def require_people(self) -> None:
+        """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
+        if not self.suspects:
+            return
+        key = self.suspects[0]
+        more = f", and {', '.join(repr(one.column) for one in self.suspects[1:4])}" if len(self.suspects) > 1 else ""
+        raise InputError(
+            f"the column {key} looks like a key of people with several rows{more}; a bound per row is no bound per person",
+            hint=f'people={{"key": "{key.column}", "keep": "first by COLUMN"}} keeps one row of each; people={{"rows": "people"}}'
+            " says that every row is a person; one_row_per_person=False, that the claims are to speak of rows",
+        )
 
     def __len__(self) -> int:
         return self.rows
