@@ -2,42 +2,95 @@
 
 That is `SFUMATO_CACHE` if it is set, else beside the source or in the user's cache, as numba does; where none of these can be
 written, compiled code is kept in memory for as long as the process runs.
+
+numba itself is loaded by the first kernel that needs it: loading it, and what it looks up for a first kernel, takes longer than
+to read a release and answer a question. So a kernel may have a twin in numpy, `@njit(plain=twin)`, which does the same and is
+used for as long as nothing has loaded numba and the kernel was called a few times only.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+FEW = 200
+"""After so many calls of one kernel its twin in numpy has cost more than loading numba would."""
 
 if place := os.environ.get("SFUMATO_CACHE"):
     place = os.path.abspath(place)
     os.environ["NUMBA_CACHE_DIR"] = place
 
-import numba
-
-if place:
-    setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _told: list[str] = []
+_lock = threading.RLock()
 
 
-def njit(**options: Any) -> Callable[[_Function], _Function]:
-    """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none."""
+def prange(*given: int) -> range:
+    """Stand for numba's `prange` in kernels whose file is not to load numba."""
+    return range(*given)
 
-    def compiled(function: _Function) -> _Function:
-        try:
-            made: _Function = numba.njit(**options)(function)
-        except RuntimeError as error:
-            if not options.get("cache") or "cannot cache" not in str(error):
-                raise
-            _tell_once()
-            made = numba.njit(**{**options, "cache": False})(function)
-        return made
 
-    return compiled
+class Kernel:
+    """A function that is compiled when it is first called, or when another kernel that calls it is compiled."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], plain: Callable[..., Any] | None) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._options, self._plain, self._calls = function, options, plain, 0
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if self._plain is not None and self._calls < FEW and "numba" not in sys.modules:
+            self._calls += 1
+            return self._plain(*given, **named)
+        return self._made(*given, **named)
+
+    @functools.cached_property
+    def _made(self) -> Any:
+        with _lock:
+            return self.__dict__.get("_made") or _compiled(self._function, self._options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes this for inside another kernel."""
+        return self._made._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made, name)
+
+
+def njit(*, plain: Callable[..., Any] | None = None, **options: Any) -> Callable[[_Function], _Function]:
+    """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none.
+
+    `plain` does the same in numpy.
+    """
+    return lambda function: Kernel(function, options, plain)  # type: ignore[return-value]
+
+
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    numba = _numba()
+    if function.__globals__.get("prange") is prange:
+        function.__globals__["prange"] = numba.prange
+    try:
+        return numba.njit(**options)(function)
+    except RuntimeError as error:
+        if not options.get("cache") or "cannot cache" not in str(error):
+            raise
+        _tell_once()
+        return numba.njit(**{**options, "cache": False})(function)
+
+
+@functools.cache
+def _numba() -> Any:
+    import numba
+
+    if place:
+        setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
+    return numba
 
 
 def _tell_once() -> None:
