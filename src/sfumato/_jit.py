@@ -3,6 +3,9 @@
 That is `SFUMATO_CACHE` if it is set, else beside the source or in the user's cache, as numba does; where none of these can be
 written, compiled code is kept in memory for as long as the process runs.
 
+numba looks for changes in the file of a function only, but kernels of other files are compiled into it. So kept code is good for
+one state of all kernels: those of the package are in files named `_…kernel….py`, and a change in any of them is seen.
+
 numba itself is loaded by the first kernel that needs it: loading it, and what it looks up for a first kernel, takes longer than
 to read a release and answer a question. So a kernel may have a twin in numpy, `@njit(plain=twin)`, which does the same and is
 used for as long as nothing has loaded numba and the kernel was called a few times only.
@@ -11,11 +14,15 @@ used for as long as nothing has loaded numba and the kernel was called a few tim
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
+
+from sfumato.progress import compiling
 
 FEW = 200
 """After so many calls of one kernel its twin in numpy has cost more than loading numba would."""
@@ -76,9 +83,12 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     if function.__globals__.get("prange") is prange:
         function.__globals__["prange"] = numba.prange
     try:
-        return numba.njit(**options)(function)
-    except RuntimeError as error:
-        if not options.get("cache") or "cannot cache" not in str(error):
+        made = numba.njit(**options)(function)
+        if options.get("cache") and made is not function:  # numba may have been told to compile nothing
+            _stamp(made)
+        return made
+    except (RuntimeError, AttributeError) as error:
+        if not options.get("cache") or (isinstance(error, RuntimeError) and "cannot cache" not in str(error)):
             raise
         _tell_once()
         return numba.njit(**{**options, "cache": False})(function)
@@ -87,10 +97,37 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 @functools.cache
 def _numba() -> Any:
     import numba
+    from numba.core import event
 
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            compiling()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
     if place:
         setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
     return numba
+
+
+def _stamp(made: Any) -> None:
+    """Let kept code of this function be out of date when any kernel has changed; `AttributeError` if numba keeps it otherwise."""
+    file = made._cache._cache_file
+    file._source_stamp = (file._source_stamp, _state_of_kernels())
+
+
+@functools.cache
+def _state_of_kernels() -> str:
+    """Return a digest of all files of the package that hold kernels."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("_*kernel*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _tell_once() -> None:

@@ -86,7 +86,8 @@ def _merge_sort(start: Integers, keys: Integers, here: Integers, there: Integers
                 else:
                     there[k] = here[j]
                     j += 1
-        here[first:end] = there[first:end]
+        for k in range(first, end):  # assigning a slice would compile the words of an error too, for seconds
+            here[k] = there[k]
         width *= 2
 
 
