@@ -379,7 +379,7 @@ def test_explain_shows_five_sentences_and_every_value_on_request(place: Path, ru
     assert words(few).index("The bounds can be kept") < words(few).index("What you decide on") < words(few).index("•")
     assert "k: how many people" not in few
     assert "k: how many people" in words(every)
-    assert "unique without it" in words(every)
+    assert "Every quasi column; now 0.5 % unique" in words(every)
     assert sum(re.match(r"\s*v\d+ ", line) is not None for line in every.splitlines()) == 25
     assert "exit code is 0" in words(run("explain", "--help").out)
 
