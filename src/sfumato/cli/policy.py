@@ -45,9 +45,7 @@ def init(
     sensitive: Annotated[
         list[str] | None, typer.Option(help="What is protected: columns, with commas between them.", show_default=False)
     ] = None,
-    quasi: Annotated[
-        list[str] | None, typer.Option(help="What a reader may know, and is published.", show_default=False)
-    ] = None,
+    quasi: Annotated[list[str] | None, typer.Option(help="What a reader may know, and is published.", show_default=False)] = None,
     identifier: Annotated[list[str] | None, typer.Option(help="What names a person, and is dropped.", show_default=False)] = None,
     other: Annotated[list[str] | None, typer.Option(help="What is dropped for another reason.", show_default=False)] = None,
     reviewed: Annotated[

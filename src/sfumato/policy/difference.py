@@ -23,7 +23,14 @@ _STRENGTH = ("reader", "engineer", "insider")
 
 def differences(old: Policy, new: Policy) -> list[str]:
     """Return a sentence for everything that the new policy says differently; none where they mean the same."""
-    return [*_review(old, new), *_input(old, new), *_people(old, new), *_columns(old, new), *_requirement(old, new), *_method(old, new)]
+    return [
+        *_review(old, new),
+        *_input(old, new),
+        *_people(old, new),
+        *_columns(old, new),
+        *_requirement(old, new),
+        *_method(old, new),
+    ]
 
 
 def _review(old: Policy, new: Policy) -> list[str]:
@@ -61,7 +68,9 @@ def _columns(old: Policy, new: Policy) -> list[str]:
     for name in known:
         before, after = old.schema.role(name), new.schema.role(name)
         if before != after:
-            lines.append(f"{name!r} was {before or 'not there'} ({_MEANS[before]}) and is now {after or 'gone'} ({_MEANS[after]}).")
+            lines.append(
+                f"{name!r} was {before or 'not there'} ({_MEANS[before]}) and is now {after or 'gone'} ({_MEANS[after]})."
+            )
     for rule, called in (("types", "is read"), ("recode", "is published"), ("bins", "is binned"), ("domains", "may be")):
         mine, yours = _rules(old, rule), _rules(new, rule)
         lines += [
@@ -90,11 +99,15 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
     lines = []
     if before["against"] != after["against"]:
         more = _STRENGTH.index(after["against"]) > _STRENGTH.index(before["against"])
-        lines.append(f"The promise is now against {after['against']}, {'who knows more' if more else 'who knows less'} than {before['against']}.")
+        lines.append(
+            f"The promise is now against {after['against']}, who knows {'more' if more else 'less'} than {before['against']}."
+        )
     for key in after:
         if key in ("model", "against", "bounds") or before.get(key) == after[key]:
             continue
-        lines.append(f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}.")
+        lines.append(
+            f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}."
+        )
     mine, yours = before.get("bounds") or {}, after.get("bounds") or {}
     for value in dict.fromkeys((*mine, *yours)):
         if mine.get(value) != yours.get(value):

@@ -156,9 +156,8 @@ def _secrets_that_fit(table: Table, decisions: list[Decision]) -> list[Decision]
         if not chosen or choose_rule(counts, parts).keeps_parts:
             chosen = wider
         else:
-            dropped[one.column] = (
-                f"{one.why}, but bounds on its {len(counts):,} combinations with {' and '.join(chosen)} would not bound its own values"
-            )
+            beside = f"{len(counts):,} combinations with {' and '.join(chosen)}"
+            dropped[one.column] = f"{one.why}, but bounds on its {beside} would not bound its own values"
     return [
         replace(one, role="other", why=dropped[one.column], sure=False) if one.column in dropped else one for one in decisions
     ]

@@ -107,7 +107,9 @@ def _birth(column: Profile) -> Decision | None:
     if not say.BIRTH.meets(column.words) or any(one.meets(column.words) for one in say.KNOWN if one.called == "origin"):
         return None
     if column.kind == "date":
-        return Decision(column.name, "identifier", "a date of birth nearly names a person; a column with the age or year would not")
+        return Decision(
+            column.name, "identifier", "a date of birth nearly names a person; a column with the age or year would not"
+        )
     if _year(column):
         return Decision(column.name, "quasi", "a year of birth, which others may know")
     return _other(column, "it has to do with birth, but is no date")
@@ -191,7 +193,12 @@ def _known(column: Profile) -> Decision | None:
         return None
     if is_place(column):
         return Decision(column.name, "quasi", "a place of living: published coarser")
-    if found == say.CARE and column.kind != "date" and (column.words & say.EVENTS or column.kind == "numeric") and not _year(column):
+    if (
+        found == say.CARE
+        and column.kind != "date"
+        and (column.words & say.EVENTS or column.kind == "numeric")
+        and not _year(column)
+    ):
         return _other(column, f"it has to do with what happened to a person, but is no date ({_many(column)})")
     if (column.kind == "categorical" or is_category(column)) and column.distinct > MOST:
         return _other(column, f"too many values to be published as they are ({column.distinct:,}): put them together first")

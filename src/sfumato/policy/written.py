@@ -118,7 +118,7 @@ def _people(draft: Draft) -> list[str]:
         return []
     return [
         f"# ATTENTION: {_comment(_and(names))} may be a key of people with several rows. Say so, or that every row is a person:",
-        '# [people]',
+        "# [people]",
         f'# key = {_key(names[0])}, keep = "first by …"',
         '# rows = "people"',
         "",
@@ -206,12 +206,12 @@ def _why_theta(rule: Rule) -> list[str]:
     usual = decimal_text(USUAL_THETA)
     if rule.theta == USUAL_THETA:
         return [f"# Why this theta: {usual} is usual, and it leaves no value of this table with a bound above 1/2."]
-    return [
-        f"# Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none.",
-        "# So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many people",
-        "# have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people left out,",
-        "# which do not show that, it tells the largest share: write a number of your own, chosen without looking.",
-    ]
+    return _wrapped(
+        f"Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none. "
+        "So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many "
+        "people have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people "
+        "left out, which do not show that, it tells the largest share: write a number of your own, chosen without looking."
+    )
 
 
 def _several(rule: Rule) -> list[str]:
@@ -224,7 +224,9 @@ def _several(rule: Rule) -> list[str]:
         f"# become as sure as the sum over the combinations that hold it, which is at most: {sure}.",
     ]
     if not rule.keeps_parts:
-        lines.append("# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other.")
+        lines.append(
+            "# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other."
+        )
     return lines
 
 
