@@ -37,7 +37,7 @@ def looks_like_row(names: Sequence[str], body: Sequence[Sequence[str]], decimal:
         return False
     columns = [pa.array([cell or None for cell in cells], pa.string()).drop_null() for cells in zip(*rows, strict=True)]
     typed = [guess(column.unique(), decimal).values if len(column) else column for column in columns]
-    return is_row(names, pa.table(typed, names=[str(place) for place in range(len(names))]), decimal=decimal)
+    return _is_row(names, [pa.chunked_array([column]) for column in typed], decimal)
 
 
 def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool:
@@ -45,14 +45,18 @@ def is_row(names: Sequence[str], table: pa.Table, *, decimal: str = ".") -> bool
 
     They do if one is a number or a date above a column of such, or if several of them occur in their own columns.
     """
-    kinds = [column.type.value_type if pt.is_dictionary(column.type) else column.type for column in table.columns]
+    return _is_row(names, table.columns, decimal)
+
+
+def _is_row(names: Sequence[str], columns: Sequence[pa.ChunkedArray], decimal: str) -> bool:
+    kinds = [column.type.value_type if pt.is_dictionary(column.type) else column.type for column in columns]
     texts = pa.array(names, pa.string())
     number, day = ~parse_numbers(texts, decimal).bad, ~parse_dates(texts).bad
     numeric = np.array([pt.is_integer(kind) or pt.is_floating(kind) for kind in kinds])
     dated = np.array([pt.is_temporal(kind) for kind in kinds])
     if (number & numeric).any() or (day & dated).any():
         return True
-    repeated = sum(_holds(column, name) for name, column in zip(names, table.columns, strict=True))
+    repeated = sum(_holds(column, name) for name, column in zip(names, columns, strict=True))
     return repeated >= min(_FEW, (len(names) + 1) // 2)
 
 
