@@ -200,8 +200,6 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     with problems.noted():
         kept = section(section(document, KEPT), "hierarchies")
         arguments["recode"] = with_hierarchies(arguments.get("recode", {}), kept, base, files)
-            arguments.get("recode", {}), section(section(document, KEPT), "hierarchies"), base, files
-        )
     problems.stop()
     unused = {*arguments["identifier"], *arguments["other"]} - {*arguments["quasi"], *arguments["sensitive"]}
     for name in RULES:
