@@ -15,6 +15,7 @@ from sfumato.release.base import Release
 from sfumato.release.files import read_release
 from sfumato.release.links import Links
 from sfumato.table.table import Table
+from sfumato.table.unique import require_shared_texts
 
 
 def publication(
@@ -29,6 +30,7 @@ def publication(
     _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
     table.require_people()
+    require_shared_texts(table)
     chosen = default_method(requirement, table) if method is None else method
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
     return chosen.run(table, requirement, random=random, progress=progress)

@@ -76,8 +76,13 @@ def joined(problems: Sequence[PolicyError], where: str = "") -> PolicyError:
     start = f"{where}: " if where else ""
     if len(problems) == 1:
         return PolicyError(start + problems[0].message, hint=problems[0].hint, column=problems[0].column)
-    listed = "".join(f"\n  {number}. {one.message}" + _indented(one.hint) for number, one in enumerate(problems, 1))
-    return PolicyError(f"{start}{len(problems)} problems{listed}", problems=problems)
+    return listing(f"{start}{len(problems)} problems", problems)
+
+
+def listing(message: str, problems: Sequence[PolicyError], *, hint: str | None = None) -> PolicyError:
+    """Return an error whose message goes on with a numbered list."""
+    lines = "".join(f"\n  {number}. {one.message}" + _indented(one.hint) for number, one in enumerate(problems, 1))
+    return PolicyError(message + lines, hint=hint, problems=problems)
 
 
 def _indented(hint: str | None) -> str:

@@ -85,7 +85,8 @@ def deliver(
     from sfumato.release.links import require_private_place
     from sfumato.release.undisturbed import undisturbed
 
-    chosen = Policy.load(policy)
+    chosen = Policy.load(policy, data=data)
+    chosen.require_reviewed(data, named=str(policy))
     if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
         raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
     if links is not None:
@@ -133,6 +134,7 @@ def deliver(
         "baseline": baseline_of(table),
         "earlier": [found.to_dict() for found in earlier],
         "warnings": [
+            *chosen.warnings,
             *warnings_of(earlier),
             *([NO_REGISTER] if home is None else []),
             *open_values,

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
-from sfumato.table.read import column_names
+from sfumato.table.read import Place, column_names
 from sfumato.table.schema import Schema
 from sfumato.table.textfile import ReadOptions
 
 _ROLES = ("identifier", "quasi", "sensitive", "other")
 
 
-def by_header(problems: Sequence[PolicyError], content: str, data: str | Path) -> list[PolicyError]:
+def by_header(problems: Sequence[PolicyError], content: str, data: Place) -> list[PolicyError]:
     """Return the problems of a policy, those about names of columns judged by the table's own names where it has a header.
 
     A name under [columns] that the table does not have is the wrong one, and not what [recode] says of the right one. The
@@ -48,10 +47,10 @@ def _roles(content: str) -> dict[str, str]:
     return {}
 
 
-def _names(content: str, data: str | Path) -> list[str] | None:
+def _names(content: str, data: Place) -> list[str] | None:
     with contextlib.suppress(SfumatoError, OSError, TypeError):
         found: Any = tomllib.loads(content).get("input", {})
-        known = {key: found[key] for key in ("delimiter", "decimal", "encoding") if key in found}
+        known = {key: found[key] for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet") if key in found}
         return column_names(data, ReadOptions(**known))
     return None
 

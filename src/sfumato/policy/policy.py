@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_you_mean, joined
+from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_you_mean, joined, listing
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method
 from sfumato.policy.columns import by_header
 from sfumato.policy.hierarchies import with_hierarchies, written
@@ -36,6 +36,9 @@ from sfumato.table.regular import TooLongError, read_text, refusal
 T = TypeVar("T")
 
 TABLES = ("input", "people", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
+DECISIONS = 30
+"""How many decisions of an unreviewed draft are listed, doubtful ones first."""
+
 KEPT = "receipt"
 """The table that only the policy in a receipt has: the files it named, and the coins that chose among rows of one person."""
 
@@ -74,7 +77,7 @@ class Policy:
     coins: bytes | None = None
 
     @classmethod
-    def load(cls, path: str | Path, *, data: str | Path | None = None) -> Policy:
+    def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
         """Return the policy in a file. All that is wrong is told at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
         refused = refusal(path)
@@ -144,6 +147,21 @@ class Policy:
         except InputError as error:
             error.hint = hint_in_toml(error.hint)
             raise
+
+    def require_reviewed(self, data: Place, *, named: str = "the policy") -> None:
+        """Raise a `PolicyError` that lists the decisions to look at, unless somebody has looked and says `reviewed`."""
+        if self.reviewed:
+            return
+        from sfumato.policy.draft import review
+
+        made = review(data, self.schema, self.options)
+        shown = [PolicyError(f"{'' if one.sure else '? '}{one.column}: {one.role}; {one.why}") for one in made[:DECISIONS]]
+        more = f" ({len(made) - DECISIONS} more not shown)" if len(made) > DECISIONS else ""
+        raise listing(
+            f"{named}: a draft that nobody has reviewed is not published. Look at the role of every column{more}",
+            shown,
+            hint=f"once they are right, `sfumato policy check {named} DATA --reviewed`, or reviewed = true in the file",
+        )
 
     def kept_text(self, table: Table) -> str:
         """Return the policy as a receipt keeps it: read again from there, it makes the same table of the same file."""

@@ -20,7 +20,7 @@ from sfumato.policy.vocabulary import FIRST_NAMES, LAST_NAMES
 from sfumato.table.coding import Reading, code_column
 from sfumato.table.column import Column, Kind
 from sfumato.table.header import is_row
-from sfumato.table.read import column_names, read_arrow
+from sfumato.table.read import Place, column_names, read_arrow
 from sfumato.table.textfile import ReadOptions
 
 MOST_COLUMNS = 5_000
@@ -98,18 +98,24 @@ def plain(text: str) -> str:
     return "".join(one for one in folded if not unicodedata.combining(one))
 
 
-def profiles(path: str | Path, options: ReadOptions | None = None) -> tuple[list[Profile], pa.Table]:
+def place_name(path: Place) -> str:
+    """Return what messages call a source: the name of a file, or "the database"."""
+    return Path(path).name
+
+
+def profiles(path: Place, options: ReadOptions | None = None) -> tuple[list[Profile], pa.Table]:
     """Return a profile of every column of the file, and the columns."""
     many = len(column_names(path, options))
     if many > MOST_COLUMNS:
         raise InputError(
-            f"{Path(path).name}: {many:,} columns are too many for a draft, each of whose roles a person has to check",
+            f"{place_name(path)}: {many:,} columns are too many for a draft, each of whose roles a person has to check",
             hint=f"leave out what is not published; a draft is made for up to {MOST_COLUMNS:,} columns",
         )
     table = read_arrow(path, options)
-    if is_row(table.column_names, table, decimal=(options or ReadOptions()).decimal):
+    options = options or ReadOptions()
+    if options.header and is_row(table.column_names, table, decimal=options.decimal):
         raise InputError(
-            f"{Path(path).name}: what should be the names of its columns looks like a row of the table",
+            f"{place_name(path)}: what should be the names of its columns looks like a row of the table",
             hint="put a line of names on top; a name that is a number or a date needs a letter (y2020)",
         )
     return [profile(name, table[name]) for name in table.column_names], table

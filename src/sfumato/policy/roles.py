@@ -96,9 +96,7 @@ def _named_person(column: Profile) -> Decision | None:
         return Decision(column.name, "identifier", "free text, which may name anybody")
     if column.kind == "date" or (column.distinct <= _FEW and column.distinct < column.rows) or is_place(column):
         return None
-    words = frozenset(column.ordered)
-    person = (words & say.NAMES and words <= say.NAMES | say.OF_PEOPLE) or (words <= say.ALONE and column.kind == "categorical")
-    if person or (say.PERSONAL.meets(column.words) and not _small_number(column)):
+    if is_name(column) or (say.PERSONAL.meets(column.words) and not _small_number(column)):
         return Decision(column.name, "identifier", say.PERSONAL.called)
     if column.looks == "names of people" and not any(one.meets(column.words) for one in (*say.KNOWN, *say.SECRETS)):
         return Decision(column.name, "identifier", "its values look like names of people", sure=False)
@@ -109,8 +107,10 @@ def _birth(column: Profile) -> Decision | None:
     if not say.BIRTH.meets(column.words) or any(one.meets(column.words) for one in say.KNOWN if one.called == "origin"):
         return None
     if column.kind == "date":
-        return Decision(column.name, "identifier", "a date of birth nearly names a person; a column with the age or year would not")
-    if column.kind == "numeric" and column.low is not None and column.high is not None and 1850 <= column.low <= column.high <= 2100:
+        return Decision(
+            column.name, "identifier", "a date of birth nearly names a person; a column with the age or year would not"
+        )
+    if _year(column):
         return Decision(column.name, "quasi", "a year of birth, which others may know")
     return _other(column, "it has to do with birth, but is no date")
 
@@ -193,6 +193,13 @@ def _known(column: Profile) -> Decision | None:
         return None
     if is_place(column):
         return Decision(column.name, "quasi", "a place of living: published coarser")
+    if (
+        found == say.CARE
+        and column.kind != "date"
+        and (column.words & say.EVENTS or column.kind == "numeric")
+        and not _year(column)
+    ):
+        return _other(column, f"it has to do with what happened to a person, but is no date ({_many(column)})")
     if (column.kind == "categorical" or is_category(column)) and column.distinct > MOST:
         return _other(column, f"too many values to be published as they are ({column.distinct:,}): put them together first")
     if column.kind == "numeric" and not column.whole and column.unique:
@@ -262,6 +269,14 @@ def _other(column: Profile, why: str, *, sure: bool = False) -> Decision:
     return Decision(column.name, "other", why, sure=sure)
 
 
+def is_name(column: Profile) -> bool:
+    """Return whether a column is called like a person's name, or has names among its values."""
+    words = frozenset(column.ordered)
+    named = bool(words & say.NAMES) and words <= say.NAMES | say.OF_PEOPLE
+    alone = bool(words) and words <= say.ALONE and column.kind == "categorical"
+    return named or alone or say.FAMILY_NAMES.meets(column.words)
+
+
 def is_place(column: Profile) -> bool:
     """Return whether a column is called like a postcode."""
     return bool(column.words & say.PLACES) or any(word.startswith("postcode") for word in column.words)
@@ -270,6 +285,10 @@ def is_place(column: Profile) -> bool:
 def is_category(column: Profile) -> bool:
     """Return whether numbers are codes of things that have no order, such as countries."""
     return column.whole and any(one.meets(column.words) for one in say.KNOWN if one.called in _CATEGORIES)
+
+
+def _year(column: Profile) -> bool:
+    return column.whole and column.low is not None and column.high is not None and 1850 <= column.low <= column.high <= 2100
 
 
 def _small_number(column: Profile) -> bool:

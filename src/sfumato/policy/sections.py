@@ -79,7 +79,8 @@ def flag(found: Section, key: str, where: str, *, default: bool) -> bool:
     """Return true or false under `key`."""
     value = found.get(key, default)
     if not isinstance(value, bool):
-        raise PolicyError(f"{where} {key}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
+        place = f"{where} {key}".strip()
+        raise PolicyError(f"{place}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
     return value
 
 

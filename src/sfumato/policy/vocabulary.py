@@ -54,6 +54,13 @@ OF_PEOPLE = _set(
 )
 """With these a name is a person's: a "first name", but not a "drug name"."""
 
+FAMILY_NAMES = Words(
+    "a person's name",
+    _set("surname prenom imie nazwisko cognome apellido apellidos sobrenome nickname alias initials"),
+    ("surname", "firstname", "lastname", "middlename", "forename", "fullname", "maidenname", "vorname", "nachname", "familienname",
+     "achternaam", "voornaam", "efternamn", "fornamn", "birthname", "patientname"),
+)  # fmt: skip
+
 ALONE = _set("first last given family middle")
 """What a column with a person's name may be called in one word."""
 
@@ -88,8 +95,12 @@ BIRTH = Words(
     ("birth", "geburt", "geboren", "dateofbirth", "geboorte", "urodz", "naciment"),
 )
 
-COUNTING = _set("count counts anzahl number num nr n nb no nombre numero numar liczba aantal total sum freq frequency times previous prior")
-DURATIONS = _set("days day weeks months years time duration length los stay date datum fecha data day_of since until start end from to age alter")
+COUNTING = _set(
+    "count counts anzahl number num nr n nb no nombre numero numar liczba aantal total sum freq frequency times previous prior"
+)
+DURATIONS = _set(
+    "days day weeks months years time duration length los stay date datum fecha data day_of since until start end from to age alter"
+)
 
 WEIGHTS = _set(
     "weight weights wgt wgts pweight fweight aweight pwgt fnlwgt perwt hhwt gewicht gewichtung hochrechnungsfaktor ponderation "
@@ -115,7 +126,9 @@ HEALTH = Words(
     ),
 )  # fmt: skip
 SEXUALITY = Words(
-    "sexuality", _set("lgbt lgbtq queer gay lesbian"), ("orientation", "sexualorient", "sexuality", "genderidentity", "transgender")
+    "sexuality",
+    _set("lgbt lgbtq queer gay lesbian"),
+    ("orientation", "sexualorient", "sexuality", "genderidentity", "transgender"),
 )
 CRIME = Words(
     "crime",
@@ -143,18 +156,35 @@ MONEY = Words(
         "vermogen salaire revenu salario ingreso ingresos renta sueldo stipendio reddito rendimento loon inkomen dochod zarobki "
         "pensja fnl insolvency bankruptcy"
     ),
-    ("einkommen", "gehalt", "salair", "salari", "verdienst", "schuld", "vermoegen", "incom", "earning", "wage", "ingres", "deuda", "dette"),
+    (
+        "einkommen",
+        "gehalt",
+        "salair",
+        "salari",
+        "verdienst",
+        "schuld",
+        "vermoegen",
+        "incom",
+        "earning",
+        "wage",
+        "ingres",
+        "deuda",
+        "dette",
+    ),
 )
 SECRETS = (HEALTH, SEXUALITY, CRIME, BELIEF, POLITICS, MONEY)
 """What people keep secret, the strongest first."""
 
 MAYBE_SECRET = Words(
     "work or marks",
-    _set("occupation job beruf profession profesion professione beroep zawod grade grades score scores rating mark marks note performance gpa"),
+    _set(
+        "occupation job beruf profession profesion professione beroep zawod grade grades score scores rating mark marks note performance gpa"
+    ),
     ("occupation", "jobtitle", "perform"),
 )
 """What is a secret in one table and known to everybody in another."""
 
+CARE = "where and when they were seen"
 KNOWN = (
     Words("age", _set("age ages alter lebensalter edad eta idade leeftijd wiek alder agegroup agegrp ageband jahrgang"), ("altersgr",)),
     Words(
@@ -195,7 +225,7 @@ KNOWN = (
         ("employ", "arbeits"),
     ),
     Words(
-        "where and when they were seen",
+        CARE,
         _set("ward clinic hospital unit station insurance insurer payer admitted admission admissions discharge discharged visit visited hired "
              "enrolled enrollment enrolment joined registered versicherung krankenkasse kasse assurance seguro ospedale aufnahme "
              "entlassung year jahr annee ano anno rok jaar month monat mois quarter season wave cohort term"),

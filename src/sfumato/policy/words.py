@@ -13,21 +13,22 @@ RARE = Fraction(1, 100)
 """Of a value that fewer people have, "times surer" says little: four times 0.1 % is still almost nothing."""
 
 
-def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction]) -> str:
-    """Return what the bounds of a table's values mean, in one sentence."""
+def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, compound: bool = False) -> str:
+    """Return what the bounds of a table's values mean, in one sentence; `compound` values are combinations of several columns."""
+    thing = "any combination" if compound else "anything"
     bounded = [value for value in shares if bounds[value] < 1]
     if not bounded:
         return "a reader may become certain of every value"
     most = max(bounds[value] for value in bounded)
     often = [bounds[value] / shares[value] for value in bounded if shares[value] >= RARE]
     rare = [bounds[value] for value in bounded if shares[value] < RARE]
-    said = [f"nobody becomes more than {percent(most)} sure of anything"]
+    said = [f"nobody becomes more than {percent(most)} sure of {thing}"]
     if len(bounded) < len(shares):
-        said = [f"nobody becomes more than {percent(most)} sure of any value that has a bound"]
+        said = [f"nobody becomes more than {percent(most)} sure of {thing} that has a bound"]
     if often:
         said.append(f"nor more than {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
     if rare and max(rare) < most:
-        said.append(f"nor more than {percent(max(rare))} sure of anything rarer")
+        said.append(f"nor more than {percent(max(rare))} sure of {thing} that is rarer")
     return ", ".join(said)
 
 

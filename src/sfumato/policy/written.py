@@ -11,9 +11,11 @@ from sfumato.exact import decimal_text, percent
 from sfumato.policy.proposal import kind_of, toml_number
 from sfumato.policy.rule import OFFSET, USUAL_THETA, Rule
 from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
+from sfumato.table.gaps import missing_suspects
 
 if TYPE_CHECKING:
     from sfumato.policy.draft import Draft
+    from sfumato.policy.guess import Looked
 
 SHOWN = 15
 """How many values get a line of their own, the rarest first."""
@@ -45,6 +47,7 @@ def write_draft(draft: Draft) -> str:
         [
             *_head(draft),
             *_input(draft),
+            *_people(draft),
             *_columns(draft),
             *_types(draft),
             *_recodes(draft),
@@ -76,13 +79,50 @@ def _input(draft: Draft) -> list[str]:
     for key in ("delimiter", "decimal", "encoding"):
         if key in looked.why:
             lines.append(f"{key} = {_key(str(getattr(looked.options, key)))}  # {looked.why[key]}")
+    if "header" in looked.why:
+        lines.append(f"header = false  # {looked.why['header']}")
+        lines.append(f"names  = {_list(tuple(looked.options.names))}  # what the columns are called, here and below")
     if draft.repeated:
         lines += [
             "# ATTENTION: two rows have the same identifier. Where they are one person, a bound per row is no bound per person:",
-            "# make it one row per person and delete the next line, or move a column that does not name people to other.",
+            '# delete the next line and write [people] key = "…" and keep = "first by …"; or move what names nobody to other.',
             "one_row_per_person = false",
         ]
-    return ["[input]", *lines, ""] if lines else []
+    return ["[input]", *lines, *_gaps(looked), ""] if lines or _gaps(looked) else []
+
+
+def _gaps(looked: Looked) -> list[str]:
+    """Return a question about values that may stand for missing ones."""
+    found = missing_suspects(looked.columns)
+    if not found:
+        return []
+    shown = ", ".join(f"{one.value!r} in {_comment(one.column)} ({one.rows:,})" for one in found[:8])
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    null = (*looked.options.null, *dict.fromkeys(one.value for one in found))
+    return [*_wrapped(f"Do these mean that a value is missing? {shown}{more}. If so:"), f"# null = {_list(null)}"]
+
+
+def _people(draft: Draft) -> list[str]:
+    """Return which rows are one person's, where somebody has several."""
+    if draft.people:
+        told = "" if draft.table.choice is None else draft.table.choice.sentence
+        return [
+            "[people]                        # which rows are one person's, and which of them is kept",
+            *_wrapped(_comment(told)),
+            f"key  = {_key(draft.people['key'])}",
+            f"keep = {_key(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
+            "",
+        ]
+    names = [one.column for one in draft.table.suspects]
+    if not names or draft.repeated:
+        return []
+    return [
+        f"# ATTENTION: {_comment(_and(names))} may be a key of people with several rows. Say so, or that every row is a person:",
+        "# [people]",
+        f'# key = {_key(names[0])}, keep = "first by …"',
+        '# rows = "people"',
+        "",
+    ]
 
 
 def _columns(draft: Draft) -> list[str]:
@@ -152,7 +192,7 @@ def _requirement(rule: Rule) -> list[str]:
         f"theta   = {theta.ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
         f'offset  = "{decimal_text(OFFSET)}"                # the most frequent, {_comment(most)}: '
         f"{theta} · {percent(share)} + {percent(OFFSET)} = {percent(rule.theta * share + OFFSET)}",
-        *_wrapped(f"In words: {rule_in_words(rule.shares, bounds)}."),
+        *_wrapped(f"In words: {rule_in_words(rule.shares, bounds, compound=bool(rule.parts))}."),
     ]
     for value in most_sensitive(rule.shares):
         lines.append(f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}.")
@@ -184,7 +224,9 @@ def _several(rule: Rule) -> list[str]:
         f"# become as sure as the sum over the combinations that hold it, which is at most: {sure}.",
     ]
     if not rule.keeps_parts:
-        lines.append("# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other.")
+        lines.append(
+            "# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other."
+        )
     return lines
 
 
@@ -219,7 +261,8 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 125, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    lines = textwrap.wrap(text.replace(" %", "\0%"), 125, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _comment(text: str) -> str:
