@@ -1,4 +1,4 @@
-"""The five sentences of an explanation that everybody should read: who is found, by what, what would help, bounds, the promise."""
+"""The five sentences of an explanation that everybody reads: who is found, by what, what would help, bounds, the promise."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def found(risk: Risk) -> str:
     largest, mean = risk.prosecutor
     return (
         f"Who is found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average and "
-        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole population; "
-        f"marketer risk {percent(risk.marketer, 1)})."
+        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole "
+        f"population; marketer risk {percent(risk.marketer, 1)})."
     )
 
 
@@ -52,8 +52,8 @@ def _promise(about: Explanation) -> str:
         return "Promised: no bound on what a reader believes, only what the method's paper claims."
     article = "an" if about.against[0] in "aeiou" else "a"
     return (
-        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and sensitive "
-        "values, has a list of the whole population, or holds a second release of this table."
+        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and "
+        "sensitive values, has a list of the whole population, or holds a second release of this table."
     )
 
 
@@ -61,7 +61,9 @@ def _why(risk: Risk) -> list[str]:
     if not risk.unique or len(risk.columns) == 1:
         return []
     worst = min(risk.columns, key=lambda column: (column.unique_without, column.name))
-    return [f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."]
+    return [
+        f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."
+    ]
 
 
 def _step(risk: Risk) -> list[str]:

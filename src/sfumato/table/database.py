@@ -95,16 +95,18 @@ class Database(os.PathLike[str]):
         for start, what, hint in _STATES:
             if state.startswith(start):
                 return InputError(what, hint=hint)
-        for sign, what, hint in _SIGNS:
+        for sign, what, hint in (*(_SERVER_SIGNS if self._kind == "postgresql" else ()), *_SIGNS):
             if sign in words:
                 return InputError(what, hint=hint)
         return InputError("the database could not answer the query", hint="try the query in the database's own shell")
 
 
-_SIGNS = (
+_SERVER_SIGNS = (
     ("password", *_STATES[0][1:]),
     ("authentication", *_STATES[0][1:]),
-    ("connection", *_STATES[2][1:]),
+    ("connect", *_STATES[2][1:]),
+)
+_SIGNS = (
     ("no such table", *_STATES[3][1:]),
     ("catalog", *_STATES[3][1:]),
     ("no such column", *_STATES[4][1:]),
@@ -137,8 +139,10 @@ def _sqlite(source: Database) -> pa.Table:
 def _duckdb(source: Database) -> pa.Table:
     duckdb = extra("duckdb")
     with duckdb.connect(source._file, read_only=True) as connection:
-        found = connection.execute(source.sql).arrow()
-        return found.read_all() if hasattr(found, "read_all") else found
+        found = connection.sql(source.sql)
+        if found is None:
+            raise InputError("the query gives no table", hint="give a SELECT")
+        return found.to_arrow_table()
 
 
 _QUERIES: dict[str, Callable[[Database], pa.Table]] = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
