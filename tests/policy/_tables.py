@@ -46,7 +46,7 @@ def court(rows: int = 1500, seed: int = 2) -> str:
         case = f"13{coins.randrange(10**6):06d}CF10A"
         lines.append(_line([
             number + 1, f"{first} {last}", first, last, coins.choice(("Male", "Female")), _day(coins, 2014 - age), age,
-            coins.choice(("African-American", "Caucasian", "Hispanic")), case, _day(coins), _day(coins), coins.choice((0, 0, 1, 2)),
+            coins.choice(("African-American", "Caucasian", "Hispanic")), case, _day(coins), _day(coins), coins.choice((0, 1, 2)),
             coins.choice(CHARGES), coins.randrange(2), coins.choice(("catholic", "muslim", "none", "jewish", "lutheran")),
         ]))  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -41,7 +41,7 @@ def test_the_draft_publishes_no_name_no_person_key_and_no_second_secret(tmp_path
     assert SECRETS[kind] & {*schema.sensitive}
     assert schema.quasi
     if kind == "court":  # two people may have one name: whether they are one, only the publisher knows
-        with pytest.raises(InputError, match="'name' .* looks like a key of people with several rows"):
+        with pytest.raises(InputError, match=r"'name' .* looks like a key of people with several rows"):
             sf.publish(policy.read_table(path), policy.requirement)
         policy = Policy.parse(text + '[people]\nrows = "people"\n')
     table = policy.read_table(path)
@@ -79,8 +79,8 @@ def test_a_file_without_a_header_is_drafted_and_no_line_of_it_is_taken_for_names
     assert "header = false  # a guess: the first line looks like data" in text
     assert "Do these mean that a value is missing? '?' in column_2" in text
     names = (
-        "age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation", "relationship", "race", "sex", "gain",
-        "loss", "hours", "country", "income",
+        "age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation", "relationship", "race", "sex",
+        "gain", "loss", "hours", "country", "income",
     )  # fmt: skip
     named = Policy.parse(draft_policy(path, names=names))
     assert named.schema.quasi == tuple(name for name in names if name not in ("fnlwgt", "occupation", "gain", "loss", "income"))

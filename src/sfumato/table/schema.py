@@ -110,7 +110,7 @@ class Schema:
 
     def _stated(self) -> dict[str, Any]:
         """Return what is stated, as it would be written; what has its default is left out."""
-        roles = {role: list(getattr(self, role)) for role in _ROLES}
+        roles: dict[str, Any] = {role: list(getattr(self, role)) for role in _ROLES}
         rest = {"missing": dict(self.missing), "allow_unique": list(self.allow_unique), "people": self.people}
         stated: dict[str, Any] = {**roles, **self.to_dict(), **rest}
         if not self.one_row_per_person:
