@@ -63,7 +63,8 @@ class Explanation:
     """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release.
 
     `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds.
+    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
+    about values that may mean "missing".
     """
 
     rows: int
@@ -89,6 +90,7 @@ class Explanation:
     risk: Risk | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    people: tuple[str, ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -113,7 +115,7 @@ class Explanation:
         """Return the answers to the first questions: can the policy be kept, who is unprotected, who is unique?"""
         from sfumato.explain.sentences import verdict
 
-        return verdict(self)
+        return [*verdict(self), *self.people]
 
     def highlights(self) -> list[str]:
         """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
@@ -149,6 +151,7 @@ class Explanation:
             "dropped": self.dropped,
             "roles": {role: list(names) for role, names in self.roles.items()},
             "one_row_per_person": self.one_row_per_person,
+            "people": list(self.people),
             "unique_share": float(self.unique_share),
             "requirement": dict(self.requirement),
             "against": self.against,
@@ -240,6 +243,7 @@ def explain(
         risk=risk_of(table),
         randomization=cost.randomization,
         presence=cost.presence,
+        people=table.about_people(),
     )
 
 
