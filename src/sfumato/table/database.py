@@ -25,6 +25,7 @@ _STATES = (
     ("42703", "the query names a column that is not there", "check --sql"),
     ("42501", "the user may not read what the query asks for", "ask for access"),
     ("42", "the database does not understand the query", "check --sql"),
+    ("22", "a value cannot be turned into what the query asks for", "check the casts of --sql"),
     ("25006", "the query would write, and a table is only read", "give a SELECT"),
     ("57014", "the database stopped the query", "try again, or ask for less"),
 )  # fmt: skip
@@ -104,6 +105,7 @@ class Database(os.PathLike[str]):
 _SERVER_SIGNS = (
     ("password", *_STATES[0][1:]),
     ("authentication", *_STATES[0][1:]),
+    ("does not exist", *_STATES[1][1:]),
     ("connect", *_STATES[2][1:]),
 )
 _SIGNS = (
@@ -111,8 +113,8 @@ _SIGNS = (
     ("catalog", *_STATES[3][1:]),
     ("no such column", *_STATES[4][1:]),
     ("binder", *_STATES[4][1:]),
-    ("readonly", *_STATES[7][1:]),
-    ("read-only", *_STATES[7][1:]),
+    ("readonly", *_STATES[8][1:]),
+    ("read-only", *_STATES[8][1:]),
     ("syntax", *_STATES[6][1:]),
     ("parser", *_STATES[6][1:]),
     ("not a database", "the file is no database of that kind", "check --from"),
