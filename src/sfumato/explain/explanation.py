@@ -70,7 +70,8 @@ class Explanation:
     Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
 
     `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds.
+    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
+    about values that may mean "missing".
     """
 
     rows: int
@@ -96,6 +97,7 @@ class Explanation:
     risk: Risk | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    people: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         can = "feasible" if self.feasible else "cannot be kept"
@@ -150,7 +152,7 @@ class Explanation:
         """Return the answers to the first questions: can the policy be kept, who is unprotected, who is unique?"""
         from sfumato.explain.sentences import verdict
 
-        return verdict(self)
+        return [*verdict(self), *self.people]
 
     def highlights(self) -> list[str]:
         """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
@@ -186,6 +188,7 @@ class Explanation:
             "dropped": self.dropped,
             "roles": {role: list(names) for role, names in self.roles.items()},
             "one_row_per_person": self.one_row_per_person,
+            "people": list(self.people),
             "unique_share": float(self.unique_share),
             "requirement": dict(self.requirement),
             "against": self.against,
@@ -277,6 +280,7 @@ def explain(
         risk=risk_of(table),
         randomization=cost.randomization,
         presence=cost.presence,
+        people=table.about_people(),
     )
 
 

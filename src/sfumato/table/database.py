@@ -25,6 +25,7 @@ _STATES = (
     ("42703", "the query names a column that is not there", "check --sql"),
     ("42501", "the user may not read what the query asks for", "ask for access"),
     ("42", "the database does not understand the query", "check --sql"),
+    ("22", "a value cannot be turned into what the query asks for", "check the casts of --sql"),
     ("25006", "the query would write, and a table is only read", "give a SELECT"),
     ("57014", "the database stopped the query", "try again, or ask for less"),
 )  # fmt: skip
@@ -95,22 +96,25 @@ class Database(os.PathLike[str]):
         for start, what, hint in _STATES:
             if state.startswith(start):
                 return InputError(what, hint=hint)
-        for sign, what, hint in _SIGNS:
+        for sign, what, hint in (*(_SERVER_SIGNS if self._kind == "postgresql" else ()), *_SIGNS):
             if sign in words:
                 return InputError(what, hint=hint)
         return InputError("the database could not answer the query", hint="try the query in the database's own shell")
 
 
-_SIGNS = (
+_SERVER_SIGNS = (
     ("password", *_STATES[0][1:]),
     ("authentication", *_STATES[0][1:]),
-    ("connection", *_STATES[2][1:]),
+    ("does not exist", *_STATES[1][1:]),
+    ("connect", *_STATES[2][1:]),
+)
+_SIGNS = (
     ("no such table", *_STATES[3][1:]),
     ("catalog", *_STATES[3][1:]),
     ("no such column", *_STATES[4][1:]),
     ("binder", *_STATES[4][1:]),
-    ("readonly", *_STATES[7][1:]),
-    ("read-only", *_STATES[7][1:]),
+    ("readonly", *_STATES[8][1:]),
+    ("read-only", *_STATES[8][1:]),
     ("syntax", *_STATES[6][1:]),
     ("parser", *_STATES[6][1:]),
     ("not a database", "the file is no database of that kind", "check --from"),
@@ -137,8 +141,10 @@ def _sqlite(source: Database) -> pa.Table:
 def _duckdb(source: Database) -> pa.Table:
     duckdb = extra("duckdb")
     with duckdb.connect(source._file, read_only=True) as connection:
-        found = connection.execute(source.sql).arrow()
-        return found.read_all() if hasattr(found, "read_all") else found
+        found = connection.sql(source.sql)
+        if found is None:
+            raise InputError("the query gives no table", hint="give a SELECT")
+        return found.to_arrow_table()
 
 
 _QUERIES: dict[str, Callable[[Database], pa.Table]] = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}

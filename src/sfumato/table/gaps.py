@@ -23,8 +23,9 @@ SIGNS = frozenset(
 CODES = (
     -1, -7, -8, -9, -77, -88, -99, -999, -9999, 77, 88, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998, 9999, 99999, 999999,
 )  # fmt: skip
-_FAR = 3
-"""A number is suspected where it lies beyond all others by this many times their span, or is the only negative one."""
+_FAR, _GAP = 3, 3
+"""A number is suspected where it lies beyond all others by this many times their span, or is the only negative one; nines, where
+more than so many numbers before them do not occur."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,6 @@ def _far_codes(values: pa.Array) -> list[int]:
     low, high = float(numbers[usual].min()), float(numbers[usual].max())
     span = max(high - low, 1.0)
     apart = (numbers > high + _FAR * span) | ((numbers < 0) & (low >= 0)) | (numbers < low - _FAR * span)
-    # 99 after ages up to 91 lies close, but the next one is far behind: a gap of at least a tenth that only nines end.
-    nines = (numbers > high + 0.05 * span) & np.isin(numbers, (99, 999, 9999, 99999, 999999))
+    # 99 after ages up to 91 is not far, but a gap before nines says enough.
+    nines = (numbers > high + max(0.05 * span, _GAP)) & np.isin(numbers, (99, 999, 9999, 99999, 999999))
     return [int(place) for place in np.flatnonzero(np.isin(numbers, CODES) & (apart | nines))]

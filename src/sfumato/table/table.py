@@ -20,6 +20,7 @@ from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
+from sfumato.table.gaps import missing_suspects
 from sfumato.table.people import Choice
 from sfumato.table.person_key import PersonKey
 from sfumato.table.read import is_text, read_arrow
@@ -29,6 +30,8 @@ from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 from sfumato.table.sorting import ascending
 from sfumato.table.textfile import ReadOptions
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -103,6 +106,20 @@ class Table:
             native=native,
             _source=source,
         )
+
+    def about_people(self) -> tuple[str, ...]:
+        """Return what the publisher should know of who a row is, and of values that may mean "missing", as sentences."""
+        told = [] if self.choice is None else [self.choice.sentence]
+        if self.suspects:
+            told.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
+        columns = self._source.columns
+        kinds = [pa.DictionaryArray.from_arrays(pa.array(one.codes, pa.int32()), one.dictionary()) for one in columns]
+        gaps = missing_suspects(pa.table(kinds, names=[column.name for column in columns]))
+        if gaps:
+            shown = ", ".join(f"{gap.value} in {gap.column} ({gap.rows:,})" for gap in gaps[:_SHOWN])
+            more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
+            told.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
+        return tuple(told)
 
     def require_people(self) -> None:
         """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
