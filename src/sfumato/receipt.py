@@ -95,6 +95,8 @@ def check_outputs(directory: Path, receipts: Path | None = None) -> None:
     directory = Path(os.path.abspath(directory))
     refuse_existing(directory)
     refuse_in_release(directory, receipts)
+    if not directory.parent.exists():
+        raise OutputError(f"cannot write {directory}: there is no directory {directory.parent}", hint="make it first")
     for place in (directory.parent, *(() if receipts is None else (Path(receipts),))):
         nearest = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
         if not nearest.is_dir():
