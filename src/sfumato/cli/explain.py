@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli._options import Data, From, Json, PolicyFile, Sql, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown
+from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from sfumato.explain import Explanation, Risk, Study
     from sfumato.query import Workload
+
+DRAFT = (
+    "the policy is a draft that nobody has reviewed, so `sfumato publish` refuses it; `sfumato policy check` lists its decisions"
+)
 
 LONGEST = 10_000_000
 """A file of questions has at most so many bytes."""
@@ -57,11 +61,14 @@ def explain(
 
     if quick and workload is not None:
         raise PolicyError("--workload is measured, and --quick leaves measuring out", hint="give one of the two")
-    chosen = Policy.load(policy)
+    source = table_source(data, database, sql)
+    chosen = Policy.load(policy, data=source)
+    for warning in (*chosen.warnings, *(() if chosen.reviewed else (DRAFT,))):
+        warn(warning)
     asked = None if workload is None else read_workload(workload)
     with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(table_source(data, database, sql))
+        table = chosen.read_table(source)
         about = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
     if as_json:
         print_json(about.to_dict())

@@ -66,7 +66,7 @@ def query(
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
-    open_prompt = sql is None and file is None and sys.stdin.isatty() and not as_json
+    open_prompt = sql is None and file is None and on_terminal() and not as_json
     many = None if open_prompt or (sql is not None and sql != "-") else read_questions(file)
     with limited(workers):
         loaded = load_remembering(release)
@@ -89,6 +89,11 @@ def query(
         print_json(answer_json(answer))
     else:
         _show(answer)
+
+
+def on_terminal() -> bool:
+    """Return whether somebody can be asked for questions."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def load_remembering(directory: Path) -> Release:

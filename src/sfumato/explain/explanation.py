@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from sfumato import notebook
 from sfumato.basis import Basis
 from sfumato.errors import Infeasible, NotProvable, PolicyError
-from sfumato.exact import ceil_inverse, decimal_text
-from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
+from sfumato.exact import ceil_inverse, decimal_text, percent
+from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, people_text, protects_nobody
 from sfumato.explain.forecast import Forecast
 from sfumato.explain.presence import Presence
 from sfumato.explain.risk import Risk, risk_of
@@ -58,9 +59,15 @@ class Cut:
     sizes: tuple[int, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.explain(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", quick=True)
+    Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
 
     `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
     bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
@@ -91,6 +98,36 @@ class Explanation:
     randomization: Forecast | None = None
     presence: Presence | None = None
     people: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        can = "feasible" if self.feasible else "cannot be kept"
+        unique = f"{percent(self.unique_share, 1)} unique"
+        return (
+            f"Explanation({can}: {people_text(self.rows)}, {len(self.values)} sensitive values, method {self.method}; {unique})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return verdict, the figures to decide on, and the five sentences; private, as all of it is."""
+        parts = [notebook.paragraphs(self.verdict()[1:])]
+        if self.study is not None:
+            headings = ("people together", "holds against", "groups", *self.study.workloads, "exposure")
+            rows = [
+                ("independence", "", "", *(percent(e, 1) for e in self.study.independence), percent(self.study.prior_exposure, 1))
+            ]
+            rows += [
+                (
+                    row.name + (" (this policy)" if row.chosen else ""),
+                    row.against,
+                    f"{row.groups:,}",
+                    *(percent(error, 1) for error in row.errors),
+                    percent(row.exposure or 0.0, 1),
+                )
+                for row in self.study.rows
+                if row.groups is not None
+            ]
+            parts.append(notebook.table(headings, rows, right=tuple(range(2, len(headings)))))
+        parts.append(notebook.paragraphs(self.highlights()))
+        return notebook.card(self.verdict()[0], *parts, under="private: figures of the original table")
 
     @property
     def feasible(self) -> bool:

@@ -6,6 +6,7 @@ from sfumato.exact import percent
 from sfumato.explain.explanation import Explanation
 from sfumato.explain.risk import ColumnRisk, Risk
 from sfumato.explain.sentences import value_sentence
+from sfumato.policy.words import rule_in_words
 
 
 def highlights(about: Explanation) -> list[str]:
@@ -13,7 +14,9 @@ def highlights(about: Explanation) -> list[str]:
     lines = finding(about.risk)
     tightest = about.tightest(1)
     if tightest and about.weaker is None:
-        lines.append(f"The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        shares, bounds = ({value.value: getattr(value, one) for value in about.values} for one in ("share", "bound"))
+        rule = rule_in_words(shares, bounds, compound=about.compound)
+        lines.append(f"In words: {rule}. The tightest bound: {value_sentence(tightest[0], inside=None)}.")
     return [*lines, _promise(about)]
 
 

@@ -56,7 +56,7 @@ def _names(content: str, data: Place) -> list[str] | None:
 
 
 def _accepted(roles: dict[str, str], names: Sequence[str]) -> bool:
-    by_role = {role: [name for name, one in roles.items() if one == role] for role in _ROLES}
+    by_role: dict[str, Any] = {role: [name for name, one in roles.items() if one == role] for role in _ROLES}
     with contextlib.suppress(PolicyError):
         return Schema(**by_role).accepts(names)
     return False

@@ -100,7 +100,7 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
     if before["against"] != after["against"]:
         more = _STRENGTH.index(after["against"]) > _STRENGTH.index(before["against"])
         lines.append(
-            f"The promise is now against {after['against']}, {'who knows more' if more else 'who knows less'} than {before['against']}."
+            f"The promise is now against {after['against']}, who knows {'more' if more else 'less'} than {before['against']}."
         )
     for key in after:
         if key in ("model", "against", "bounds") or before.get(key) == after[key]:

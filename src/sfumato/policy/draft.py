@@ -11,7 +11,7 @@ from sfumato.policy.guess import Looked, look
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import bins_of, kind_of, recode_of
 from sfumato.policy.roles import Decision, decide, is_name
-from sfumato.policy.rule import Rule, choose_rule, parts_of
+from sfumato.policy.rule import LEAST, Rule, choose_rule, parts_of, theta_of
 from sfumato.policy.vocabulary import BIRTH
 from sfumato.policy.written import write_draft
 from sfumato.table import ReadOptions, Schema, Table
@@ -23,8 +23,9 @@ from sfumato.table.sound import comparable
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted policy before it is written down: the decisions, what they were made of, and the table as it would be read.
+    """A drafted policy before it is written down: the decisions, and what they were made of.
 
+    The `table` has all secrets that were found, also those that the decisions then leave out.
     `people` is what `[people]` says. `repeated` says that somebody has several rows and it is not clear which to keep: then
     claims speak of rows.
     """
@@ -76,19 +77,16 @@ def draft_policy(
     reader = _Reader(path, looked, people, unordered=bool(keys) and not people)
     table = reader.read(decisions)
     if not (roles or {}).get("sensitive"):
-        kept = _secrets_that_fit(table, decisions)
-        if kept != decisions:
-            decisions = kept
-            table = reader.read(decisions)
+        decisions = _secrets_that_fit(table, decisions)
     sensitive = tuple(one.column for one in decisions if one.role == "sensitive")
-    parts = parts_of(table.sensitive, sensitive)[1] if len(sensitive) > 1 else {}
+    counts, parts = parts_of(table.sensitive, sensitive)
     return write_draft(
         Draft(
             place_name(path),
             looked,
             tuple(decisions),
             table,
-            choose_rule(table.sensitive.histogram(), parts),
+            choose_rule(counts, parts if len(sensitive) > 1 else {}),
             reader.recode(decisions),
             reader.bins(decisions),
             reviewed,
@@ -153,12 +151,11 @@ def _secrets_that_fit(table: Table, decisions: list[Decision]) -> list[Decision]
     for one in ranked:
         wider = (*chosen, one.column)
         counts, parts = parts_of(table.sensitive, wider)
-        if not chosen or choose_rule(counts, parts).keeps_parts:
+        if not chosen or theta_of(counts.values(), parts) >= LEAST:
             chosen = wider
         else:
-            dropped[one.column] = (
-                f"{one.why}, but bounds on its {len(counts):,} combinations with {' and '.join(chosen)} would not bound its own values"
-            )
+            beside = f"{len(counts):,} combinations with {' and '.join(chosen)}"
+            dropped[one.column] = f"{one.why}, but bounds on its {beside} would not bound its own values"
     return [
         replace(one, role="other", why=dropped[one.column], sure=False) if one.column in dropped else one for one in decisions
     ]

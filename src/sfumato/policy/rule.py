@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Integers
 from sfumato.exact import exact
 from sfumato.privacy.requirement import round_up
-from sfumato.table.sensitive import Sensitive
+from sfumato.table.assemble import combine_codes
+from sfumato.table.sensitive import Domain, Sensitive
 
 USUAL_THETA, OFFSET = Fraction(8), exact("0.02")
 """The papers' rule: 8·share + 0.02."""
@@ -19,8 +24,8 @@ LEAST = Fraction(98, 100)
 
 _ROUND = tuple(exact(bound) for bound in ("0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5"))
 
-Parts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""For every sensitive column the people who have each value, and the combinations that hold it."""
+Parts = Mapping[str, frozenset[tuple[int, int]]]
+"""For every sensitive column how many people have a value and how many combinations hold it, without saying which value."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Rule:
 
     theta: Fraction
     shares: Mapping[str, Fraction]
+    people: int
     parts: Parts = field(default_factory=dict)
     keeps_parts: bool = True
 
@@ -47,8 +53,7 @@ class Rule:
 
     def highest(self, column: str) -> Fraction:
         """Return how sure a reader may become, at most, of a single value of one of several columns."""
-        total = sum(people for people, _ in self.parts[column].values())
-        return max(min(Fraction(1), self.theta * people / total + many * OFFSET) for people, many in self.parts[column].values())
+        return max(min(Fraction(1), self.theta * people / self.people + many * OFFSET) for people, many in self.parts[column])
 
     def suggestion(self, value: str) -> Fraction:
         """Return a round bound below the rule's that is well above the share; the rule's own, rounded, where there is none."""
@@ -67,10 +72,9 @@ def choose_rule(counts: Mapping[str, int], parts: Parts | None = None) -> Rule:
     present = {value: count for value, count in counts.items() if count}
     total = sum(present.values())
     shares = {value: Fraction(count, total) for value, count in present.items()}
-    combined = min(_theta(share, 1) for share in shares.values())
-    apart = [_theta(Fraction(people, total), many) for column in (parts or {}).values() for people, many in column.values()]
-    keeps = min([combined, *apart]) >= LEAST
-    return Rule(min([combined, *apart]) if keeps else combined, shares, parts or {}, keeps)
+    theta = theta_of(present.values(), parts or {})
+    keeps = theta >= LEAST
+    return Rule(theta if keeps else theta_of(present.values(), {}), shares, total, parts or {}, keeps)
 
 
 def _theta(share: Fraction, combinations: int) -> Fraction:
@@ -82,17 +86,35 @@ def _theta(share: Fraction, combinations: int) -> Fraction:
     return min(USUAL_THETA, Fraction(int((target - combinations * OFFSET) / share * 100), 100))
 
 
-def parts_of(sensitive: Sensitive, columns: tuple[str, ...]) -> tuple[dict[str, int], dict[str, dict[str, tuple[int, int]]]]:
+def theta_of(counts: Iterable[int], parts: Parts) -> Fraction:
+    """Return the largest theta, at most the usual one, that keeps every value and every single value of `parts` at its target.
+
+    The more people have a value, the smaller is what it allows; so of combinations only the most frequent one counts.
+    """
+    whole = list(counts)
+    total = sum(whole)
+    pairs = {(max(whole), 1), *(pair for column in parts.values() for pair in column)}
+    return min(_theta(Fraction(people, total), many) for people, many in pairs)
+
+
+def parts_of(sensitive: Sensitive, columns: tuple[str, ...]) -> tuple[dict[str, int], dict[str, frozenset[tuple[int, int]]]]:
     """Return how many people have each combination of some of the sensitive columns, and `Parts`: what each column has alone."""
-    domain, people = sensitive.domain.table, list(sensitive.histogram().values())
-    texts = {name: [str(value) for value in domain.column(name).to_pylist()] for name in columns}
-    counts: dict[tuple[str, ...], int] = {}
-    for combination, count in zip(zip(*texts.values(), strict=True), people, strict=True):
-        counts[combination] = counts.get(combination, 0) + count
-    parts: dict[str, dict[str, tuple[int, int]]] = {}
-    for place, name in enumerate(columns):
-        column = parts.setdefault(name, {})
-        for combination, count in counts.items():
-            had, many = column.get(combination[place], (0, 0))
-            column[combination[place]] = had + count, many + 1
-    return {" / ".join(combination): count for combination, count in counts.items()}, parts
+    domain = sensitive.domain.table.select(list(columns))
+    codes = [_codes(domain.column(name)) for name in columns]
+    whole = combine_codes([(code, int(code.max()) + 1) for code in codes])
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    people = np.bincount(which[sensitive.codes], minlength=len(first))
+    kinds = tuple(dict(zip(sensitive.domain.names, sensitive.domain.kinds, strict=True))[name] for name in columns)
+    labels = Domain(domain.take(pa.array(first)), kinds).labels
+    parts = {}
+    for name, code in zip(columns, codes, strict=True):
+        own = code[first]
+        have = np.bincount(own, weights=people).astype(np.int64)
+        parts[name] = frozenset(zip(have.tolist(), np.bincount(own).tolist(), strict=True))
+    return dict(zip(labels, people.tolist(), strict=True)), parts
+
+
+def _codes(column: pa.ChunkedArray) -> Integers:
+    """Return a number for every entry, the same for equal ones and for missing ones."""
+    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(coded.indices.to_numpy(zero_copy_only=False)).astype(np.int64)

@@ -206,12 +206,12 @@ def _why_theta(rule: Rule) -> list[str]:
     usual = decimal_text(USUAL_THETA)
     if rule.theta == USUAL_THETA:
         return [f"# Why this theta: {usual} is usual, and it leaves no value of this table with a bound above 1/2."]
-    return [
-        f"# Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none.",
-        "# So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many people",
-        "# have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people left out,",
-        "# which do not show that, it tells the largest share: write a number of your own, chosen without looking.",
-    ]
+    return _wrapped(
+        f"Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none. "
+        "So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many "
+        "people have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people "
+        "left out, which do not show that, it tells the largest share: write a number of your own, chosen without looking."
+    )
 
 
 def _several(rule: Rule) -> list[str]:

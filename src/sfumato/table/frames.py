@@ -37,6 +37,25 @@ def from_native(frame: Any, rows: Rows) -> tuple[pa.Table, Native]:
     return rows.pick(require_sound(pa.table(columns), WHERE)), native
 
 
+def column_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns."""
+    if isinstance(frame, pa.Table):
+        return list(frame.column_names)
+    return [str(name) for name in getattr(frame, "columns", ())]
+
+
+def as_arrow(frame: Any) -> pa.Table:
+    """Return a whole frame as an Arrow table."""
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        return nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise InputError(
+            f"{WHERE}: got a {type(frame).__name__}", hint="give a pandas, polars or pyarrow table, or the path of a file"
+        ) from None
+
+
 def to_native(table: pa.Table, kind: Native) -> Any:
     """Return an Arrow table as a frame of this kind."""
     if kind not in get_args(Native):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any, Literal, Self, cast, get_args
 
+from sfumato import notebook
 from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, bins
@@ -25,9 +26,13 @@ _SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
     """The role of every column, and what the policy says about single columns. Checked at construction.
+
+    >>> from sfumato import Schema
+    >>> Schema(quasi=["age", "sex"], sensitive=["illness"], recode={"age": {"width": 5}})
+    Schema(quasi=['age', 'sex'], sensitive=['illness'], recode={'age': {'width': 5}})
 
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
     `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
@@ -89,6 +94,28 @@ class Schema:
         if self.people is not None:
             self._store("people", people(self.people))
             self._check_people()
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
+
+    def _repr_html_(self) -> str:
+        rules = {name: value for name, value in self._stated().items() if name not in _ROLES}
+        named = {name: value for name, value in rules.items() if isinstance(value, dict) and set(value) <= set(self._role_of)}
+        rows = [
+            (name, role, "; ".join(f"{rule}: {value[name]}" for rule, value in named.items() if name in value))
+            for name, role in self._role_of.items()
+        ]
+        rest = [f"{name}: {value}" for name, value in rules.items() if name not in named]
+        return notebook.card("Schema", notebook.table(("column", "role", "rules"), rows), notebook.paragraphs(rest))
+
+    def _stated(self) -> dict[str, Any]:
+        """Return what is stated, as it would be written; what has its default is left out."""
+        roles: dict[str, Any] = {role: list(getattr(self, role)) for role in _ROLES}
+        rest = {"missing": dict(self.missing), "allow_unique": list(self.allow_unique), "people": self.people}
+        stated: dict[str, Any] = {**roles, **self.to_dict(), **rest}
+        if not self.one_row_per_person:
+            stated["one_row_per_person"] = False
+        return {name: value for name, value in stated.items() if value not in ({}, [], None)}
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato import notebook
 from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
@@ -36,6 +37,12 @@ _SHOWN = 5
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Table:
     """One row per person: the quasi columns as they will be published (recoded), and the sensitive attribute.
+
+    >>> import pyarrow as pa
+    >>> from sfumato import Schema, Table
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> Table.from_frame(people, Schema(quasi=["age"], sensitive=["illness"]))
+    Table(4 rows; quasi: age; sensitive: illness with 3 values)
 
     Made by `Table.read` or `Table.from_frame`. Identifiers have been compared and dropped, `other` columns never read. `dropped`
     rows had a missing value in a column whose rule is "drop". `choice` says which of several rows of a person were kept, and
@@ -134,6 +141,18 @@ class Table:
         sensitive = ", ".join(self.sensitive.domain.names)
         quasi = ", ".join(column.name for column in self.quasi)
         return f"Table({self.rows:,} rows; quasi: {quasi}; sensitive: {sensitive} with {len(self.sensitive.domain)} values)"
+
+    def _repr_html_(self) -> str:
+        """Return names, roles and numbers of values: no row and no value, since a notebook is handed on."""
+        domain = self.sensitive.domain
+        rows = [(column.name, "quasi", column.kind, f"{len(column.values):,}") for column in self.quasi]
+        rows += [
+            (name, "sensitive", kind, f"{len(domain.table.column(name).unique()):,}")
+            for name, kind in zip(domain.names, domain.kinds, strict=True)
+        ]
+        left_out = f"{self.dropped:,} rows left out because a value is missing" if self.dropped else ""
+        shown = notebook.table(("column", "role", "kind", "values"), rows, right=(3,))
+        return notebook.card(f"Table of {self.rows:,} rows", shown, under=left_out)
 
     @property
     def kinds(self) -> dict[str, Kind]:

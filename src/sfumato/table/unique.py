@@ -11,7 +11,7 @@ from sfumato.exact import percent
 from sfumato.table.table import Table
 
 SHARE, PEOPLE = 0.2, 20
-"""A column of texts nearly names people where so large a share of them, and at least so many, are the only one with their text."""
+"""Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class NearlyUnique:
     rows: int
 
     def __str__(self) -> str:
-        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({percent(self.alone / self.rows, 1)}) are the only one with their text"
+        share = percent(self.alone / self.rows, 1)
+        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their text"
 
 
 def nearly_unique(table: Table) -> list[NearlyUnique]:
