@@ -13,7 +13,7 @@ import sfumato
 ROOT = Path(sfumato.__file__).parent
 
 MAY_IMPORT = {
-    "_jit": set(),
+    "_jit": {"progress"},
     "arrays": set(),
     "basis": set(),
     "parameters": {"errors", "exact"},
@@ -121,6 +121,17 @@ def test_importing_the_package_loads_no_heavy_library():
 def test_only_one_place_compiles_kernels_and_decides_where_their_code_is_kept():
     direct = [path.name for path in ROOT.rglob("*.py") if re.search(r"from numba import.*jit|numba\.n?jit", path.read_text())]
     assert direct == ["_jit.py"]
+
+
+def test_kernels_are_where_their_changes_are_seen():
+    """Compiled code is good for one state of the files named so, and they take nothing that is compiled in from elsewhere."""
+    for path in ROOT.rglob("*.py"):
+        text = path.read_text()
+        if path.match("_*kernel*.py"):
+            taken = re.findall(r"^from sfumato\.?(\S*) import", text, re.M)
+            assert all(name in ("_jit", "arrays") or "kernel" in name.rpartition(".")[2] for name in taken), path
+        else:
+            assert path.name == "_jit.py" or "_jit import" not in text, path
 
 
 def test_every_public_name_exists():

@@ -9,7 +9,7 @@ from sfumato.auditor import Audit, audit_release, audit_stored
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress
+from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.base import Release
 from sfumato.release.files import read_release
@@ -45,7 +45,8 @@ def publication(
     require_shared_texts(people)
     chosen = method or own or default_method(asked, people)
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
-    return chosen.run(people, asked, random=random, progress=progress)
+    with listening(progress or silent) as tell:
+        return chosen.run(people, asked, random=random, progress=tell)
 
 
 def publish(

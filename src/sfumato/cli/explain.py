@@ -109,7 +109,10 @@ def _show(about: Explanation, *, every: bool) -> None:
         _show_study(screen, about.study)
     _list(screen, about.highlights())
     if not every:
-        screen.print("These are figures of the original table: keep them private. --all shows every column, value and figure.")
+        screen.print(
+            "These are figures of the original table: keep them private. Choosing by them is your decision; claims take the "
+            "policy as fixed in advance. --all shows every column, value and figure."
+        )
         return
     if about.risk is not None:
         _show_risk(screen, about.risk)

@@ -12,7 +12,7 @@ import typer
 
 from sfumato.cli._options import Json, ReleaseDirectory, Workers
 from sfumato.cli._run import BAD_INPUT, verb
-from sfumato.cli._show import console, grid, print_json, shown, warn
+from sfumato.cli._show import console, grid, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def query(
             _answer_all(many, count, as_json=as_json)
             return
         assert sql is not None
-        answer = count(sql)
+        with progress_bar() as tell:
+            tell("answering", 0.0)
+            answer = count(sql)
     if as_json:
         print_json(answer_json(answer))
     else:

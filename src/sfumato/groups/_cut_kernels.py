@@ -1,6 +1,6 @@
 """Cutting boxes of people in two, level by level: plain loops over codes, the same result for any number of threads.
 
-There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
+There is one engine, `cut_some`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
 is for an *acceptance* to say: a named tuple for whose type `least_side` and `divide` are overloaded, as below for `Safe` and
 `Tight`. The engine is compiled for each acceptance by itself.
 """
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 from numba.extending import overload
 
 from sfumato._jit import njit
@@ -172,7 +171,8 @@ def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -
         else:
             right[rights] = rows[k]
             rights += 1
-    rows[lefts:] = right[:rights]
+    for k in range(rights):  # assigning a slice would compile the words of an error too, for seconds
+        rows[lefts + k] = right[k]
     return lefts
 
 
@@ -263,8 +263,8 @@ def cut_box(
     return 0
 
 
-@njit(cache=True, parallel=True)
-def cut_level(
+@njit(cache=True, nogil=True)
+def cut_some(
     codes: Array,
     sensitive: Array,
     values: int,
@@ -277,9 +277,12 @@ def cut_level(
     weight: Array,
     acceptance: Any,
 ) -> Array:
-    """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box."""
+    """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box.
+
+    Several threads may do this at once, each for boxes of its own.
+    """
     where = np.full(len(low), -1, np.int64)
-    for box in prange(len(low)):
+    for box in range(len(low)):
         mine = rows[low[box] : high[box]]
         left = cut_box(mine, codes, sensitive, values, first, missing, position, weight, acceptance)
         if left > 0:
