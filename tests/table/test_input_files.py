@@ -262,6 +262,25 @@ def test_a_file_of_another_kind_than_its_ending_says_is_refused(tmp_path: Path) 
             read_arrow(written(tmp_path / f"t{ending}", CSV))
 
 
+def test_a_damaged_file_never_ends_the_process(tmp_path: Path) -> None:
+    """The library ends its own process on some of these."""
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": range(40), "sex": [1, 2] * 20, "ill": ["flu", "secret"] * 20})
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels={"sex": {1: "f", 2: "m"}})
+    whole = (tmp_path / "t.sav").read_bytes()
+    for seed in range(6):
+        coins, damaged = random.Random(seed), bytearray(whole)
+        for _ in range(40):
+            damaged[coins.randrange(len(whole))] ^= 1 << coins.randrange(8)
+        (tmp_path / "t.sav").write_bytes(damaged)
+        told = ""
+        try:
+            read_arrow(tmp_path / "t.sav")
+        except SfumatoError as problem:
+            told = str(problem)
+        assert "secret" not in told
+
+
 def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     monkeypatch.setitem(sys.modules, "pyreadstat", None)

@@ -110,9 +110,11 @@ def read_original(
     published = Schema.from_dict(declared)
     rest = [name for name in column_names(table) if published.role(name) is None]
     try:
-        return Table.read(table, Schema(**declared, other=rest)), "read as the manifest says"
+        original = Table.read(table, Schema(**declared, other=rest))
+        original.require_people()
     except InputError as error:
         raise InputError(error.message, hint="give --policy, which says how the publisher read the table") from None
+    return original, "read as the manifest says"
 
 
 def _require_choice(table: Table, remembered: Policy | None) -> None:

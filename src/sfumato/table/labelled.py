@@ -1,11 +1,17 @@
-"""Reading files of Stata, SPSS and SAS, by pyreadstat: values that have labels come as these."""
+"""Reading files of Stata, SPSS and SAS, by pyreadstat: values that have labels come as these.
+
+The library is written in C and may end its process on a damaged file. So it works in a child, whose death is a sentence.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import ipc
 
 from sfumato.errors import InputError
 from sfumato.table.cellwise import column_of
@@ -27,17 +33,16 @@ def read_labelled(found: Found) -> pa.Table:
 
     Values that the file itself declares missing are.
     """
-    pyreadstat = extra("pyreadstat")
+    extra("pyreadstat")
+    command = [sys.executable, "-m", "sfumato.table.labelled", _READERS[found.ending], str(found.path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     try:
-        columns, meta = getattr(pyreadstat, _READERS[found.ending])(str(found.path), output_format="dict")
-        labels: Mapping[str, Mapping[Any, str]] = meta.variable_value_labels or {}
-        return pa.table({name: column_of(_labelled(list(cells), labels.get(name, {}))) for name, cells in columns.items()})
-    except (KeyboardInterrupt, MemoryError):
-        raise
-    except Exception:  # the library's own message may quote a cell
-        raise InputError(
-            f"{found.name}: the file is damaged or of another kind than its ending says", hint="save it again"
-        ) from None
+        if done.returncode == 0:
+            return ipc.open_stream(done.stdout).read_all()
+    except (pa.ArrowException, OSError):
+        pass
+    # Not with what the library says, which may quote a cell.
+    raise InputError(f"{found.name}: the file is damaged or of another kind than its ending says", hint="save it again") from None
 
 
 def _labelled(cells: list[Any], labels: Mapping[Any, str]) -> list[Any]:
@@ -46,3 +51,16 @@ def _labelled(cells: list[Any], labels: Mapping[Any, str]) -> list[Any]:
     if not labels or not present or not present <= set(labels) or len({labels[cell] for cell in present}) < len(present):
         return cells
     return [labels.get(cell) if cell in present else None for cell in cells]
+
+
+def _child(reader: str, path: str) -> None:
+    """Write the table in a file to standard output, as a stream of Arrow."""
+    columns, meta = getattr(extra("pyreadstat"), reader)(path, output_format="dict")
+    labels: Mapping[str, Mapping[Any, str]] = meta.variable_value_labels or {}
+    table = pa.table({name: column_of(_labelled(list(cells), labels.get(name, {}))) for name, cells in columns.items()})
+    with ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
+        writer.write_table(table)
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])
