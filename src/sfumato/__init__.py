@@ -20,6 +20,7 @@ _HOMES = {
     "BuReLPerturbation": "sfumato.methods",
     "Claim": "sfumato.release.manifest",
     "ClaimBroken": "sfumato.errors",
+    "Database": "sfumato.table",
     "Decoys": "sfumato.methods",
     "Estimate": "sfumato.query",
     "Explanation": "sfumato.explain",
@@ -27,6 +28,7 @@ _HOMES = {
     "FormatError": "sfumato.errors",
     "GroupedAnswer": "sfumato.query",
     "Heterogeneous": "sfumato.methods",
+    "Hierarchy": "sfumato.table",
     "Infeasible": "sfumato.errors",
     "InputError": "sfumato.errors",
     "LDiversity": "sfumato.privacy",
@@ -35,6 +37,7 @@ _HOMES = {
     "NearGroups": "sfumato.methods",
     "NotProvable": "sfumato.errors",
     "OutputError": "sfumato.errors",
+    "People": "sfumato.table",
     "Policy": "sfumato.policy",
     "PolicyError": "sfumato.errors",
     "PresenceAssociation": "sfumato.privacy",
@@ -94,7 +97,7 @@ if TYPE_CHECKING:
     from sfumato.query import Estimate, GroupedAnswer, Query
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
-    from sfumato.table import Schema, Table
+    from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
     "Ambiguity",
@@ -106,6 +109,7 @@ __all__ = [
     "BuReLPerturbation",
     "Claim",
     "ClaimBroken",
+    "Database",
     "Decoys",
     "Estimate",
     "Explanation",
@@ -113,6 +117,7 @@ __all__ = [
     "FormatError",
     "GroupedAnswer",
     "Heterogeneous",
+    "Hierarchy",
     "Infeasible",
     "InputError",
     "LDiversity",
@@ -121,6 +126,7 @@ __all__ = [
     "NearGroups",
     "NotProvable",
     "OutputError",
+    "People",
     "Policy",
     "PolicyError",
     "PresenceAssociation",
