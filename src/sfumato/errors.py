@@ -129,6 +129,10 @@ class NotProvable(SfumatoError):  # noqa: N818
         self.against = against
 
 
+class OneBox(UserWarning):
+    """Boxes could not be cut, so that everybody is in one, which tells little."""
+
+
 class ClaimBroken(SfumatoError):  # noqa: N818
     """A release does not keep what it claims. `audit` is the full report."""
 

@@ -96,7 +96,7 @@ def test_a_decimal_is_taken_as_written(written: str) -> None:
     text = FULL.replace("0.29", written)
     requirement = Policy.parse(text).requirement
     assert isinstance(requirement, FPrivacy)
-    assert requirement.overrides["HIV"] == Fraction(written)
+    assert requirement.own_bounds["HIV"] == Fraction(written)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Audit:
     warnings: tuple[str, ...] = ()
     stronger: Mapping[str, Finding] = field(default_factory=dict)
     exposure: float | None = None
-    against_table: bool = False
+    with_table: bool = False
     notice: str = ""
     """Whose word it is how the release was made, which no audit can see."""
 
@@ -136,7 +136,7 @@ class Audit:
         """Return plain JSON values."""
         return {
             "holds": self.holds,
-            "checked_against_table": self.against_table,
+            "checked_with_table": self.with_table,
             "claims": [result.to_dict() for result in self.claims],
             "problems": list(self.problems),
             "warnings": list(self.warnings),

@@ -203,7 +203,7 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
     """
     from sfumato.exact import percent
 
-    words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be told from this[/yellow]"}
+    words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be judged from this[/yellow]"}
     lines = []
     for result in report.claims:
         article = "an" if result.claim.adversary[0] in "aeiou" else "a"

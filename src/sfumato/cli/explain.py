@@ -52,7 +52,7 @@ def explain(
     First the verdict, then the figures to decide on, then five sentences; --all shows the rest.
 
     Query error and exposure are measured on releases that are made in memory and thrown away. Nothing is published. A policy that
-    cannot be kept is told, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
+    cannot be kept is said, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
     private.
     """
     from sfumato.errors import PolicyError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,6 +14,7 @@ from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
 from sfumato.cli._workers import limited
+from sfumato.errors import OneBox
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
@@ -99,6 +101,7 @@ def deliver(
             out, [*([data.absolute().parent] if isinstance(data, Path) else []), *([] if home is None else [home])]
         )
         earlier = earlier_publications(table.fingerprint, places)
+        warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
         made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
         tell("writing", 1.0)
         with undisturbed():

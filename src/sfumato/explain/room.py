@@ -102,10 +102,10 @@ def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Req
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
     if isinstance(requirement, FPrivacy):
         value, _ = least_side(bounds)
-        if value in requirement.overrides:
+        if value in requirement.own_bounds:
             own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
             if own < 1:
-                changed = {**requirement.overrides, value: own}
+                changed = {**requirement.own_bounds, value: own}
                 yield f"a bound of {decimal_text(own)} for '{value}'", variant(requirement, bounds=changed)
             return
         name = "theta" if requirement.theta else "offset"

@@ -12,7 +12,7 @@ from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.release.manifest import KNOWS
 
 _TIGHTEST = 3
-"""How many values are told one by one; the figures of the others are in the table beside the words."""
+"""How many values are listed one by one; the figures of the others are in the table beside the words."""
 
 _NAMED = 5
 """How many values are named in a list."""

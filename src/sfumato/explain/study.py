@@ -6,6 +6,7 @@ choose by them: a claim takes the policy as fixed in advance.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -13,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.errors import InputError, QueryError, SfumatoError
+from sfumato.errors import InputError, OneBox, QueryError, SfumatoError
 from sfumato.explain.room import variant
 from sfumato.methods import Boxes, Method, MultiSize
 from sfumato.privacy import Against, Requirement
@@ -200,7 +201,9 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
 
 def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequence[_Asked], workers: int | None) -> Measured:
     """Return the figures of one way, under the name of its method."""
-    made = method.run(table, requirement, random=_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OneBox)  # one box is a figure here
+        made = method.run(table, requirement, random=_SEED)
     errors = []
     for one in asked:
         answers = count_many(made.release, one.queries, workers=workers)

@@ -9,18 +9,16 @@ something to a reader who reruns the program.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import Safe, Tight, cut_some
+from sfumato.groups._cut_kernels import Safe, Tight, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
@@ -132,7 +130,9 @@ def cut_space(
     settled = 0
     while len(low):
         progress("cutting quasi space", settled / len(rows))
-        where = cut_level(space, codes, values, rows, low, high, weights, acceptance)
+        where = cut_level(
+            space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, acceptance
+        )
         done = where < 0
         final.append((low[done], high[done]))
         settled += int((high[done] - low[done]).sum())
@@ -145,31 +145,6 @@ def cut_space(
     group = np.empty(len(rows), np.int32)
     group[rows] = np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order])
     return Grouping(group, len(begins), basis)
-
-
-def cut_level(
-    space: Space,
-    sensitive: Small,
-    values: int,
-    rows: Small,
-    low: Integers,
-    high: Integers,
-    weights: Floats,
-    acceptance: tuple[Any, ...],
-) -> Integers:
-    """Cut every box rows[low:high] in two where the acceptance allows it, on all processors: return where, −1 for a final box."""
-    place = (space.first, space.missing, space.position, weights, acceptance)
-    threads = min(get_num_threads(), len(low))
-    if threads < 2:
-        return np.asarray(cut_some(space.codes, sensitive, values, rows, low, high, *place))
-    people = np.cumsum(high - low)
-    ends = np.searchsorted(people, people[-1] * np.arange(1, 4 * threads) / (4 * threads))
-
-    def some(part: tuple[Integers, Integers]) -> Integers:
-        return np.asarray(cut_some(space.codes, sensitive, values, rows, *part, *place))
-
-    with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(some, zip(np.split(low, ends), np.split(high, ends), strict=True))))
 
 
 def _on_a_line(column: Column) -> Floats:

@@ -23,7 +23,7 @@ class Step(IntEnum):
     BOXES = 103
     """What is drawn inside a box."""
     KEYS = 104
-    """In which order the members of a bucket are listed, by box."""
+    """In which order the members of a pool are listed, by box."""
     DECOYS = 105
     """Which slots are decoys."""
     GUARD = 106

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from sfumato.errors import OneBox
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
+
+_ONE_BOX = (
+    "not even one cut keeps the bounds, so everybody is in one box; NearGroups() or MultiSize() would tell more, and "
+    "`sfumato explain` says what would leave room for cuts"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +41,7 @@ class Boxes(Method):
     The requirement's adversary decides how boxes are cut. Against an engineer cuts are *safe*, decided by quasi values and by
     counts that the release shows anyway, so that rerunning the program tells nothing; against a reader they are *tight*, decided
     by where values fell, so that boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is
-    made there is one box, and `no_room` says what would tell more.
+    made there is one box, and a warning (`OneBox`) names what would tell more.
     """
 
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
@@ -51,4 +58,7 @@ class Boxes(Method):
         """Return tight boxes against a reader, else safe ones."""
         task.progress("cutting quasi space into boxes", 0.0)
         tight = task.against == "reader"
-        return cut_into_boxes(task.quasi, task.codes, task.bounds, tight=tight, floor=self.floor, weights=self.weights)
+        boxes = cut_into_boxes(task.quasi, task.codes, task.bounds, tight=tight, floor=self.floor, weights=self.weights)
+        if boxes.groups == 1:
+            warnings.warn(f"Boxes(floor={self.floor}): {_ONE_BOX}", OneBox, stacklevel=2)
+        return boxes

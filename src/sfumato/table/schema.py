@@ -302,7 +302,7 @@ class Schema:
             raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
 
     def _check_closed(self) -> None:
-        """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
+        """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
         for name in self.sensitive:
             rule = self.missing.get(name, "value")
             if rule != "value":

@@ -41,7 +41,7 @@ def changes(w, moves):
     open_groups(w)
     told, early, cost, kept = np.zeros(len(moves)), np.zeros(len(moves)), np.zeros(len(moves)), np.zeros(len(moves), np.int64)
     homes = np.zeros((len(moves) + 1, len(w.people)), np.int64)
-    before = (w.groups[:, 3:].copy(), w.count.copy())
+    before = (w.groups[:, 3:].copy(), w.counts.copy())
     for k in range(len(moves)):
         a, b = moves[k, 1], moves[k, 2]
         if moves[k, 0] == 0 and w.people[a, 0] != w.people[b, 0]:
@@ -60,7 +60,7 @@ def changes(w, moves):
         cost[k] = (w.groups[:, 0] * w.groups[:, 3]).sum() / ONE
     undo(w)
     homes[-1] = w.people[:, 0]
-    same = (w.groups[:, 3:] == before[0]).all() and (w.count == before[1]).all()
+    same = (w.groups[:, 3:] == before[0]).all() and (w.counts == before[1]).all()
     return told, early, kept, homes, cost, same
 
 

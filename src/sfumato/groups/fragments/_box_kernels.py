@@ -22,14 +22,14 @@ from sfumato.groups._cut_kernels import (
 
 
 class Covered(NamedTuple):
-    """The cut of `Safe` or of `Tight`, if the values of either side make up `cells[people]` combinations or more."""
+    """The cut of `Safe` or of `Tight`, if the values of either side make up `covering[people]` combinations or more."""
 
     need: Integers
     start: Integers
     floor: int
     tight: bool
     codes: Small  # [columns × rows]
-    cells: Integers
+    covering: Integers
 
 
 @njit(cache=True)
@@ -58,9 +58,9 @@ def distinct_codes(mine: Any, column: Any) -> int:
 
 
 @njit(cache=True)
-def covers(mine: Any, codes: Any, cells: Any) -> bool:
+def covers(mine: Any, codes: Any, covering: Any) -> bool:
     """Return whether these rows cover enough combinations for a group of their number."""
-    needed = cells[len(mine)]
+    needed = covering[len(mine)]
     distinct = np.ones(len(codes), np.int64)
     if needed >= 0 and reaches(distinct, needed):
         return True
@@ -93,7 +93,7 @@ def _divide_covered(
     if smaller < least:
         return 0
     left = split_rows(mine, column, boundary, joins, absent)
-    if covers(mine[:left], acceptance.codes, acceptance.cells) and covers(mine[left:], acceptance.codes, acceptance.cells):
+    if covers(mine[:left], acceptance.codes, acceptance.covering) and covers(mine[left:], acceptance.codes, acceptance.covering):
         return left
     return 0
 

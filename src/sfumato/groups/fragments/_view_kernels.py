@@ -91,10 +91,10 @@ def judge(mine: Any, sensitive: Any, views: Any) -> int:
         return CERTAIN_PRESENCE
     grey = False
     if again > 1 and joined > 1:
-        told = at_most(meets(people, again, joined), views.alpha, min(again, joined))
-        if told < 0:
+        sign = at_most(meets(people, again, joined), views.alpha, min(again, joined))
+        if sign < 0:
             return CERTAIN_PRESENCE
-        grey = told == 0
+        grey = sign == 0
     begin = 0
     while begin < people:
         end = begin
@@ -110,10 +110,10 @@ def judge(mine: Any, sensitive: Any, views: Any) -> int:
             if need[start[value] + same - k] > end - begin:
                 return CERTAIN_VALUE
             if again > 1 and limits[value] < 1:
-                told = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
-                if told < 0:
+                sign = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
+                if sign < 0:
                     return CERTAIN_VALUE
-                grey = grey or told == 0
+                grey = grey or sign == 0
             k = same
         begin = end
     return GREY if grey else GOOD

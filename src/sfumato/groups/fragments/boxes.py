@@ -14,9 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.arrays import Array
+from sfumato.basis import Basis
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.fragments._box_kernels import Covered
-from sfumato.groups.fragments.cover import cells_table, require_presence
+from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -41,16 +42,8 @@ def presence_boxes(
     require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
     space = Space.of(columns)
     need, start = need_table(bounds)
-    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
-    rows = np.arange(len(sensitive), dtype=np.int32)
+    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering_table(len(sensitive), alpha))
+    rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
+    basis: Basis = "tight" if tight else "safe"
     chosen = column_weights(columns, weights)
-    return cut_space(
-        space,
-        sensitive,
-        len(bounds.counts),
-        rows,
-        acceptance,
-        basis="tight" if tight else "safe",
-        weights=chosen,
-        progress=progress,
-    )
+    return cut_space(space, sensitive, values, rows, acceptance, basis=basis, weights=chosen, progress=progress)

@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
-from sfumato.groups.cuts import Space, cut_level, need_table
+from sfumato.groups._cut_kernels import cut_level
+from sfumato.groups.cuts import Space, need_table
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, Matched, judge_boxes
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
@@ -120,7 +121,8 @@ def _cut(
     rows = np.arange(len(sensitive), dtype=np.int32)
 
     def cut(low: Integers, high: Integers, acceptance: Matched) -> Integers:
-        return cut_level(space, codes, len(limits), rows, low, high, weight, acceptance)
+        place = (space.first, space.missing, space.position, weight)
+        return cut_level(space.codes, codes, len(limits), rows, low, high, *place, acceptance)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     parts: list[tuple[Integers, Integers, Integers]] = []

@@ -26,22 +26,22 @@ class Window(NamedTuple):
     """What annealing looks at and changes."""
 
     people: Small
-    """[records × …] home, slot among the members, place of the value in a row of `count`, where in `need` the value's entries
-    begin, then the place of every code in a row of `count`."""
+    """[records × …] home, slot among the members, place of the value in a row of `counts`, where in `need` the value's entries
+    begin, then the place of every code in a row of `counts`."""
     near: Small
     """[records × …] neighbours in the window, −1 for one outside."""
     groups: Integers
     """[slots × …] size, first member in `pool`, room there, what the box costs one person; then for every 64 codes two words of
     marks, a bit where somebody has the code and a bit where exactly one has; then two ends per column: lowest and highest code,
     or number of categories and a code of the column. A tried step looks at these few words only."""
-    count: Array
+    counts: Array
     """[slots × …] the people of a group with each code and, at the end of a row, with each value."""
     pool: Small
     """Members of all groups, the end of its used part last."""
     held: Small
     """Room to work in, as long as `pool`."""
     place: Integers
-    """By place in a row of `count`: where on its scale a numeric code lies, or what one more category costs."""
+    """By place in a row of `counts`: where on its scale a numeric code lies, or what one more category costs."""
     kind: Small
     """[columns] `CATEGORIES`, `NUMBERS`, or the place of the code that means missing among numbers."""
     need: Small
@@ -261,9 +261,9 @@ def make_room(w: Any, g: Any) -> None:
 @inlined
 def add_code(w: Any, g: Any, j: Any, code: Any) -> None:
     """Count one more person with a code."""
-    w.count[g, code] += 1
+    w.counts[g, code] += 1
     mark, bit = MARKS + 2 * (code >> 6), np.int64(1) << (code & 63)
-    if w.count[g, code] > 1:
+    if w.counts[g, code] > 1:
         w.groups[g, mark + 1] &= ~bit
         return
     w.groups[g, mark] |= bit
@@ -281,10 +281,10 @@ def add_code(w: Any, g: Any, j: Any, code: Any) -> None:
 @inlined
 def take_code(w: Any, g: Any, j: Any, code: Any) -> None:
     """Count one person less with a code."""
-    w.count[g, code] -= 1
+    w.counts[g, code] -= 1
     mark, bit = MARKS + 2 * (code >> 6), np.int64(1) << (code & 63)
-    if w.count[g, code] > 0:
-        if w.count[g, code] == 1:
+    if w.counts[g, code] > 0:
+        if w.counts[g, code] == 1:
             w.groups[g, mark + 1] |= bit
         return
     w.groups[g, mark] &= ~bit
@@ -311,7 +311,7 @@ def drop(w: Any, r: Any) -> None:
     last = w.pool[w.groups[g, START] + w.groups[g, SIZE]]
     w.pool[w.groups[g, START] + w.people[r, SLOT]] = last
     w.people[last, SLOT] = w.people[r, SLOT]
-    w.count[g, w.people[r, VALUE]] -= 1
+    w.counts[g, w.people[r, VALUE]] -= 1
     for j in range(len(w.kind)):
         take_code(w, g, j, code_of(w, r, j))
 
@@ -324,7 +324,7 @@ def put(w: Any, r: Any, g: Any) -> None:
     w.people[r, HOME], w.people[r, SLOT] = g, w.groups[g, SIZE]
     w.pool[w.groups[g, START] + w.groups[g, SIZE]] = r
     w.groups[g, SIZE] += 1
-    w.count[g, w.people[r, VALUE]] += 1
+    w.counts[g, w.people[r, VALUE]] += 1
     for j in range(len(w.kind)):
         add_code(w, g, j, code_of(w, r, j))
 
@@ -360,8 +360,8 @@ def exchange(w: Any, a: Any, b: Any) -> None:
         leaves, joins = (a, b) if turn == 0 else (b, a)
         g = home(w, joins)
         w.pool[w.groups[g, START] + w.people[joins, SLOT]] = joins
-        w.count[g, w.people[leaves, VALUE]] -= 1
-        w.count[g, w.people[joins, VALUE]] += 1
+        w.counts[g, w.people[leaves, VALUE]] -= 1
+        w.counts[g, w.people[joins, VALUE]] += 1
         for j in range(len(w.kind)):
             out, new = code_of(w, leaves, j), code_of(w, joins, j)
             if out != new:
@@ -375,12 +375,12 @@ def may_leave(w: Any, r: Any) -> bool:
     g, mine = home(w, r), w.people[r, VALUE]
     size = w.groups[g, SIZE] - 1
     few = len(w.starts) <= size  # so few values that they are gone through, not the members
-    first = w.count.shape[1] - len(w.starts)
+    first = w.counts.shape[1] - len(w.starts)
     at, last = 0, len(w.starts) if few else size + 1
     kept = True
     while kept and at < last:
         v = first + at if few else np.int64(w.people[member(w, g, at), VALUE])
-        held = np.int64(w.count[g, v]) - (v == mine)
+        held = np.int64(w.counts[g, v]) - (v == mine)
         kept = held <= 0 or w.need[w.starts[v - first] + held] <= size
         at += 1
     return kept
@@ -389,7 +389,7 @@ def may_leave(w: Any, r: Any) -> bool:
 @inlined
 def may_join(w: Any, r: Any, g: Any, size: Any) -> Any:
     """Return whether a group that will have `size` people may hold the record too."""
-    return w.need[w.people[r, NEED] + w.count[g, w.people[r, VALUE]] + 1] <= size
+    return w.need[w.people[r, NEED] + w.counts[g, w.people[r, VALUE]] + 1] <= size
 
 
 @inlined

@@ -19,7 +19,7 @@ FINE = 1 << 30
 
 @njit(cache=True)
 def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, times: Any) -> Any:
-    """Return how far apart two people of a cell are in column j, roughly; sums are whole, the same in any order of the rows."""
+    """Return how far apart two people of a box are in column j, roughly; sums are whole, the same in any order of the rows."""
     people = len(mine)
     if unit[j] > 0:
         alike = np.int64(0)
@@ -41,7 +41,7 @@ def _variety(mine: Any, codes: Any, j: int, first: Any, steps: Any, unit: Any, t
 
 
 @njit(cache=True)
-def _ranked(codes: Any, rank: int) -> int:
+def _ranked(codes: Any, rank: int) -> Any:
     """Return the code with so many before it in ascending order, and reorder the codes; numpy's compiles for seconds."""
     low, high = 0, len(codes) - 1
     while low < high:
@@ -94,7 +94,7 @@ def _halve(mine: Any, codes: Any, j: int, rank: int) -> int:
 
 @njit(cache=True)
 def kd_order(codes: Any, first: Any, steps: Any, unit: Any, wobble: float, word: Any) -> Any:
-    """Return the rows in an order that cuts cells in two across the column in which their people differ most."""
+    """Return the rows in an order that cuts boxes in two across the column in which their people differ most."""
     rows = np.arange(len(codes))
     widest = 0
     for j in range(len(unit)):
@@ -134,7 +134,7 @@ def _spots(mine: Any, codes: Any, first: Any, place: Any, unit: Any) -> Any:
 
 @njit(cache=True)
 def _distances(spots: Any, unit: Any, a: int, away: Any) -> None:
-    """Set how far everybody is from person a; column by column, so that several people are told at once."""
+    """Set how far everybody is from person a; column by column, which lets the machine do several people at once."""
     for b in range(len(away)):
         away[b] = 0
     for j in range(len(unit)):

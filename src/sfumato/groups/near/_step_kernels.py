@@ -165,13 +165,13 @@ def rare_code(w: Any, g: Any, j: Any) -> Any:
         at = random_below(w.word, size)
         for _ in range(min(size, 32) if low > 1 else 0):
             drawn = code_of(w, member(w, g, at), j)
-            if w.count[g, drawn] <= few:
+            if w.counts[g, drawn] <= few:
                 code = drawn
                 break
             at = at + 1 if at + 1 < size else 0
     elif 0 <= low < high:
         drawn = low if random_below(w.word, 2) == 0 else high
-        code = drawn if w.count[g, drawn] <= few else code
+        code = drawn if w.counts[g, drawn] <= few else code
     return code
 
 
@@ -180,17 +180,17 @@ def try_evict(w: Any, g: Any, allowed: Any) -> None:
     """Push everybody with a rare code or at an end of a range out of a group; keep all or nothing."""
     j = costly_column(w, g)
     code = rare_code(w, g, j)
-    if code < 0 or w.count[g, code] == w.groups[g, SIZE]:
+    if code < 0 or w.counts[g, code] == w.groups[g, SIZE]:
         return
     total = np.int64(0)
     hoped = w.groups[g, SIZE] * w.groups[g, NCP]  # what later ones of them may save
     at = 0
-    while w.count[g, code] > 0:
+    while w.counts[g, code] > 0:
         r = member(w, g, at)
         if code_of(w, r, j) != code:
             at += 1
             continue
-        hope = hoped if w.count[g, code] > 1 else 0
+        hope = hoped if w.counts[g, code] > 1 else 0
         total += push_out(w, r, j, allowed + hope - total + 1)
         if total > allowed + hope:
             undo(w)

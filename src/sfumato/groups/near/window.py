@@ -74,7 +74,7 @@ class Search:
             people=people,
             near=near_inside(rows, k, windows.window, windows.where, self.near),
             groups=np.zeros((slots, MARKS + 2 * ((at + 63) // 64) + 2 * columns), np.int64),
-            count=np.zeros((slots, at + len(held)), np.uint16 if len(rows) < 1 << 16 else np.uint32),
+            counts=np.zeros((slots, at + len(held)), np.uint16 if len(rows) < 1 << 16 else np.uint32),
             pool=np.empty(4 * len(rows) + 8 * slots, np.int32),
             held=np.empty(4 * len(rows) + 8 * slots, np.int32),
             place=_joined(places),

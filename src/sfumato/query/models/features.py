@@ -13,7 +13,7 @@ from sfumato.query.rows import BucketIndex
 from sfumato.table.column import Column
 
 LEVELS = 32
-"""Levels of a column that are told apart; neighbouring numbers and rare categories share one."""
+"""Levels of a column that are kept apart; neighbouring numbers and rare categories share one."""
 
 _REACH, _OWN = 0.3, 0.1  # how far, in rank, levels of a number resemble each other; what every level has of its own
 
