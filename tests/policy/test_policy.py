@@ -252,7 +252,7 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
             "[method]\naccept_weaker_claim = true",
             ["[method] accept_weaker_claim", "for ambiguity, priview, heterogeneous, ring"],
         ),
-        ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [columns]"]),
+        ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [people], [columns]"]),
     ],
 )
 def test_a_slip_in_an_optional_part_is_told_too(section: str, told: list[str]) -> None:

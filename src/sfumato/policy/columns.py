@@ -22,8 +22,8 @@ def by_header(problems: Sequence[PolicyError], content: str, data: Place) -> lis
     policy's problems stay as they are where the table cannot be read, or its first line may be a person.
     """
     roles = _roles(content)
-    names = _names(content, data)
-    if names is None or not roles or not _accepted(roles, names):
+    names = _names(content, data) if roles else None
+    if names is None or not _accepted(roles, names):
         return list(problems)
     free = [name for name in names if name not in roles]
     wrong = [
@@ -48,7 +48,7 @@ def _roles(content: str) -> dict[str, str]:
 
 
 def _names(content: str, data: Place) -> list[str] | None:
-    with contextlib.suppress(SfumatoError, OSError, TypeError):
+    with contextlib.suppress(SfumatoError, OSError, TypeError, ValueError):
         found: Any = tomllib.loads(content).get("input", {})
         known = {key: found[key] for key in ("delimiter", "decimal", "encoding", "header", "names", "sheet") if key in found}
         return column_names(data, ReadOptions(**known))
