@@ -20,6 +20,7 @@ _HOMES = {
     "BuReLPerturbation": "sfumato.methods",
     "Claim": "sfumato.release.manifest",
     "ClaimBroken": "sfumato.errors",
+    "Database": "sfumato.table",
     "Decoys": "sfumato.methods",
     "Differential": "sfumato.privacy",
     "Estimate": "sfumato.query",
@@ -28,6 +29,7 @@ _HOMES = {
     "FormatError": "sfumato.errors",
     "GroupedAnswer": "sfumato.query",
     "Heterogeneous": "sfumato.methods",
+    "Hierarchy": "sfumato.table",
     "Infeasible": "sfumato.errors",
     "InputError": "sfumato.errors",
     "LDiversity": "sfumato.privacy",
@@ -37,6 +39,7 @@ _HOMES = {
     "NoisyBoxes": "sfumato.methods",
     "NotProvable": "sfumato.errors",
     "OutputError": "sfumato.errors",
+    "People": "sfumato.table",
     "Policy": "sfumato.policy",
     "PolicyError": "sfumato.errors",
     "PresenceAssociation": "sfumato.privacy",
@@ -97,7 +100,7 @@ if TYPE_CHECKING:
     from sfumato.query import Estimate, GroupedAnswer, Query
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
-    from sfumato.table import Schema, Table
+    from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
     "Ambiguity",
@@ -109,6 +112,7 @@ __all__ = [
     "BuReLPerturbation",
     "Claim",
     "ClaimBroken",
+    "Database",
     "Decoys",
     "Differential",
     "Estimate",
@@ -117,6 +121,7 @@ __all__ = [
     "FormatError",
     "GroupedAnswer",
     "Heterogeneous",
+    "Hierarchy",
     "Infeasible",
     "InputError",
     "LDiversity",
@@ -126,6 +131,7 @@ __all__ = [
     "NoisyBoxes",
     "NotProvable",
     "OutputError",
+    "People",
     "Policy",
     "PolicyError",
     "PresenceAssociation",

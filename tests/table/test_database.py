@@ -128,7 +128,7 @@ def _fill(url: str) -> None:
 
     from adbc_driver_postgresql import dbapi
 
-    for _ in range(100):
+    for _ in range(300):
         try:
             with dbapi.connect(url) as base, base.cursor() as cursor:
                 cursor.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT, paid NUMERIC(8,2), came DATE)")
