@@ -1,8 +1,8 @@
 """What does putting near people together buy: how far are count answers from the truth, at the same bound, and at what exposure?
 
 Bundled census, Occupation; blind buckets (the papers' optimum), safe and soft boxes (against an engineer) and tight boxes
-(against a reader), read with each release's default estimator and with the papers'. Median relative error divided by that of assuming
-independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
+(against a reader), read with each release's default estimator and with the papers'. Median relative error divided by that of
+assuming independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
 
 `--table FILE` (Parquet) asks the same of a table of one's own, of samples of 100,000 people and of all of them; `--sensitive`
 names its secret, `occupation` if it does not. All other columns are quasi columns but those called `<secret>_…`, which tell it.

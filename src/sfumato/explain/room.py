@@ -15,12 +15,17 @@ from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
+from sfumato.methods.base import MAKING
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
+from sfumato.randomness import SeededRandomness
 from sfumato.table import Table
 
 _TIMES = tuple(Fraction(one) for one in ("1.25", "1.5", "2", "3", "4", "6", "8"))
 """By how much a parameter is loosened in the search for one that leaves room."""
+
+_SEED = 0
+"""Of the coins with which boxes are tried here: no release has them."""
 
 R = TypeVar("R", bound=Requirement)
 
@@ -51,6 +56,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
         floor=method.floor,
         weights=method.weights,
         soft=None if tight else soft_rule(bounds, method.patience),
+        random=SeededRandomness(_SEED).spawn(MAKING),
     )
 
 

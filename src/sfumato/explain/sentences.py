@@ -54,8 +54,10 @@ _TOLD_OF_MANY = (
 
 
 def verdict(about: Explanation) -> list[str]:
-    """Return whether the policy can be kept, who is unprotected and who is unique."""
-    return [*_feasible(about), *_unprotected(about), _unique(about)]
+    """Return whether the policy can be kept, who is unprotected, who is unique, and what nearly gives the secret away."""
+    from sfumato.explain.highlights import determining
+
+    return [*_feasible(about), *_unprotected(about), _unique(about), *determining(about.risk)]
 
 
 def details(about: Explanation) -> list[str]:
@@ -247,7 +249,7 @@ def patience_text(patience: int) -> str:
         "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
         "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
         "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
-        "Publish the first draw: to draw again for more boxes tells something that no account counts."
+        "Another draw makes a few boxes more or fewer. Publish the first: to draw again for more tells what no account counts."
     )
 
 

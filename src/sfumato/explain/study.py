@@ -105,9 +105,8 @@ def study(
     """
     progress("measuring: asking the table", 0.0)
     people = table if workload is not None else _sample(table)
-    generated = isinstance(method, NoisyBoxes)
-    if isinstance(method, NoisyBoxes):
-        people = stand_in(people, method)  # a draw on the table would count against its people
+    if method.keeps_odds:
+        people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
     drawn = _random(people) if workload is None else _owners(people, workload)
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
@@ -132,7 +131,7 @@ def study(
         independence=tuple(one.alone for one in asked),
         prior_exposure=float(((people.sensitive.counts / people.rows) ** 2).sum()),
         rows=tuple(rows),
-        generated=generated,
+        generated=method.keeps_odds,
     )
 
 
@@ -221,5 +220,5 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
     # Of generated people the draw may be looked at.
-    audit = audit_release(made.release, table) if isinstance(method, NoisyBoxes) else made.audit
+    audit = audit_release(made.release, table) if method.keeps_odds else made.audit
     return Measured(method.name, against, len(sizes), spread, tuple(errors), audit.exposure, note)

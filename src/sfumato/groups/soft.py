@@ -20,6 +20,9 @@ from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 
+WHOLE = SHOWN
+"""The account of a box in which nothing was refused, in thousandths."""
+
 MOST_PATIENCE = 1_000_000
 """Beyond that every box has the least chance anyway, up to millions of people."""
 

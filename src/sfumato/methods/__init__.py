@@ -51,9 +51,9 @@ def default_method(requirement: Requirement, table: Table) -> Method:
 
     Where presence is bounded too: quasi columns apart, on disjoint boxes. Else boxes of near people, if the counts leave room for
     a first cut; if not, near people matched into small groups where that holds against the adversary and bounds are equal, else
-    blind groups; with bounds on sets always boxes. Counts are published in any case, so the choice tells nobody anything. Where odds are bounded: noisy boxes, if
-    the table was read with its values declared. Against an insider under the other models shares must be declared with a method,
-    which a policy does under [method] without a name.
+    blind groups; with bounds on sets always boxes. Counts are published in any case, so the choice tells nobody anything. Where
+    odds are bounded: noisy boxes, if the table was read with its values declared. Against an insider under the other models
+    shares must be declared with a method, which a policy does under [method] without a name.
     """
     if requirement.presence is not None:
         return Ambiguity()

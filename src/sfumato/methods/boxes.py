@@ -10,10 +10,16 @@ from typing import ClassVar, Literal
 from sfumato.errors import OneBox, PolicyError
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import MOST_PATIENCE, soft_rule
+from sfumato.groups.soft import MOST_PATIENCE, WHOLE, soft_rule
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
+
+REFUSED = (
+    "every cut that was tested was refused, so everybody is in one box; publish that, since to publish otherwise for this reason "
+    "tells something that no account counts"
+)
+"""What is said where tests left one box: another method in its place would be chosen by where values fell."""
 
 _ONE_BOX = (
     "not even one cut keeps the bounds, so everybody is in one box; NearGroups() or MultiSize() would tell more, and "
@@ -46,8 +52,8 @@ class Boxes(Method):
     The requirement's adversary decides how boxes are cut. Against an engineer cuts are *soft*: safe where quasi values and counts
     that the release shows decide, else tested with coins. Every box keeps account of what refused tests may have told, so that an
     engineer who reruns the program stays within the bounds. Against a reader they are *tight*, decided by where values fell:
-    boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is made there is one box, and a
-    warning (`OneBox`) names what would tell more.
+    boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is made there is one box, and
+    a warning (`OneBox`) names what would tell more.
     """
 
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
@@ -87,5 +93,6 @@ class Boxes(Method):
             random=task.random,
         )
         if boxes.groups == 1:
-            warnings.warn(f"Boxes(floor={self.floor}): {_ONE_BOX}", OneBox, stacklevel=2)
+            refused = boxes.told is not None and boxes.told[0] < WHOLE
+            warnings.warn(f"Boxes(floor={self.floor}): {REFUSED if refused else _ONE_BOX}", OneBox, stacklevel=2)
         return boxes

@@ -71,7 +71,7 @@ class Bounds:
 
     @cached_property
     def incidence(self) -> tuple[Integers, Integers]:
-        """The places of the values of all sets, one set after the other: where each set begins (one entry more), and the places."""
+        """Where each set begins (one entry more) among the places of the values of all sets, and these places."""
         start = np.concatenate(([0], np.cumsum([len(one.places) for one in self.sets], dtype=np.int64))).astype(np.int64)
         return start, np.array([place for one in self.sets for place in one.places], dtype=np.int64)
 

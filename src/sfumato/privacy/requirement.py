@@ -1,4 +1,4 @@
-"""What a privacy requirement is: a rule that turns the counts of a table into one exact bound per value, and per set of values."""
+"""What a privacy requirement is: a rule that turns counts into one exact bound per sensitive value, and per set of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent, require_short
-from sfumato.parameters import check_parameters, choice, parameter, plain
+from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
 from sfumato.plugins import package_of
 from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.privacy.sets import SetRule, set_rules
@@ -34,6 +34,7 @@ class Requirement(ABC):
 
     def __new__(cls, *values: Any, **parameters: Any) -> Self:
         """Return an empty requirement, after refusing parameters that nothing should be done with."""
+        require_known(cls, parameters)
         require_short(cls.__name__, {"…": list(values), **parameters})
         return super().__new__(cls)
 

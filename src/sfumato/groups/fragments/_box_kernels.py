@@ -100,7 +100,7 @@ def _divide_covered(
 
 
 class SoftCovered(NamedTuple):
-    """The cut of `Soft`, if the values of either side make up `covering[people]` combinations or more: decided before the test."""
+    """The cut of `Soft`, if the values of either side make up `covering[people]` combinations or more: seen before the test."""
 
     need: Integers
     start: Integers

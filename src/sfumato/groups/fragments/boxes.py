@@ -62,7 +62,8 @@ def presence_boxes(
     covering = covering_table(len(sensitive), alpha)
     acceptance: Covered | Accounts
     if soft is None:
-        acceptance = Covered(*need_table(bounds), max(floor, 1), tight, space.codes, covering)
+        need, start = need_table(bounds)
+        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
         acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
     rows, secret = np.arange(len(sensitive), dtype=np.int32), secret_of(sensitive, bounds)
