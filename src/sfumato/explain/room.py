@@ -126,6 +126,8 @@ def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Req
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
     if isinstance(requirement, FPrivacy):
         value, _ = least_side(bounds)
+        if value not in bounds.values:
+            return  # a set, which has a bound of its own
         if value in requirement.own_bounds:
             own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
             if own < 1:

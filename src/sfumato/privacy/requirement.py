@@ -72,7 +72,7 @@ class Requirement(ABC):
             raise PolicyError("there are no people to protect: every count is zero")
         shares = {value: Fraction(count, total) for value, count in present.items()}
         limits = self.limits(shares)
-        sets = self._sets(shares)
+        sets = self.set_bounds(shares)
         found = Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets)
         have = {event: Fraction(count, total) for event, count in zip(found.events, found.event_counts, strict=True)}
         broken = {event: limit for event, limit in zip(found.events, found.event_limits, strict=True) if limit < have[event]}
@@ -80,8 +80,8 @@ class Requirement(ABC):
             raise self._infeasible(broken, have, shares)
         return found
 
-    def _sets(self, shares: Mapping[str, Fraction]) -> tuple[SetBound, ...]:
-        """Return the bounds of all sets, given the share of every value."""
+    def set_bounds(self, shares: Mapping[str, Fraction]) -> tuple[SetBound, ...]:
+        """Return the bounds of all sets, given the share of every value; `places` are those of the values in `shares`."""
         place = {value: k for k, value in enumerate(shares)}
         found = tuple(
             SetBound(name, tuple(place[value] for value in values), rule.limit(sum((shares[v] for v in values), Fraction(0))))
