@@ -48,7 +48,7 @@ def bounds_of(requirement: Mapping[str, Any], counts: Counts | None, values: lis
 Sets = dict[str, tuple[tuple[str, ...], Fraction]]
 
 
-def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[str]) -> Sets | None:
+def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[str], bins: tuple[str, ...] = ()) -> Sets | None:
     """Return the values and the bound of each set of values that the requirement bounds; None where counts are not known."""
     rules = requirement.get("sets")
     if rules is None:
@@ -59,19 +59,24 @@ def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[
         shares = _shares(dict.fromkeys(values, 0) | dict(counts))
         found: Sets = {}
         for name in sorted(rules):
-            for label, members in _members(name, rules[name], values).items():
+            for label, members in _members(name, rules[name], values, bins).items():
                 found[label] = members, _set_bound(rules[name], sum((shares[value] for value in members), Fraction(0)))
         return found
     except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise FormatError("manifest.json: the sets of the requirement are not those of a requirement") from None
 
 
-def _members(name: str, rule: Mapping[str, Any], values: list[str]) -> dict[str, tuple[str, ...]]:
+def _members(name: str, rule: Mapping[str, Any], values: list[str], bins: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return the sets of one rule: the one that it lists, or one for each category of its map, in their order."""
     if "values" in rule:
         if not set(values).issuperset(rule["values"]):
             raise ValueError("a set of values that the release does not have")
         return {name: tuple(rule["values"])}
+    if "near" in rule:
+        if not bins:
+            raise ValueError("near, and no bins")
+        far = {one: [other for k, other in enumerate(bins) if abs(k - place) <= rule["near"]] for place, one in enumerate(bins)}
+        return {f"{name}: around {one}": tuple(other for other in far[one] if other in values) for one in bins if one in values}
     category = rule["map"]
     return {
         f"{name}: {one}": tuple(value for value in values if category[value] == one)

@@ -17,6 +17,7 @@ from sfumato.exact import percent
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Form_co = TypeVar("Form_co", bound=Release, covariant=True)
@@ -90,10 +91,15 @@ class Bounds:
         """Return the bounds that the requirement gives to these values."""
         try:
             known = bounds_of(manifest.requirement, counts, list(labels))
-            sets = sets_of(manifest.requirement, counts, list(labels))
+            sets = sets_of(manifest.requirement, counts, list(labels), _bins(manifest))
             return cls(None, UNKNOWN_SHARES) if known is None or sets is None else cls(known, "", sets)
         except UnknownModel as error:
             return cls(None, error.message)
+
+
+def _bins(manifest: Manifest) -> tuple[str, ...]:
+    """Return the bins of the one sensitive column, ascending, as the manifest declares them."""
+    return Schema.from_dict(manifest.schema["declared"]).bins_in_order()
 
 
 @dataclass(frozen=True)

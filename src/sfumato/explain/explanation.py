@@ -282,7 +282,7 @@ def explain(
         method = Boxes()  # no method keeps these bounds
     limits = requirement.limits(shares) | requirement.limits(getattr(method, "declared", {}) or shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
-    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares)
+    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares, table.schema.bins_in_order())
     cost = _cost(table, requirement, method, tell)
     measured = None
     if (cost.strategies or cost.boxes or cost.presence or cost.odds) and not quick:
@@ -318,11 +318,13 @@ def explain(
     )
 
 
-def _sets(requirement: Requirement, counts: Mapping[str, int], shares: Mapping[str, Fraction]) -> tuple[ValueBound, ...]:
+def _sets(
+    requirement: Requirement, counts: Mapping[str, int], shares: Mapping[str, Fraction], bins: tuple[str, ...]
+) -> tuple[ValueBound, ...]:
     """Return every set of values with its bound, which follows from these shares; counts are the table's."""
     total, names = sum(counts.values()), tuple(shares)
     found = []
-    for one in requirement.set_bounds(shares):
+    for one in requirement.set_bounds(shares, bins):
         members = tuple(names[place] for place in one.places)
         count = sum(counts.get(value, 0) for value in members)
         found.append(ValueBound(one.name, count, Fraction(count, total), one.limit, members))

@@ -62,7 +62,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
-    bounds = requirement.bounds(table.sensitive.histogram())
+    bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     tight = requirement.against == "reader"
     helps = []
     if not tight and boxes_of(table, bounds, method, tight=True).groups > 1:
@@ -113,7 +113,7 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
 
 def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: bool) -> bool:
     try:
-        bounds = requirement.bounds(table.sensitive.histogram())
+        bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     except (Infeasible, PolicyError):
         return False
     rule = None if tight else soft_rule(bounds, method.patience)

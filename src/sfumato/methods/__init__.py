@@ -61,7 +61,7 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     if requirement.bounds_odds and isinstance(declared, Closed):
         return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
     boxes = Boxes()
-    bounds = requirement.bounds(table.sensitive.histogram())
+    bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     tight = requirement.against == "reader"
     if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
         return boxes

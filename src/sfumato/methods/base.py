@@ -138,7 +138,7 @@ class Method(ABC):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
-        return requirement.bounds(table.sensitive.histogram())
+        return requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
         """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
@@ -170,7 +170,8 @@ class Method(ABC):
         if audit.holds is not True:
             raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
         task.progress("done", 1.0)
-        return Publication(made.release, audit, made.figures, self, bounds, made.links)
+        sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
+        return Publication(made.release, audit, {**made.figures, **sets}, self, bounds, made.links)
 
     def make(self, task: Task) -> Made:
         """Return the release of a task: groups, every count checked against its bound in integers, shown in the form."""

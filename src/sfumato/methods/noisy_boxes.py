@@ -111,7 +111,7 @@ class NoisyBoxes(Method):
             )
         counts = declared_counts(self.declared)
         domain = closed_domain(table, self.close(table.schema))
-        return requirement.bounds({label: counts[label] for label in domain.labels})
+        return requirement.bounds({label: counts[label] for label in domain.labels}, table.schema.bins_in_order())
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction:
         """Return γ: how much the odds of any value grow at most."""

@@ -13,7 +13,7 @@ from sfumato.exact import exact
 MOST_SETS = 1000
 """All rules together make at most so many sets."""
 
-_KINDS = ("values", "map")
+_KINDS = ("values", "map", "near")
 _KEYS = (*_KINDS, "bound", "theta", "offset")
 _LONGEST = 200
 _EXAMPLE = '{ values = ["HIV", "Hepatitis B"], bound = "0.05" }'
@@ -21,22 +21,26 @@ _EXAMPLE = '{ values = ["HIV", "Hepatitis B"], bound = "0.05" }'
 
 @dataclass(frozen=True)
 class SetRule:
-    """Bounds for one set of `values`, or for every category of a `map` (value, category): `bound`, or min(1, theta·f + offset).
+    """Bounds for one set of `values`, for every category of a `map` (value, category), or for every bin with `near` neighbours.
 
-    f is the share of people with a value of the set. A set of its own may name only values that somebody has; a map may name
-    others too, but must have a category for every value that somebody has.
+    A set's bound is `bound`, or min(1, theta·f + offset) for the share f of people with a value of it. A set of its own may name
+    only values that somebody has; a map may name others too, but must have a category for every value that somebody has. With
+    near = 1 a bin of numbers is bounded together with the one below and the one above.
     """
 
     name: str
     values: tuple[str, ...] = ()
     map: tuple[tuple[str, str], ...] = ()
+    near: int = 0
     bound: Fraction | None = None
     theta: Fraction = Fraction(0)
     offset: Fraction = Fraction(0)
 
-    def sets(self, present: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the sets by name, each with those of its values that are present."""
+    def sets(self, present: Sequence[str], bins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
+        """Return the sets by name, each with those of its values that are present; `bins` are the table's, ascending."""
         known = set(present)
+        if self.near:
+            return self._around(known, bins)
         if self.values:
             for value in self.values:
                 if value not in known:
@@ -58,6 +62,20 @@ class SetRule:
             for one in sorted({category[value] for value in present})
         }
 
+    def _around(self, known: set[str], bins: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        if not bins:
+            raise PolicyError(
+                f"[requirement.sets] {self.name}: near is for bins of one sensitive column of numbers, and there are none",
+                hint="under [bins] say which numbers count as one value",
+            )
+        return {
+            f"{self.name}: around {one}": tuple(
+                value for value in bins[max(place - self.near, 0) : place + self.near + 1] if value in known
+            )
+            for place, one in enumerate(bins)
+            if one in known
+        }
+
     def limit(self, share: Fraction) -> Fraction:
         """Return the bound of a set that this share of people belongs to."""
         return min(Fraction(1), self.theta * share + self.offset) if self.bound is None else self.bound
@@ -70,7 +88,8 @@ class SetRule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as a policy writes it, numbers as text."""
-        kind: dict[str, Any] = {"values": list(self.values)} if self.values else {"map": dict(self.map)}
+        kind: dict[str, Any] = {"near": self.near} if self.near else {"map": dict(self.map)}
+        kind = {"values": list(self.values)} if self.values else kind
         rule = {"theta": str(self.theta), "offset": str(self.offset)} if self.bound is None else {"bound": str(self.bound)}
         return kind | rule
 
@@ -98,8 +117,13 @@ def _rule(where: str, name: str, spec: Any) -> SetRule:
         if key not in _KEYS:
             raise PolicyError(f"{where}: unknown key {key!r}", hint=did_you_mean(str(key), _KEYS))
     if sum(key in spec for key in _KINDS) != 1:
-        raise PolicyError(f"{where}: give values, or a map of values to categories, one of the two", hint=_EXAMPLE)
+        raise PolicyError(f"{where}: give values, or a map of values to categories, or near, one of them", hint=_EXAMPLE)
     rule = _numbers(where, spec)
+    if "near" in spec:
+        near = spec["near"]
+        if isinstance(near, bool) or not isinstance(near, int) or not 1 <= near <= MOST_SETS:
+            raise PolicyError(f"{where}: near is a number of neighbours from 1 on, got {near!r}", hint="near = 1")
+        return SetRule(name, near=near, **rule)
     if "values" in spec:
         values = spec["values"]
         if not isinstance(values, (list, tuple)) or not values or not all(isinstance(one, str) and one for one in values):
@@ -119,7 +143,7 @@ def _rule(where: str, name: str, spec: Any) -> SetRule:
     return SetRule(name, map=tuple(sorted(pairs.items())), **rule)
 
 
-def _numbers(where: str, spec: Mapping[str, Any]) -> dict[str, Fraction]:
+def _numbers(where: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bound, or theta and offset, exactly."""
     if ("bound" in spec) == ("theta" in spec or "offset" in spec):
         raise PolicyError(f"{where}: give a bound, or theta and offset, one of the two", hint=_EXAMPLE)
