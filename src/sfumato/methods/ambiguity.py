@@ -69,9 +69,8 @@ class Ambiguity(Method):
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
 
-    @property
-    def sets_refused(self) -> str:  # type: ignore[override]
-        """Why groups as published keep no bounds on sets; empty for boxes."""
+    def sets_refused(self, against: Against) -> str:
+        """Return why groups as published keep no bounds on sets; nothing for boxes."""
         return "as published, groups bound single values" if self.grouping == "paper" else ""
 
     @property

@@ -104,8 +104,6 @@ class Method(ABC):
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
     keeps_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
-    sets_refused: ClassVar[str] = "only single values are held apart when it puts people together"
-    """Why the method cannot keep bounds on sets of values; empty where it can."""
     unproven: ClassVar[str] = ""
     """Where a paper claims less than a bound on belief: why, and what to use instead."""
     instead: ClassVar[str] = ""
@@ -127,6 +125,10 @@ class Method(ABC):
     @abstractmethod
     def proves(self) -> tuple[Against, ...]:
         """Return the adversaries against whom these parameters keep the bounds, provably; none for a paper's weaker claim."""
+
+    def sets_refused(self, against: Against) -> str:
+        """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
+        return "only single values are held apart when it puts people together"
 
     @abstractmethod
     def group(self, task: Task) -> Grouping:
@@ -215,9 +217,9 @@ class Method(ABC):
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
-        if requirement.sets and self.sets_refused:
+        if requirement.sets and self.sets_refused(against):
             raise NotProvable(
-                f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused}",
+                f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused(against)}",
                 hint=f'name = "{_sets_kept(requirement)}", or a requirement without sets',
                 against=against,
             )

@@ -54,7 +54,10 @@ class MultiSize(Method):
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
 
     name: ClassVar[str] = "multi-size"
-    sets_refused: ClassVar[str] = "sizes and plans of blind groups follow from the counts of single values"
+
+    def sets_refused(self, against: Against) -> str:
+        """Return why blind groups keep no bounds on sets."""
+        return "sizes and plans of blind groups follow from the counts of single values"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: drawing leaves every placement of a group's values equally likely."""

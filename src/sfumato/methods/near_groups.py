@@ -59,7 +59,10 @@ class NearGroups(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "near-groups"
-    sets_refused: ClassVar[str] = "people are packed and exchanged by single values, and small groups leave sets no room"
+
+    def sets_refused(self, against: Against) -> str:
+        """Return why annealed groups keep no bounds on sets; nothing for matched ones."""
+        return "against a reader people are exchanged by single values" if against == "reader" else ""
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""

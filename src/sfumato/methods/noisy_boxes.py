@@ -72,7 +72,6 @@ class NoisyBoxes(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "noisy-boxes"
-    sets_refused: ClassVar[str] = ""
     keeps_odds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -93,6 +92,10 @@ class NoisyBoxes(Method):
         if self.shares is None:
             return {value: Fraction(1, len(self.values or ())) for value in self.values or ()}
         return {value: Fraction(share) for value, share in self.shares.items()}
+
+    def sets_refused(self, against: Against) -> str:
+        """Return nothing: sets have counts as values have."""
+        return ""
 
     def proves(self) -> tuple[Against, ...]:
         """Return insider: what noise bounds is what anybody learns of one person, whoever else is known."""

@@ -75,6 +75,7 @@ def _sets_fit(manifest: Manifest) -> bool:
         return not manifest.sets
     method = manifest.method
     kept = method["name"] in ("boxes", "noisy-boxes") or (method["name"] == "ambiguity" and method.get("grouping") != "paper")
+    kept = kept or manifest.basis == "matched"
     return ("package" in method or kept) and (bool(manifest.sets) == (manifest.values is not None))
 
 

@@ -10,9 +10,10 @@ people of each value; and the pools are the same sets of people under other numb
 alone, so the new world is exactly as likely as the old one, and so is the release, *because nothing after the draw knows a
 pool's number or anybody's value*: members are listed in an order of coins of their own, pools are taken in the order of
 their first members, and a match looks at quasi values. So, given the release, each person of a group has each of its values
-with equal chance, and a value that may lie in k of μ pools has at most the chance k/μ. Those left over are drawn with a
-chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them gives a world as
-likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her quasi values, or
+with equal chance, and a value, or a set of values, that may lie in k of μ pools has at most the chance k/μ. Those left over
+are drawn with a chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them
+gives a world as likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her
+quasi values, or
 published as the better of two results, breaks this.
 """
 
@@ -139,7 +140,9 @@ def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) 
         tuple(int(counts[v]) for v in values),
         tuple(bounds.limits[v] for v in values),
     )
-    packing = pack(np.array(own.counts, dtype=np.int64), own.limits)
+    found_at = {int(v): k for k, v in enumerate(values)}
+    sets = [(np.array([found_at[v] for v in one.places if v in found_at], dtype=np.int64), one.limit) for one in bounds.sets]
+    packing = pack(np.array(own.counts, dtype=np.int64), own.limits, [one for one in sets if len(one[0])])
     places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
     found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
     by_value = rows[np.argsort(sensitive[rows], kind="stable")]
