@@ -13,6 +13,7 @@ from sfumato.arrays import Integers
 from sfumato.auditor.bounds import Sets, UnknownModel, bounds_of, sets_of
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import ClaimResult, nearest_first
+from sfumato.errors import FormatError, SfumatoError
 from sfumato.exact import percent
 from sfumato.release.base import Release
 from sfumato.release.links import Links
@@ -98,8 +99,13 @@ class Bounds:
 
 
 def _bins(manifest: Manifest) -> tuple[str, ...]:
-    """Return the bins of the one sensitive column, ascending, as the manifest declares them."""
-    return Schema.from_dict(manifest.schema["declared"]).bins_in_order()
+    """Return the bins of the one sensitive column, ascending, as the manifest declares them; none where no set asks for them."""
+    if not any("near" in rule for rule in manifest.requirement.get("sets", {}).values()):
+        return ()
+    try:
+        return Schema.from_dict(manifest.schema["declared"]).bins_in_order()
+    except (SfumatoError, KeyError, TypeError):
+        raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
 
 
 @dataclass(frozen=True)

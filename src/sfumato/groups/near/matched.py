@@ -13,8 +13,7 @@ their first members, and a match looks at quasi values. So, given the release, e
 with equal chance, and a value, or a set of values, that may lie in k of μ pools has at most the chance k/μ. Those left over
 are drawn with a chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them
 gives a world as likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her
-quasi values, or
-published as the better of two results, breaks this.
+quasi values, or published as the better of two results, breaks this.
 """
 
 from __future__ import annotations
