@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.fuzz.files import Files, Group
+from tests.fuzz.truth_noisy import wrong_noise
 from tests.fuzz.truth_presence import matched, overlapping, present
 
 Shares = Mapping[str, Fraction]
@@ -47,7 +48,7 @@ def bound(requirement: Mapping[str, Any], label: str, share: Fraction | None) ->
 
 def shares_shown(files: Files) -> Shares | None:
     """Return the shares of the table where the release shows them: everybody's value, and nobody's twice."""
-    if files.parameters.get("suppression") or files.parameters.get("decoys"):
+    if files.parameters.get("suppression") or files.parameters.get("decoys") or files.manifest["basis"] == "noisy":
         return None
     total: Counter[str] = Counter()
     for group in files.groups().values():
@@ -63,6 +64,8 @@ def shares_of(counts: Mapping[str, int]) -> Shares:
 def wrong_claims(files: Files, shares: Shares | None) -> list[str]:
     """Return which claims of a release in groups are false, or could not be told from its tables."""
     manifest = files.manifest
+    if manifest["basis"] == "noisy":
+        return wrong_noise(files, bound)
     groups = files.groups()
     found = _numbers(files, groups)
     weaker = "weaker_claim" in files.parameters

@@ -1,4 +1,4 @@
-"""`sfumato publish`: one table and one policy become a release, with a private receipt beside it."""
+"""`sfumato publish`: one table and one policy become a release, with a private receipt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed, Workers
+from sfumato.cli._options import Data, Format, From, Json, PolicyFile, Receipts, Seed, Sql, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.privacy import Bounds, Requirement
     from sfumato.release import Release
     from sfumato.table import Table
+    from sfumato.table.database import Database
 
 NAMED = 5
 """How many values are named one by one in a warning."""
@@ -29,20 +30,15 @@ NAMED = 5
 
 @verb
 def publish(
-    data: Data,
+    data: Data = None,
+    *,
     policy: PolicyFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
-    *,
+    database: From = None,
+    sql: Sql = None,
     seed: Seed = None,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,
-    receipts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the private receipt goes, and where earlier ones are looked for; the directory of --out otherwise.",
-            envvar="SFUMATO_RECEIPTS",
-            show_default=False,
-        ),
-    ] = None,
+    receipts: Receipts = None,
     links: Annotated[
         Path | None,
         typer.Option(
@@ -55,13 +51,14 @@ def publish(
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
 
-    A private receipt goes beside the release, never into it. If either cannot be written, neither is.
+    A private receipt goes to your own register, never into the release. If either cannot be written, neither is.
     """
     from sfumato.receipt import check_outputs
 
     check_outputs(out, receipts)
     with limited(workers):
-        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+        source = table_source(data, database, sql)
+        document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
     if as_json:
         print_json(document)
         return
@@ -71,7 +68,7 @@ def publish(
 
 
 def deliver(
-    data: Path,
+    data: Path | Database,
     policy: Path,
     out: Path,
     *,
@@ -85,33 +82,41 @@ def deliver(
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
-    from sfumato.receipt import earlier_publications, save_with_receipt
+    from sfumato.receipt import save_with_receipt
+    from sfumato.register import earlier_publications, open_register, places_of, warnings_of
     from sfumato.release.links import require_private_place
     from sfumato.release.undisturbed import undisturbed
 
-    chosen = Policy.load(policy)
+    chosen = Policy.load(policy, data=data)
+    chosen.require_reviewed(data, named=str(policy))
     if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
         raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(data)
-        places = [out.absolute().parent, data.absolute().parent, *([] if receipts is None else [receipts])]
+        table = chosen.read_table(data, random=seed)
+        home = open_register() if receipts is None else receipts
+        places = places_of(
+            out, [*([data.absolute().parent] if isinstance(data, Path) else []), *([] if home is None else [home])]
+        )
         earlier = earlier_publications(table.fingerprint, places)
         warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
-        made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
+        made = publication(
+            table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
+        )
         tell("writing", 1.0)
         with undisturbed():
             receipt = save_with_receipt(
                 made.release,
                 out,
                 format=format.value,
-                receipts=receipts,
+                receipts=home,
                 fingerprint=table.fingerprint,
-                policy=chosen.text,
+                policy=chosen.kept_text(table),
                 figures=made.private,
                 audit=made.audit.to_dict(),
+                people=table.people_fingerprint,
             )
             STATE.written = str(out)
         if links is not None and made.links is not None:
@@ -128,11 +133,19 @@ def deliver(
         "reproducible": made.release.manifest.reproducible,
         "method": made.method.name,
         "basis": made.release.manifest.basis,
-        "made": [how, *lost],
+        "one_row_per_person": table.schema.one_row_per_person,
+        "made": [*([] if table.choice is None else [table.choice.sentence]), how, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "baseline": baseline_of(table),
-        "warnings": [*(found.warning for found in earlier), *open_values, *(w for w in made.audit.warnings if OPEN not in w)],
+        "baseline": None if made.audit.exposure is None else baseline_of(table),
+        "earlier": [found.to_dict() for found in earlier],
+        "warnings": [
+            *chosen.warnings,
+            *warnings_of(earlier),
+            *([NO_REGISTER] if home is None else []),
+            *open_values,
+            *(w for w in made.audit.warnings if OPEN not in w),
+        ],
     }
     return document, made.audit
 
@@ -171,6 +184,7 @@ _TOGETHER = {
     "tight": "Near people together, by tight cuts",
     "matched": "Near people together, matched",
     "annealed": "Near people together, annealed",
+    "noisy": "Near people together, cut by quasi values alone, with noise on every count",
 }
 
 
@@ -188,6 +202,11 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     other = 'What would tell more: the method "near-groups", or "multi-size".'
     return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 
+
+NO_REGISTER = (
+    "your register of receipts cannot be written, so the private receipt lies beside the release, and a later publication from "
+    "elsewhere does not find it; --receipts DIR names another place"
+)
 
 LINKING = ("heterogeneous", "ring")
 """The methods whose records have ranges of their own."""
@@ -214,7 +233,9 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     from sfumato.cli.audit import claim_lines
 
     screen = console()
-    screen.print(f"Published [bold]{counted(document['rows'])}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    rows = document["rows"]
+    what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
+    screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
     for line in document["made"]:
         screen.print(shown(line))
     for line in claim_lines(audit, document["baseline"]):

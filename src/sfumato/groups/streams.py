@@ -46,3 +46,5 @@ class Step(IntEnum):
     """Which exchanges are tried on a ring."""
     CUTS = 115
     """Which tests of a soft cut refuse, by the first and last place of a box along the cuts."""
+    NOISE = 116
+    """What is added to the counts of boxes."""

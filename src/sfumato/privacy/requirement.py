@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent, require_short
-from sfumato.parameters import check_parameters, choice, parameter, plain
+from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
 from sfumato.plugins import package_of
 from sfumato.privacy.bounds import Bounds
 
@@ -26,9 +26,12 @@ class Requirement(ABC):
     against: Against = parameter("engineer", choice(*get_args(Against)))
 
     model: ClassVar[str]
+    bounds_odds: ClassVar[bool] = False
+    """Whether the model bounds how much any odds grow, whatever anybody believed before; then shares are only examples."""
 
     def __new__(cls, *values: Any, **parameters: Any) -> Self:
         """Return an empty requirement, after refusing parameters that nothing should be done with."""
+        require_known(cls, parameters)
         require_short(cls.__name__, {"…": list(values), **parameters})
         return super().__new__(cls)
 

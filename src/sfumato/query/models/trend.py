@@ -23,20 +23,20 @@ See docs/methods/boxes.md for the coverage that results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse import csr_array
 
-from sfumato.arrays import Bytes, Floats, Integers, Small
+from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.language.compile import Piece
 from sfumato.query.models import _trend_kernels as kernels
 from sfumato.query.models.features import Block, Levels, levels_of, sums_by_box
 from sfumato.query.rows import BucketIndex
+from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
 
 FEWEST_BOXES = 10
@@ -71,6 +71,7 @@ MISSES: dict[str | None, Misses] = {
     "tight": Misses(0.03, 1.5),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
+    "noisy": Misses(0.2, 1.5),
 }
 """By the basis of the groups, for those that put near people together."""
 
@@ -96,13 +97,47 @@ class Trend:
     sums: Floats  # [boxes × features]
     posterior: Posterior
     misses: Misses
+    noise: float = 0.0  # variance that noise adds to what boxes show of one value, a person
+
+    version: ClassVar[int] = 1
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        shapes = np.array([(block.left, block.right, block.width) for block in self.blocks], np.int64).reshape(-1, 3)
+        features = {f"block {k}": block.features for k, block in enumerate(self.blocks)}
+        return {"levels": self.levels, "sums": self.sums, "blocks": shapes, **features, **vars(self.posterior)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Trend:
+        """Return the trend that has these arrays; `ValueError` if they are not of this engine's release."""
+        index, columns = engine.index, len(engine.columns)
+        levels = fitting(arrays, "levels", (index.rows, columns), "|u1")
+        blocks = []
+        for k, (left, right, width) in enumerate(fitting(arrays, "blocks", (None, 3), "<i8").tolist()):
+            block = Block(left, right, width, fitting(arrays, f"block {k}", (None, None)))
+            if not (0 <= left < columns and -1 <= right < columns and 0 <= block.numbers(levels).max() < len(block.features)):
+                raise ValueError("levels without features")
+            blocks.append(block)
+        features = sum(block.features.shape[1] for block in blocks)
+        turn = fitting(arrays, "turn", (features, None))
+        posterior = Posterior(
+            fitting(arrays, "scale", (features,)),
+            turn,
+            fitting(arrays, "score", (index.values, turn.shape[1])),
+            fitting(arrays, "gain", (len(GRID), turn.shape[1])),
+            fitting(arrays, "evidence", (len(GRID),)),
+        )
+        sums = fitting(arrays, "sums", (index.buckets, features))
+        return cls(index, levels, tuple(blocks), sums, posterior, engine.misses)
 
     def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
         share = float(self.index.totals[piece.values].sum()) / self.index.rows
         if not 0.0 < share < 1.0:
             return 0.0, 0.0
-        s2, model = share * (1.0 - share), self.posterior
+        own, model = share * (1.0 - share), self.posterior
+        many = int(piece.values.sum())
+        s2 = own + self.noise * many * (1.0 - many / self.index.values)
         asked = self.features(rows, people, hits) * model.scale
         along = asked @ model.turn
         score = model.score[piece.values].sum(axis=0)
@@ -113,7 +148,7 @@ class Trend:
         sizes = self.index.sizes
         clustered = float(((hits * (sizes - hits) / sizes) ** 2 / sizes).sum())
         known = float((gain * along**2).sum()) + unseen
-        return shift, s2 * (known + self.misses.cluster * clustered) + self.misses.share2 * shift**2
+        return shift, s2 * known + own * self.misses.cluster * clustered + self.misses.share2 * shift**2
 
     @cached_property
     def block_rows(self) -> tuple[Integers, ...]:
@@ -141,21 +176,25 @@ class Trend:
         return weights
 
 
-def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses) -> Trend:
-    """Return what the boxes of a release teach; `columns` are its quasi columns."""
+def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *, noise: float = 0.0) -> Trend:
+    """Return what the boxes of a release teach; `columns` are its quasi columns.
+
+    `noise` is the variance that noise adds to a box's count of one value, divided by its people: boxes are about equally large,
+    so that it is taken as one more variance a person.
+    """
     level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
     levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
     single = [Levels.of(column, level, index.rows) for column, level in zip(columns, levels.T, strict=True)]
     blocks = [Block(j, -1, 1, own.features(most)) for j, own in enumerate(single)]
-    variance = _Regression.of(index, levels, blocks).fit()
+    variance = _Regression.of(index, levels, blocks, noise).fit()
     strongest = sorted(sorted(range(len(blocks)), key=lambda j: (-variance[j], j))[:_PAIRED_COLUMNS])
     for j, k in combinations(strongest, 2):
         left, right = single[j].features(_PAIRED), single[k].features(_PAIRED)
         both = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         blocks.append(Block(j, k, len(right), both))
-    data, variance = _Regression.of(index, levels, blocks).without_the_negligible()
-    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses)
+    data, variance = _Regression.of(index, levels, blocks, noise).without_the_negligible()
+    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,18 +209,20 @@ class _Regression:
     spread2: Floats  # s² of each value
 
     @classmethod
-    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block]) -> _Regression:
+    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block], noise: float) -> _Regression:
+        from scipy.sparse import csr_array  # here and below: to ask what was learned before, scipy is not needed
+
         sums = sums_by_box(index, levels, blocks)
         away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
         shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
-        share = index.totals / index.rows
+        share = np.clip(index.totals / index.rows, 0.0, 1.0)
         return cls(
             blocks=tuple(blocks),
             block=np.repeat(np.arange(len(blocks)), [block.features.shape[1] for block in blocks]),
             sums=sums,
             together=(away * index.sizes[:, None]).T @ away,
             score=shown.T @ away,
-            spread2=share * (1.0 - share),
+            spread2=share * (1.0 - share) + noise * (1.0 - 1.0 / index.values),
         )
 
     def fit(self) -> Floats:
@@ -225,6 +266,8 @@ class _Regression:
 
     def posterior(self, scale: Floats) -> Posterior:
         """Return the posterior of weights with these standard deviations."""
+        from scipy.linalg import eigh
+
         strength, turn = eigh(self.together * np.outer(scale, scale)) if len(scale) else (np.zeros(0), np.zeros((0, 0)))
         kept = strength > 1e-10 * max(strength.max(initial=0.0), 1e-300)
         strength, turn = strength[kept], np.ascontiguousarray(turn[:, kept])
