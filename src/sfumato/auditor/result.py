@@ -7,12 +7,30 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from sfumato import notebook
+from sfumato.exact import percent
 from sfumato.release.manifest import Claim
+
+
+def allowance_used(belief: Fraction, bound: Fraction) -> Fraction:
+    """Return which share of its bound a belief takes, exactly: above 1 where the bound is broken."""
+    return belief / bound if bound > 0 else 1 + belief
+
+
+def nearest_first(belief: Fraction, bound: Fraction) -> tuple[bool, Fraction]:
+    """Return by what beliefs are ranked: the share of the allowance used, values without a bound after all others.
+
+    No belief can exceed 1, so a value without a bound is the worst only where no value has one.
+    """
+    return bound < 1, allowance_used(belief, bound)
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """One claim; `holds` is None when only the table could tell, `worst` the belief nearest to or furthest above its bound."""
+    """One claim; `holds` is None when only the table could tell.
+
+    `worst` is the belief that uses the largest share of its bound, more than all of it where the claim is broken.
+    """
 
     claim: Claim
     holds: bool | None
@@ -28,6 +46,11 @@ class ClaimResult:
         """Against whom the claim is made."""
         return self.claim.adversary
 
+    @property
+    def used(self) -> Fraction | None:
+        """The share of the allowance that the worst belief uses; None where there is none."""
+        return None if self.worst is None or self.bound is None else allowance_used(self.worst, self.bound)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; fractions exact."""
         return {
@@ -37,6 +60,7 @@ class ClaimResult:
             "holds": self.holds,
             "worst": None if self.worst is None else str(self.worst),
             "bound": None if self.bound is None else str(self.bound),
+            "used": None if self.used is None else float(self.used),
             "value": self.value,
             "note": self.note,
             **({} if self.reader is None else {"reader": str(self.reader)}),
@@ -51,9 +75,20 @@ class Finding:
     figure: float
 
 
-@dataclass(frozen=True)
+_VERDICT = {True: "holds", False: "does not hold", None: "needs the table to tell"}
+
+
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """The report. `problems` are faults of the files or tables; any of them means that the release is not what it says."""
+    """The report of an audit.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.audit(sf.publish(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", random=1))
+    Audit(holds: 1 claims, 0 problems)
+
+    `problems` are faults of the files or tables; any of them means that the release is not what it says."""
 
     claims: tuple[ClaimResult, ...]
     problems: tuple[str, ...] = ()
@@ -71,12 +106,33 @@ class Audit:
             return False
         return None if any(result.holds is None for result in self.claims) else True
 
-    def __str__(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "needs the table to tell"}
-        lines = [
-            f"{verdict[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
+    def __repr__(self) -> str:
+        return f"Audit({_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems)"
+
+    def _repr_html_(self) -> str:
+        """Return each claim with the value closest to its bound, then problems and warnings."""
+        rows = [
+            (
+                one.adversary,
+                one.claim.kind,
+                _VERDICT[one.holds],
+                one.value or "",
+                "" if one.worst is None else percent(one.worst),
+                "" if one.bound is None else percent(one.bound),
+                "" if one.used is None else percent(one.used, 0),
+            )
+            for one in self.claims
         ]
-        lines += [f"against {one.adversary}: {verdict[one.holds]}" for one in self.claims]
+        headings = ("against", "claim", "", "closest to its bound", "belief", "bound", "used")
+        remarks = [*(f"problem: {one}" for one in self.problems), *(f"warning: {one}" for one in self.warnings)]
+        shown = notebook.table(headings, rows, right=(4, 5, 6))
+        return notebook.card(f"Audit: {_VERDICT[self.holds]}", shown, notebook.paragraphs([*remarks, self.notice]))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
+        ]
+        lines += [f"against {one.adversary}: {_VERDICT[one.holds]}" for one in self.claims]
         return "\n".join([*lines, *self.problems, *self.warnings, *([self.notice] if self.notice else [])])
 
     def to_dict(self) -> dict[str, Any]:

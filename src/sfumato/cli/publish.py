@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli._options import Data, Format, Json, PolicyFile, Receipts, Seed, Workers
+from sfumato.cli._options import Data, Format, From, Json, PolicyFile, Receipts, Seed, Sql, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.privacy import Bounds, Requirement
     from sfumato.release import Release
     from sfumato.table import Table
+    from sfumato.table.database import Database
 
 NAMED = 5
 """How many values are named one by one in a warning."""
@@ -32,10 +33,12 @@ NAMED = 5
 
 @verb
 def publish(
-    data: Data,
+    data: Data = None,
+    *,
     policy: PolicyFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
-    *,
+    database: From = None,
+    sql: Sql = None,
     seed: Seed = None,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,
     receipts: Receipts = None,
@@ -57,7 +60,8 @@ def publish(
 
     check_outputs(out, receipts)
     with limited(workers):
-        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+        source = table_source(data, database, sql)
+        document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
     if as_json:
         print_json(document)
         return
@@ -67,7 +71,7 @@ def publish(
 
 
 def deliver(
-    data: Path,
+    data: Path | Database,
     policy: Path,
     out: Path,
     *,
@@ -87,16 +91,19 @@ def deliver(
     from sfumato.release.links import require_private_place
     from sfumato.release.undisturbed import undisturbed
 
-    chosen = Policy.load(policy)
+    chosen = Policy.load(policy, data=data)
+    chosen.require_reviewed(data, named=str(policy))
     if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
         raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(data)
+        table = chosen.read_table(data, random=seed)
         home = open_register() if receipts is None else receipts
-        places = places_of(out, [data.absolute().parent, *([] if home is None else [home])])
+        places = places_of(
+            out, [*([data.absolute().parent] if isinstance(data, Path) else []), *([] if home is None else [home])]
+        )
         earlier = earlier_publications(table.fingerprint, places)
         warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
         made = publication(
@@ -110,7 +117,7 @@ def deliver(
                 format=format.value,
                 receipts=home,
                 fingerprint=table.fingerprint,
-                policy=chosen.text,
+                policy=chosen.kept_text(table),
                 figures=made.private,
                 audit=made.audit.to_dict(),
                 people=table.people_fingerprint,
@@ -131,13 +138,20 @@ def deliver(
         "reproducible": made.release.manifest.reproducible,
         "method": made.method.name,
         "basis": made.release.manifest.basis,
-        "made": [how, *lost, *([] if drawn is None else [_drawn_so_far(drawn, chosen.budget)])],
+        "one_row_per_person": table.schema.one_row_per_person,
+        "made": [
+            *([] if table.choice is None else [table.choice.sentence]),
+            how,
+            *lost,
+            *([] if drawn is None else [_drawn_so_far(drawn, chosen.budget)]),
+        ],
         "spent": None if drawn is None else drawn.to_dict(),
         "figures": made.private,
         "audit": made.audit.to_dict(),
         "baseline": None if made.audit.exposure is None else baseline_of(table),
         "earlier": [found.to_dict() for found in earlier],
         "warnings": [
+            *chosen.warnings,
             *warnings_of(earlier),
             *([NO_REGISTER] if home is None else []),
             *open_values,
@@ -236,7 +250,9 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     from sfumato.cli.audit import claim_lines
 
     screen = console()
-    screen.print(f"Published [bold]{counted(document['rows'])}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    rows = document["rows"]
+    what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
+    screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
     for line in document["made"]:
         screen.print(shown(line))
     for line in claim_lines(audit, document["baseline"]):

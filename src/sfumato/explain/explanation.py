@@ -7,13 +7,15 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
 
+from sfumato import notebook
 from sfumato.basis import Basis
 from sfumato.errors import Infeasible, NotProvable, PolicyError
-from sfumato.exact import ceil_inverse, decimal_text
-from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
+from sfumato.exact import ceil_inverse, decimal_text, percent
+from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, people_text, protects_nobody
 from sfumato.explain.forecast import Forecast
 from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
+from sfumato.explain.risk import Risk, risk_of
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.groups.soft import soft_rule
@@ -69,12 +71,19 @@ class Cut:
     patience: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release.
 
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.explain(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", quick=True)
+    Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
+
     `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds.
+    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
+    about values that may mean "missing".
     """
 
     rows: int
@@ -97,9 +106,41 @@ class Explanation:
     boxes: Cut | None = None
     room: NoRoom | None = None
     study: Study | None = None
+    risk: Risk | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
     odds: Odds | None = None
+    people: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        can = "feasible" if self.feasible else "cannot be kept"
+        unique = f"{percent(self.unique_share, 1)} unique"
+        return (
+            f"Explanation({can}: {people_text(self.rows)}, {len(self.values)} sensitive values, method {self.method}; {unique})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return verdict, the figures to decide on, and the five sentences; private, as all of it is."""
+        parts = [notebook.paragraphs(self.verdict()[1:])]
+        if self.study is not None:
+            headings = ("people together", "holds against", "groups", *self.study.workloads, "exposure")
+            rows = [
+                ("independence", "", "", *(percent(e, 1) for e in self.study.independence), percent(self.study.prior_exposure, 1))
+            ]
+            rows += [
+                (
+                    row.name + (" (this policy)" if row.chosen else ""),
+                    row.against,
+                    f"{row.groups:,}",
+                    *(percent(error, 1) for error in row.errors),
+                    percent(row.exposure or 0.0, 1),
+                )
+                for row in self.study.rows
+                if row.groups is not None
+            ]
+            parts.append(notebook.table(headings, rows, right=tuple(range(2, len(headings)))))
+        parts.append(notebook.paragraphs(self.highlights()))
+        return notebook.card(self.verdict()[0], *parts, under="private: figures of the original table")
 
     @property
     def feasible(self) -> bool:
@@ -121,10 +162,16 @@ class Explanation:
         return tuple(sorted(self.values, key=lambda value: (value.bound, value.count, value.value))[:number])
 
     def verdict(self) -> list[str]:
-        """Return the answers to three questions: can the policy be kept, who is unprotected, who is unique?"""
+        """Return the answers to the first questions: can the policy be kept, who is unprotected, who is unique?"""
         from sfumato.explain.sentences import verdict
 
-        return verdict(self)
+        return [*verdict(self), *self.people]
+
+    def highlights(self) -> list[str]:
+        """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
+        from sfumato.explain.highlights import highlights
+
+        return highlights(self)
 
     def details(self) -> list[str]:
         """Return what else there is to know, as paragraphs for the person who answers for the table's privacy."""
@@ -140,10 +187,11 @@ class Explanation:
 
     def sentences(self) -> list[str]:
         """Return the whole explanation, the verdict first."""
+        from sfumato.explain.highlights import finding
         from sfumato.explain.measured import figures
 
-        found = [] if self.study is None else figures(self.study)
-        return [*self.verdict(), *found, *self.measured(), *self.details()]
+        measured = [] if self.study is None else figures(self.study)
+        return [*self.verdict(), *measured, *finding(self.risk), *self.measured(), *self.details()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, every bound exact."""
@@ -153,6 +201,7 @@ class Explanation:
             "dropped": self.dropped,
             "roles": {role: list(names) for role, names in self.roles.items()},
             "one_row_per_person": self.one_row_per_person,
+            "people": list(self.people),
             "unique_share": float(self.unique_share),
             "requirement": dict(self.requirement),
             "against": self.against,
@@ -182,6 +231,7 @@ class Explanation:
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "presence": None if self.presence is None else self.presence.to_dict(),
             "odds": None if self.odds is None else self.odds.to_dict(),
+            "risk": None if self.risk is None else self.risk.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -241,9 +291,11 @@ def explain(
         boxes=cost.boxes,
         room=cost.room,
         study=measured,
+        risk=risk_of(table),
         randomization=cost.randomization,
         presence=cost.presence,
         odds=cost.odds,
+        people=table.about_people(),
     )
 
 

@@ -16,7 +16,7 @@ from sfumato.errors import ClaimBroken, NotProvable, PolicyError
 from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
-from sfumato.parameters import check_parameters, plain
+from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
@@ -110,6 +110,7 @@ class Method(ABC):
 
     def __new__(cls, **parameters: Any) -> Self:
         """Return an empty method, after refusing parameters that nothing should be done with."""
+        require_known(cls, parameters)
         require_short(cls.__name__, parameters)
         return super().__new__(cls)
 

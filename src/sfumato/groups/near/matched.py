@@ -27,7 +27,8 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
-from sfumato.groups.near.order import FINE, Scale, seen_width
+from sfumato.groups.near._order_kernels import FINE
+from sfumato.groups.near.order import Scale, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds

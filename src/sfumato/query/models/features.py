@@ -39,7 +39,7 @@ def sums_by_box(index: BucketIndex, levels: Bytes, blocks: Sequence[Block]) -> F
     sums = np.zeros((index.buckets, sum(widths)))
     start = np.concatenate(([0], np.cumsum(index.sizes)))
     for block, first in zip(blocks, np.cumsum([0, *widths]), strict=False):
-        kernels.add_by_box(block.numbers(levels), block.features, start, sums, first)
+        kernels.add_by_box(block.numbers(levels), np.ascontiguousarray(block.features), start, sums, first)
     return sums
 
 
