@@ -18,10 +18,11 @@ from sfumato.table.column import Column
 VERSION = 1
 MAX_VALUES = 600
 
-_ROUNDS = 14
+_ROUNDS = int(__import__("os").environ.get("RR", "14"))
 _AGAIN = 5
-_TAILS = 2.0  # ν: degrees of freedom of the weights' prior
-_START = 0.1  # τ² before anything is known
+_REFRESH = eval(__import__("os").environ.get("RF", "(0, 1, 2, 3, 5, 8, 11)"))
+_TAILS = float(__import__("os").environ.get("TA", "2"))  # ν: degrees of freedom of the weights' prior
+_START = float(__import__("os").environ.get("ST", "0.1"))  # τ² before anything is known
 _STEP = 1.0
 _OWN = 64  # values with an information matrix of their own
 _BOXES = 600  # boxes that the information is taken from
@@ -63,7 +64,7 @@ def learn_weights(
     calm = (1.0 - share)[:, None]
     rounds = _ROUNDS if begin is None else _AGAIN
     bold, kept = 1.0, None
-    for _ in range(rounds):
+    for turn in range(rounds):
         tables = tables_of(matrix, weights)
         expected, gradient = kernels.score(cells.levels, cells.weight, cells.start, cells.varies, tables, shown, noise2)
         reached = _likelihood(shown, expected, noise2) - 0.5 * float((weights**2 / tau2).sum())
@@ -72,9 +73,18 @@ def learn_weights(
             weights = kept[1] + bold * kept[2]
             continue
         bold = min(1.0, 1.5 * bold)
-        told = information(cells, directions, tables, expected, shown, which, noise2)
-        inverse = np.linalg.inv(scale[:, None, None] * told[which] + _diagonal(1.0 / tau2))
-        tau2 = _tails(weights**2 + np.diagonal(inverse, axis1=1, axis2=2).T, directions) if kept is not None else tau2
+        if turn in _REFRESH:
+            told = information(cells, directions, tables, expected, shown, which, noise2)
+            whole = scale[:, None, None].astype(np.float32) * told[which]
+            root = np.sqrt(np.diagonal(whole, axis1=1, axis2=2) + 1.0 / tau2.T).astype(np.float32)
+            whole += _diagonal(1.0 / tau2)
+            whole /= root[:, :, None]
+            whole /= root[:, None, :]
+            inverse = np.linalg.inv(whole)
+            inverse /= root[:, :, None]
+            inverse /= root[:, None, :]
+            if turn:
+                tau2 = _tails(weights, np.diagonal(inverse, axis1=1, axis2=2).T, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
         step = np.clip((inverse @ pull.T[:, :, None])[:, :, 0] * calm, -_STEP, _STEP).T
         kept = (_likelihood(shown, expected, noise2) - 0.5 * float((weights**2 / tau2).sum()), weights, step)
@@ -102,20 +112,30 @@ def tables_of(matrix: Floats, weights: Floats) -> Floats:
 
 def _diagonal(entries: Floats) -> Floats:
     """Return per value a diagonal matrix."""
-    out = np.zeros((entries.shape[1], len(entries), len(entries)))
+    out = np.zeros((entries.shape[1], len(entries), len(entries)), np.float32)
     at = np.arange(len(entries))
     out[:, at, at] = entries.T
     return out
 
 
-def _tails(square: Floats, directions: Directions) -> Floats:
+def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
     """Return τ² of every weight: between its own expected square and what is typical of its block."""
-    tau2 = np.full_like(square, 1e6)
+    out = np.full_like(weights, 1e6)
     for block in range(int(directions.block.max(initial=-1)) + 1):
         own = directions.block == block
-        typical = np.exp(np.log(np.maximum(square[own], 1e-12)).mean())
-        tau2[own] = (square[own] + _TAILS * typical) / (1.0 + _TAILS)
-    return tau2
+        square, old = weights[own] ** 2 + unknown[own], tau2[own]
+        if MODE == 0:
+            typical = np.exp(np.log(np.maximum(square, 1e-12)).mean())
+        else:
+            t = np.exp(np.log(old).mean())
+            light = (1 + _TAILS) * t / (square + _TAILS * t)
+            told = np.maximum(1 - unknown[own] / old, 0)
+            typical = ((light * weights[own] ** 2).sum() + C0 * T0) / ((told).sum() + C0)
+        out[own] = (square + _TAILS * typical) / (1.0 + _TAILS)
+    return out
+
+
+MODE, C0, T0 = eval(__import__("os").environ.get("MO", "(1, 20, .1)"))
 
 
 def information(
@@ -164,6 +184,7 @@ class Softmax:
     goal: Floats
     share2: float = 0.2**2
     common2: float = 0.1**2
+    ratio=[]
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
         """Return how many of the people asked about have a wanted value, and the variance."""
@@ -191,6 +212,10 @@ class Softmax:
         at = np.arange(len(along))
         told[at, at] += 0.25 / tau2
         excess = max(1.0, float((share * fit.chi2[values]).sum() / p))
+        if told.shape[0]:
+            P = told.copy()
+            sol = cho_solve(cho_factor(told), along)
+            self.ratio.append(float(along @ sol) / max(1e-9, float((along**2 * tau2 * 4)[1:].sum())))
         return excess * float(along @ cho_solve(cho_factor(told, check_finite=False), along, check_finite=False))
 
 
