@@ -14,6 +14,16 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_home(tmp_path_factory):
+    """Let tests, and the commands they start, keep receipts and what they learned in directories of their own."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(home / "data"))
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        yield home
+
+
 @pytest.fixture
 def one_thread():
     """Compute a handful of people by one thread: to wake others takes a hundred times as long as the work."""

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "plugins": {"errors"},
     "errors": set(),
     "exact": {"errors"},
+    "places": set(),
     "progress": set(),
     "randomness": {"arrays", "errors"},
     "table": {"arrays", "errors", "exact", "randomness"},

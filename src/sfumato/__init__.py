@@ -19,12 +19,14 @@ _HOMES = {
     "BuReLPerturbation": "sfumato.methods",
     "Boxes": "sfumato.methods",
     "Decoys": "sfumato.methods",
+    "Differential": "sfumato.privacy",
     "FPrivacy": "sfumato.privacy",
     "Heterogeneous": "sfumato.methods",
     "LDiversity": "sfumato.privacy",
     "Mondrian": "sfumato.methods",
     "MultiSize": "sfumato.methods",
     "NearGroups": "sfumato.methods",
+    "NoisyBoxes": "sfumato.methods",
     "Policy": "sfumato.policy",
     "PresenceAssociation": "sfumato.privacy",
     "PriView": "sfumato.methods",
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         Mondrian,
         MultiSize,
         NearGroups,
+        NoisyBoxes,
         PriView,
         Publication,
         Ring,
@@ -63,7 +66,7 @@ if TYPE_CHECKING:
         UniformPerturbation,
     )
     from sfumato.policy import Policy
-    from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
+    from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Query
     from sfumato.release import Release
     from sfumato.table import Schema, Table
@@ -77,12 +80,14 @@ __all__ = [
     "BuReL",
     "BuReLPerturbation",
     "Decoys",
+    "Differential",
     "FPrivacy",
     "Heterogeneous",
     "LDiversity",
     "Mondrian",
     "MultiSize",
     "NearGroups",
+    "NoisyBoxes",
     "Policy",
     "PresenceAssociation",
     "PriView",

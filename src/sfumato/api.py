@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from sfumato.auditor import Audit, audit_release, audit_stored
+from sfumato.budget import book
 from sfumato.errors import PolicyError
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
+from sfumato.register import open_register
 from sfumato.release.base import Release
 from sfumato.release.files import read_release
 from sfumato.release.links import Links
@@ -24,12 +27,26 @@ def publication(
     method: Method | None = None,
     random: Randomness | int | None = None,
     progress: Progress | None = None,
+    register: Path | None = None,
+    budget: Fraction | None = None,
 ) -> Publication:
-    """Return the release with its audit and private figures; a release whose claim fails is not returned but raised."""
+    """Return the release with its audit and private figures; a release whose claim fails is not returned but raised.
+
+    A draw of noise is first booked in `register`, the user's own where none is given (see `sfumato.budget`); where all draws of
+    these people together exceed `budget`, an ε, nothing is drawn.
+    """
     _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
     _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
     chosen = default_method(requirement, table) if method is None else method
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
+    gamma = chosen.odds(table, requirement)
+    if gamma is not None:
+        book(table.people_fingerprint, gamma, open_register() if register is None else register, budget=budget)
+    elif budget is not None:
+        raise PolicyError(
+            f"[budget]: nothing bounds what the method {chosen.name!r} tells an insider, so that no budget can be kept",
+            hint='name = "noisy-boxes", or leave [budget] out',
+        )
     return chosen.run(table, requirement, random=random, progress=progress)
 
 

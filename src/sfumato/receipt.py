@@ -1,8 +1,8 @@
-"""The private receipt: what only the publisher may see about a release, kept beside it and never in it.
+"""The private receipt: what only the publisher may see about a release, kept apart from it and never in it.
 
-A receipt also remembers *which table* was published, as a fingerprint, so that a second release of the same people is noticed:
-two releases of one table can be combined, and no claim covers that. Whoever has the receipt and guesses a whole row can check the
-guess against the fingerprint: one more reason to keep it private.
+A receipt also remembers *which table* was published, as a fingerprint, so that a second release of the same people is noticed
+(`sfumato.register`). Whoever has the receipt and guesses a whole row can check the guess against the fingerprint: one more
+reason to keep it private.
 """
 
 from __future__ import annotations
@@ -12,59 +12,23 @@ import datetime
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sfumato import __version__
-from sfumato.errors import FormatError, OutputError
-from sfumato.exact import percent
+from sfumato.errors import OutputError
+from sfumato.register import FORMAT, SUFFIX
 from sfumato.release import Release
 from sfumato.release.atomic import flush, move_new, refuse_existing, workshop, write_draft
-from sfumato.release.files import LARGEST_MANIFEST, MANIFEST, TableFormat, read_file, sha256
+from sfumato.release.files import MANIFEST, TableFormat, sha256
 from sfumato.release.manifest import FORMAT as RELEASE
 from sfumato.release.undisturbed import let_in
 from sfumato.table.fingerprint import Fingerprint
 
-FORMAT = "sfumato-receipt"
 VERSION = 1
-SUFFIX = ".receipt.json"
 PRIVATE = "PRIVATE: figures about the original table. Never publish this file and never put it into the release directory."
-
-ALIKE = 0.2
-"""From this estimated share of common rows on, two tables are reported as nearly the same."""
-
-
-COLUMNS_ALIKE = 2
-"""From this many identical columns on, with equally many people, a table is reported as the same one with other roles."""
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """A receipt found beside this publication: of the same table, of a similar one, or one that cannot be read."""
-
-    receipt: Path
-    kind: Literal["same", "columns", "similar", "unreadable"]
-    similarity: float = 0.0
-    columns: tuple[str, ...] = ()
-    release: str = ""
-    date: str = ""
-
-    @property
-    def warning(self) -> str:
-        """What the publisher should know about it, as a sentence."""
-        if self.kind == "unreadable":
-            return f"{self.receipt} cannot be read, so it is not known whether this table was published before."
-        combine = "Two releases of one table can be combined, and no claim covers that."
-        when = f"on {self.date[:10]} as {self.release} (receipt {self.receipt})"
-        if self.kind == "same":
-            return f"This very table was already published {when}. {combine}"
-        if self.kind == "columns":
-            names = ", ".join(self.columns)
-            return f"A table with as many people and the same columns {names} was already published {when}. {combine}"
-        return f"This table shares about {percent(self.similarity, 1)} of its rows with one that was published {when}. {combine}"
 
 
 def save_with_receipt(
@@ -77,8 +41,9 @@ def save_with_receipt(
     policy: str,
     figures: Mapping[str, Any],
     audit: Mapping[str, Any],
+    people: Fingerprint | None = None,
 ) -> Path:
-    """Write the release and its receipt, both or neither, and return the receipt's path.
+    """Write the release and its receipt, both or neither, and return the receipt's path: in `receipts`, else beside the release.
 
     The receipt is put in place first, and the release appears last. A process killed in between may leave a receipt without a
     release, which causes a needless warning; never a release without a receipt.
@@ -98,6 +63,8 @@ def save_with_receipt(
                 "software": f"sfumato {__version__}",
                 "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
                 "table": fingerprint.to_dict(),
+                "people": None if people is None else people.to_dict(),
+                "gamma": release.manifest.parameters.get("gamma"),
                 "policy": policy,
                 "figures": figures,
                 "audit": audit,
@@ -152,7 +119,7 @@ def refuse_in_release(directory: Path, receipts: Path | None = None) -> None:
     if receipts is not None and Path(receipts).resolve().is_relative_to(directory.resolve()):
         raise OutputError(
             f"--receipts {receipts} lies in the release {directory}, and the private receipt must never lie in it",
-            hint="leave --receipts out: the receipt then goes beside the release",
+            hint="leave --receipts out: the receipt then goes to your own register",
         )
 
 
@@ -162,75 +129,6 @@ def _holds_release(directory: Path) -> bool:
         return (directory / MANIFEST).is_file() and f'"{RELEASE}"'.encode() in (directory / MANIFEST).read_bytes()
     except OSError:
         return False
-
-
-def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) -> list[Earlier]:
-    """Return the earlier publications of this table, or of one much like it, whose receipts lie in these directories.
-
-    The likeness of two tables is estimated from their sketches; what is below 0.2 is not reported.
-    """
-    earlier = []
-    for path in _receipts(directories):
-        try:
-            document = _document(path)
-            if document["format"] != FORMAT:
-                continue
-            other = Fingerprint.from_dict(document["table"])
-            release, date = str(document["release"]["directory"]), str(document["date"])
-        except (FormatError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            earlier.append(Earlier(path, "unreadable"))
-            continue
-        if other.digest == fingerprint.digest:
-            earlier.append(Earlier(path, "same", 1.0, release=release, date=date))
-        elif other.rows == fingerprint.rows and len(common := fingerprint.common_columns(other)) >= COLUMNS_ALIKE:
-            earlier.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
-        elif (similarity := fingerprint.similarity(other)) >= ALIKE:
-            earlier.append(Earlier(path, "similar", similarity, release=release, date=date))
-    return sorted(earlier, key=lambda one: (-one.similarity, str(one.receipt)))
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A receipt beside a release that names it; `same` when the release still has the manifest that was published."""
-
-    path: Path
-    policy: str
-    same: bool
-
-
-def receipt_of(release: Path) -> Kept | None:
-    """Return the receipt beside a release that was written for it: one that knows its manifest, else one that names its place."""
-    home = Path(os.path.abspath(release))
-    if not (home / MANIFEST).is_file():
-        return None
-    own, named = sha256(home / MANIFEST), None
-    for path in sorted(home.parent.glob(f"*{SUFFIX}")):
-        try:
-            document = _document(path)
-            place, known = str(document["release"]["directory"]), document["release"]["manifest_sha256"]
-            policy = str(document["policy"])
-        except (FormatError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if known == own:
-            return Kept(path, policy, same=True)
-        if Path(place) == home:
-            named = Kept(path, policy, same=False)
-    return named
-
-
-def _document(path: Path) -> Any:
-    """Return what a receipt holds; what is no file, or larger than receipts are, is not waited for."""
-    return json.loads(read_file(path, LARGEST_MANIFEST).decode("utf-8"))
-
-
-def _receipts(directories: Iterable[Path]) -> Iterator[Path]:
-    seen = set()
-    for directory in directories:
-        place = Path(directory).resolve()
-        if place in seen or not place.is_dir():
-            continue
-        seen.add(place)
-        yield from sorted(place.glob(f"*{SUFFIX}"))
 
 
 def _move_to_free_name(draft: Path, home: Path, name: str) -> Path:

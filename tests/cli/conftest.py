@@ -50,7 +50,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with people.csv and p.toml."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
-    monkeypatch.delenv("SFUMATO_RECEIPTS", raising=False)
+    monkeypatch.setenv("SFUMATO_RECEIPTS", str(tmp_path))
     (tmp_path / "people.csv").write_text(people())
     (tmp_path / "p.toml").write_text(POLICY)
     return tmp_path

@@ -37,7 +37,7 @@ def published(place: Path, run: Run) -> Done:
     return done
 
 
-def test_publish_writes_a_release_and_a_private_receipt_beside_it(place: Path, published: Done) -> None:
+def test_publish_writes_a_release_and_a_private_receipt(place: Path, published: Done) -> None:
     assert listing(place) == {
         "people.csv",
         "p.toml",
@@ -88,7 +88,38 @@ def test_a_second_release_of_the_same_table_is_warned_of(place: Path, published:
     assert "This very table was already published" in words(again.err)
     assert "no claim covers that" in words(again.err)
     told = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "third", "--json").out)
-    assert len([warning for warning in told["warnings"] if "This very table" in warning]) == 2
+    assert len([warning for warning in told["warnings"] if "This very table was already published 2 times" in warning]) == 1
+    assert {one["release"] for one in told["earlier"]} == {str(place / "release"), str(place / "again")}
+
+
+def test_without_receipts_they_go_to_the_users_register_and_the_same_people_are_found_from_anywhere(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SFUMATO_RECEIPTS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "data"))
+    assert run("publish", "people.csv", "-p", "p.toml", "-o", "one/release").code == 0
+    register = place / "data" / "sfumato" / "receipts"
+    assert [path.name for path in register.iterdir()] == ["release.receipt.json"]
+    assert stat.S_IMODE((register / "release.receipt.json").stat().st_mode) == 0o600
+    assert not (place / "one" / "release.receipt.json").exists()
+    (place / "moved").mkdir()
+    (place / "people.csv").rename(place / "moved" / "others.csv")
+    again = run("publish", "moved/others.csv", "-p", "p.toml", "-o", "two/other")
+    assert again.err.count("warning:") == 1
+    assert "This very table was already published on" in words(again.err)
+    audited = run("audit", "one/release", "--table", "moved/others.csv")
+    assert "read as the policy in" in words(audited.out)
+
+
+def test_without_a_writable_home_the_receipt_lies_beside_the_release_and_that_is_told(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SFUMATO_RECEIPTS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "people.csv"))
+    done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
+    assert done.code == 0
+    assert "lies beside the release" in words(done.err)
+    assert (place / "release.receipt.json").is_file()
 
 
 def test_the_warning_also_finds_receipts_in_the_receipts_directory(

@@ -1,4 +1,4 @@
-"""The private receipt: beside the release or nowhere, and able to tell a table that was published before."""
+"""The private receipt: written with the release or not at all, and able to tell a table that was published before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import OutputError
-from sfumato.receipt import Earlier, check_outputs, earlier_publications, receipt_of, save_with_receipt
+from sfumato.receipt import check_outputs, save_with_receipt
+from sfumato.register import Earlier, earlier_publications, open_register, receipt_of, user_register, warnings_of
 from sfumato.release.atomic import move_new
 from sfumato.release.files import sha256
 from sfumato.table import Fingerprint, Schema, Table
@@ -103,8 +104,9 @@ def test_the_same_table_is_recognised_in_any_row_order(tmp_path: Path) -> None:
     save(table, tmp_path / "release")
     (found,) = earlier_publications(table.take(np.arange(420)[::-1]).fingerprint, [tmp_path, tmp_path])
     assert (found.kind, found.similarity, found.release) == ("same", 1.0, str(tmp_path / "release"))
-    assert found.warning.startswith("This very table was already published on ")
-    assert found.warning.endswith("Two releases of one table can be combined, and no claim covers that.")
+    (warning,) = warnings_of([found])
+    assert warning.startswith("This very table was already published on ")
+    assert warning.endswith("Two releases of one table can be combined, and no claim covers that.")
 
 
 def test_nearly_the_same_table_is_recognised(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ def test_nearly_the_same_table_is_recognised(tmp_path: Path) -> None:
     (found,) = earlier_publications(people(changed=42).fingerprint, [tmp_path])
     assert found.kind == "similar"
     assert found.similarity == pytest.approx(378 / 462, abs=0.08)
-    assert "This table shares about" in found.warning
-    assert "shares about 90 % of its rows" in Earlier(tmp_path, "similar", 0.9).warning
+    assert "This table shares about" in warnings_of([found])[0]
+    assert "shares about 90 % of its rows" in warnings_of([Earlier(tmp_path, "similar", 0.9)])[0]
 
 
 def test_the_same_table_with_other_roles_is_recognised_by_its_columns(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_the_same_table_with_other_roles_is_recognised_by_its_columns(tmp_path: 
     (found,) = earlier_publications(changed, [tmp_path])
     assert found.kind == "columns"
     assert set(found.columns) == set(known.columns)
-    assert "the same columns" in found.warning
+    assert "the same columns" in warnings_of([found])[0]
     assert earlier_publications(Fingerprint("0" * 32, known.rows + 1, (), dict(known.columns)), [tmp_path]) == []
 
 
@@ -138,7 +140,9 @@ def test_a_damaged_receipt_is_pointed_out_and_a_foreign_one_ignored(tmp_path: Pa
     (tmp_path / "b.receipt.json").write_text('{"format": "a shop\'s receipt"}')
     found = earlier_publications(people().fingerprint, [tmp_path])
     assert found == [Earlier(tmp_path / "a.receipt.json", "unreadable")]
-    assert "cannot be read" in found[0].warning
+    assert warnings_of(found) == [
+        f"{tmp_path}/a.receipt.json cannot be read, so it is not known whether this table was published before."
+    ]
 
 
 def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,3 +240,51 @@ def test_a_pipe_among_receipts_is_told_and_not_waited_for(tmp_path: Path) -> Non
     kept = receipt_of(tmp_path / "release")
     assert kept is not None
     assert kept.same
+
+
+def test_sixteen_earlier_publications_give_one_warning_that_counts_them_and_names_the_latest(tmp_path: Path) -> None:
+    same = [Earlier(tmp_path / str(i), "same", 1.0, release=f"r{i}", date=f"2026-01-{i + 1:02}T00:00") for i in range(14)]
+    alike = [Earlier(tmp_path / "x", "similar", 0.9, date="2026-02-01"), Earlier(tmp_path / "y", "similar", 0.3)]
+    (warning,) = warnings_of([*reversed(same), *alike])
+    assert "already published 14 times, last on 2026-01-14 as r13 (receipt " in warning
+    assert "2 other releases share much of it." in warning
+    (less,) = warnings_of(alike)
+    assert "about 90 % of its rows" in less
+    assert "and less with 1 more." in less
+    (both,) = warnings_of([Earlier(tmp_path / "a", "unreadable"), Earlier(tmp_path / "b", "unreadable")])
+    assert both.startswith(f"{tmp_path}/a and 1 more cannot be read")
+
+
+def test_the_latest_of_equally_alike_publications_comes_first(tmp_path: Path) -> None:
+    table = people()
+    for name, date in (("a", "2026-01-01"), ("b", "2026-03-01"), ("c", "2026-02-01")):
+        path = save(table, tmp_path / name)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "date": date}))
+    assert [one.date[5:7] for one in earlier_publications(table.fingerprint, [tmp_path])] == ["03", "02", "01"]
+
+
+def test_a_receipt_in_the_users_register_is_found_for_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    register = open_register()
+    assert register == tmp_path / "data" / "sfumato" / "receipts"
+    assert [stat.S_IMODE(place.stat().st_mode) for place in (register, register.parent)] == [0o700, 0o700]
+    path = save(people(), tmp_path / "out" / "release", register)
+    found = receipt_of(tmp_path / "out" / "release")
+    assert found is not None
+    assert (found.path, found.same) == (path, True)
+
+
+@pytest.mark.parametrize("home", ["file", "relative", "none"])
+def test_a_user_without_a_place_for_a_register_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file") if home == "file" else "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    if home == "none":
+
+        def nobody() -> Path:
+            raise RuntimeError("no home directory")
+
+        monkeypatch.setattr(Path, "home", nobody)
+        assert user_register() is None
+    assert open_register() is None
+    assert os.listdir(tmp_path) == ["file"]

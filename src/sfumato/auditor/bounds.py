@@ -134,6 +134,39 @@ def _rho(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
     return {value: high if share <= low else Fraction(1) for value, share in _shares(counts).items()}
 
 
+def _odds(requirement: Mapping[str, Any], counts: Counts) -> dict[str, Fraction]:
+    times = odds_of(requirement)
+    return {value: times * share / (1 - share + times * share) for value, share in _shares(counts).items()}
+
+
+def odds_of(requirement: Mapping[str, Any]) -> Fraction:
+    """Return how many times odds may grow: as stated, or the largest multiple of 10⁻¹² below e^ε."""
+    epsilon, odds = requirement["epsilon"], requirement["odds"]
+    if (epsilon is None) == (odds is None):
+        raise ValueError("one of epsilon and odds")
+    times = _number(odds) if epsilon is None else _exponential(_number(epsilon))
+    if times <= 1:
+        raise ValueError("a number out of its range")
+    return times
+
+
+def _exponential(number: Fraction) -> Fraction:
+    """Return e^number rounded down to a multiple of 10⁻¹²: its series in whole numbers, from below and from above."""
+    if not 0 < number <= 20:
+        raise ValueError("a number out of its range")
+    scale = 10**40
+    while True:
+        low = high = below = above = scale
+        for k in range(1, 400):
+            below = below * number.numerator // (number.denominator * k)
+            above = -(-above * number.numerator // (number.denominator * k))
+            low, high = low + below, high + above
+        high += 2 * above  # from here on each term is less than half of the one before
+        if low * GRID // scale == high * GRID // scale:
+            return Fraction(low * GRID // scale, GRID)
+        scale *= scale
+
+
 def _given_presence(requirement: Mapping[str, Any], counts: Counts) -> Mapping[str, Fraction]:
     """Return the bounds on values for somebody who is in the table: one number for all, or those of a model."""
     beta = requirement["beta"]
@@ -150,5 +183,6 @@ READINGS: dict[str, Reading] = {
     "beta-likeness": _likeness,
     "rho-privacy": _rho,
     "presence-association": _given_presence,
+    "differential": _odds,
 }
 """How this audit reads the models that it knows itself."""

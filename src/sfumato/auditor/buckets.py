@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.noisy import audit_noisy
 from sfumato.auditor.original import quasi_keys, true_values, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
@@ -18,6 +19,8 @@ from sfumato.table.table import Table
 def audit_buckets(case: Case[BucketsRelease]) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
     release, manifest = case.release, case.manifest
+    if release.noisy:
+        return audit_noisy(case)
     shown = Histograms(release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys)
     bounds = Bounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")

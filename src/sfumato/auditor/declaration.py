@@ -20,7 +20,7 @@ def declared_shares(manifest: Manifest) -> dict[str, Fraction]:
     if not isinstance(stated, Mapping) or not stated:
         raise FormatError("manifest.json: the parameters are declared, but the method has no shares")
     try:
-        return {str(value): _exact(share) for value, share in stated.items()}
+        return {str(value): exact_share(share) for value, share in stated.items()}
     except (ValueError, ZeroDivisionError):
         raise FormatError("manifest.json: the declared shares cannot be read") from None
 
@@ -65,7 +65,8 @@ def undeclared(manifest: Manifest, release: RandomizedRelease) -> list[str]:
     return problems
 
 
-def _exact(text: Any) -> Fraction:
+def exact_share(text: Any) -> Fraction:
+    """Return a number as manifests write them; a `ValueError` for anything else."""
     if not isinstance(text, str) or not _EXACT.fullmatch(text):
         raise ValueError("not an exact number above 0")
     return Fraction(text)

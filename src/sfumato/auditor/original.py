@@ -26,7 +26,9 @@ def other_schema(manifest: Manifest, table: Table) -> list[str]:
     }
     wrong = [key for key in own if json.dumps(manifest.schema.get(key), sort_keys=True) != json.dumps(own[key], sort_keys=True)]
     problems = [f"the manifest's schema is not that of the table: {', '.join(wrong)} differ"] if wrong else []
-    if not set(table.sensitive.labels).issuperset(own_bounds(manifest.requirement)):
+    # Which of the declared values somebody has must decide nothing: whoever alone has one would be told by a refusal.
+    known = table.sensitive.labels if table.schema.closed is None else table.schema.to_dict()["closed"]["values"]
+    if not set(known).issuperset(own_bounds(manifest.requirement)):
         problems.append("the requirement bounds values that the table does not have")
     return problems
 

@@ -15,6 +15,14 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for ma
 Seed: TypeAlias = Annotated[
     int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.", show_default=False)
 ]
+Receipts: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where private receipts lie; your own register otherwise (~/.local/share/sfumato/receipts).",
+        envvar="SFUMATO_RECEIPTS",
+        show_default=False,
+    ),
+]
 Workers: TypeAlias = Annotated[
     int | None,
     typer.Option(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import Json, ReleaseDirectory
+from sfumato.cli._options import Json, Receipts, ReleaseDirectory
 from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
-    from sfumato.receipt import Kept
+    from sfumato.register import Kept
     from sfumato.table import Table
 
 PROBLEMS = 5
@@ -51,6 +51,7 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    receipts: Receipts = None,
     as_json: Json = False,
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
@@ -61,14 +62,14 @@ def audit(
     from sfumato.api import audit as check
     from sfumato.errors import InputError
     from sfumato.policy import Policy
-    from sfumato.receipt import receipt_of
+    from sfumato.register import receipt_of
     from sfumato.table.regular import refusal
 
     refused = None if links is None else refusal(links)
     if refused is not None:
         raise InputError(f"{links}: {refused}", hint="check the path of --links")
     with progress_bar() as tell:
-        kept = receipt_of(release)
+        kept = receipt_of(release, [] if receipts is None else [receipts])
         asked = None if policy is None else Policy.load(policy)
         original, how = None, ""
         if table is not None:
@@ -87,7 +88,7 @@ def audit(
 
 
 def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept | None, *, named: str = "") -> tuple[Table, str]:
-    """Return the original table, read as the policy, the receipt beside the release, or else the manifest says; and which."""
+    """Return the original table, read as the policy, the receipt of the release, or else the manifest says; and which."""
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.table import Schema, Table

@@ -115,7 +115,7 @@ def run(home: Path, rows: int, screen: Console) -> None:
     screen.rule("1  A table about people", align="left", characters="─")
     _show_table(screen, table)
     screen.rule("2  Published once", align="left", characters="─")
-    document, found = deliver(data, policy, release, seed=None, format=Format.parquet, receipts=None)
+    document, found = deliver(data, policy, release, seed=None, format=Format.parquet, receipts=home)
     for line in document["made"]:
         screen.print(line)
     screen.rule("3  Audited, against the original table", align="left", characters="─")

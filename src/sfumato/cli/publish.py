@@ -1,4 +1,4 @@
-"""`sfumato publish`: one table and one policy become a release, with a private receipt beside it."""
+"""`sfumato publish`: one table and one policy become a release, with a private receipt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli._options import Data, Format, Json, PolicyFile, Seed, Workers
+from sfumato.cli._options import Data, Format, Json, PolicyFile, Receipts, Seed, Workers
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
@@ -33,14 +33,7 @@ def publish(
     *,
     seed: Seed = None,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,
-    receipts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the private receipt goes, and where earlier ones are looked for; the directory of --out otherwise.",
-            envvar="SFUMATO_RECEIPTS",
-            show_default=False,
-        ),
-    ] = None,
+    receipts: Receipts = None,
     links: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +46,7 @@ def publish(
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
 
-    A private receipt goes beside the release, never into it. If either cannot be written, neither is.
+    A private receipt goes to your own register, never into the release. If either cannot be written, neither is.
     """
     from sfumato.receipt import check_outputs
 
@@ -83,7 +76,8 @@ def deliver(
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
-    from sfumato.receipt import earlier_publications, save_with_receipt
+    from sfumato.receipt import save_with_receipt
+    from sfumato.register import earlier_publications, open_register, places_of, warnings_of
     from sfumato.release.links import require_private_place
     from sfumato.release.undisturbed import undisturbed
 
@@ -95,20 +89,24 @@ def deliver(
     with progress_bar() as tell:
         tell("reading the table", 0.0)
         table = chosen.read_table(data)
-        places = [out.absolute().parent, data.absolute().parent, *([] if receipts is None else [receipts])]
+        home = open_register() if receipts is None else receipts
+        places = places_of(out, [data.absolute().parent, *([] if home is None else [home])])
         earlier = earlier_publications(table.fingerprint, places)
-        made = publication(table, chosen.requirement, method=chosen.method, random=seed, progress=tell)
+        made = publication(
+            table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
+        )
         tell("writing", 1.0)
         with undisturbed():
             receipt = save_with_receipt(
                 made.release,
                 out,
                 format=format.value,
-                receipts=receipts,
+                receipts=home,
                 fingerprint=table.fingerprint,
                 policy=chosen.text,
                 figures=made.private,
                 audit=made.audit.to_dict(),
+                people=table.people_fingerprint,
             )
             STATE.written = str(out)
         if links is not None and made.links is not None:
@@ -129,7 +127,13 @@ def deliver(
         "figures": made.private,
         "audit": made.audit.to_dict(),
         "baseline": baseline_of(table),
-        "warnings": [*(found.warning for found in earlier), *open_values, *(w for w in made.audit.warnings if OPEN not in w)],
+        "earlier": [found.to_dict() for found in earlier],
+        "warnings": [
+            *warnings_of(earlier),
+            *([NO_REGISTER] if home is None else []),
+            *open_values,
+            *(w for w in made.audit.warnings if OPEN not in w),
+        ],
     }
     return document, made.audit
 
@@ -167,6 +171,7 @@ _TOGETHER = {
     "tight": "Near people together, by tight cuts",
     "matched": "Near people together, matched",
     "annealed": "Near people together, annealed",
+    "noisy": "Near people together, cut by quasi values alone, with noise on every count",
 }
 
 
@@ -180,6 +185,11 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     other = 'What would tell more: the method "near-groups", or "multi-size".'
     return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 
+
+NO_REGISTER = (
+    "your register of receipts cannot be written, so the private receipt lies beside the release, and a later publication from "
+    "elsewhere does not find it; --receipts DIR names another place"
+)
 
 LINKING = ("heterogeneous", "ring")
 """The methods whose records have ranges of their own."""

@@ -12,10 +12,20 @@ from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import ceil_inverse, decimal_text
 from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
 from sfumato.explain.forecast import Forecast
+from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
-from sfumato.methods import Boxes, BuReLPerturbation, Method, NearGroups, SmallDomain, UniformPerturbation, default_method
+from sfumato.methods import (
+    Boxes,
+    BuReLPerturbation,
+    Method,
+    NearGroups,
+    NoisyBoxes,
+    SmallDomain,
+    UniformPerturbation,
+    default_method,
+)
 from sfumato.privacy import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
@@ -87,6 +97,7 @@ class Explanation:
     study: Study | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    odds: Odds | None = None
 
     @property
     def feasible(self) -> bool:
@@ -168,6 +179,7 @@ class Explanation:
             "boxes": None if self.boxes is None else vars(self.boxes),
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "presence": None if self.presence is None else self.presence.to_dict(),
+            "odds": None if self.odds is None else self.odds.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -203,7 +215,7 @@ def explain(
     values = sorted(counts, key=lambda value: (counts[value], value))
     cost = _cost(table, requirement, method, tell)
     measured = None
-    if (cost.strategies or cost.presence) and not quick:
+    if (cost.strategies or cost.presence or cost.odds) and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
         cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
     return Explanation(
@@ -229,6 +241,7 @@ def explain(
         study=measured,
         randomization=cost.randomization,
         presence=cost.presence,
+        odds=cost.odds,
     )
 
 
@@ -243,6 +256,7 @@ class _Cost:
     room: NoRoom | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
+    odds: Odds | None = None
 
 
 def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress) -> _Cost:
@@ -264,6 +278,11 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, presence=Presence.of(table, requirement, method))
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
+    try:
+        if isinstance(method, NoisyBoxes):  # bounds are about declared shares: groups of the table's people lose something else
+            return _Cost(None, odds=Odds.of(table, requirement, bounds, method))
+    except Infeasible as error:
+        return _Cost(Obstacle.of(error))
     strategies, obstacle = compare_strategies(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:

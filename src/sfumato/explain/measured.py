@@ -42,6 +42,12 @@ def about(found: Study) -> list[str]:
             f"Error: half of the answers are off by at most so much of the truth. Questions: {kinds}{unmet}. A release is of use "
             "where its error is below that of assuming independence, that is of knowing only how frequent each value is."
         )
+    if found.generated:
+        lines.append(
+            "The sensitive values were generated for this, with the declared shares and typical links to the quasi values of the "
+            "table: to draw noise for the table's own would already tell something of its people. So figures are only of the "
+            "usual size, and none is about what anybody has."
+        )
     lines.append("Exposure: the mean belief of a reader in a person's true value.")
     if found.sampled:
         lines.append(

@@ -10,6 +10,7 @@ from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, Strat
 from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.release.manifest import KNOWS
+from sfumato.release.noise import noisy_claim
 
 _TIGHTEST = 3
 """How many values are told one by one; the figures of the others are in the table beside the words."""
@@ -41,6 +42,17 @@ _STRATEGY: Mapping[str, str] = {
 }
 
 
+_TOLD_TWICE = (
+    "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
+    "Not promised: a bound on sets of values, on several people at once, or on the statement that somebody with such quasi "
+    "values has a value.",
+)
+_TOLD_OF_MANY = (
+    "Not promised: a bound on what other people of a bucket teach about people like somebody, nor anything about several people "
+    "at once: where k relatives share a value, odds may grow to the power of k. A second draw multiplies the odds of the first.",
+)
+
+
 def verdict(about: Explanation) -> list[str]:
     """Return whether the policy can be kept, who is unprotected and who is unique."""
     return [*_feasible(about), *_unprotected(about), _unique(about)]
@@ -54,6 +66,7 @@ def details(about: Explanation) -> list[str]:
         *_promise(about),
         *_values(about),
         *([] if about.randomization is None else about.randomization.sentences()),
+        *([] if about.odds is None else about.odds.sentences()),
         *_losses(about),
         *_forms(about),
         *not_promised(about),
@@ -98,9 +111,7 @@ def not_promised(about: Explanation) -> list[str]:
         *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
-        "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
-        "Not promised: a bound on sets of values, on several people at once, or on the statement that somebody with such quasi "
-        "values has a value.",
+        *(_TOLD_OF_MANY if about.odds is not None else _TOLD_TWICE),
     ]
     if about.against != "insider":
         mates = f" in the same {_INSIDE[about.form]}" if about.form in _INSIDE else ""
@@ -206,6 +217,11 @@ def _promise(about: Explanation) -> list[str]:
         return about.presence.promise()
     if about.weaker is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
+    if about.odds is not None:
+        words = noisy_claim(
+            "insider", model=str(about.requirement["model"]), one_row_per_person=about.one_row_per_person
+        ).statement
+        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {words}"]
     return [
         *([] if about.presence is None else about.presence.promise()),
         f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
@@ -218,7 +234,8 @@ def _values(about: Explanation) -> list[str]:
     if about.weaker is not None:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
     return [
-        value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in about.tightest(_TIGHTEST)
+        value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
+        for value in about.tightest(_TIGHTEST)
     ]
 
 

@@ -12,11 +12,12 @@ from typing import cast
 
 import numpy as np
 
-from sfumato.api import publication
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.auditor import audit_release
 from sfumato.errors import InputError, QueryError, SfumatoError
 from sfumato.explain.room import variant
-from sfumato.methods import Boxes, Method, MultiSize
+from sfumato.explain.stand_in import stand_in
+from sfumato.methods import Boxes, Method, MultiSize, NoisyBoxes
 from sfumato.privacy import Against, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.query import Estimate, Query, Workload, anatomy_workload, count_many, range_workload, true_answers
@@ -63,7 +64,7 @@ class Study:
     """The measurements, and what somebody reaches who knows quasi values and shares but no link between them.
 
     `workloads` names the kinds of questions and `questions` says how many of each were counted; `unmet` were left out because
-    nobody meets them. `people` is how many of the table's were used.
+    nobody meets them. `people` is how many of the table's were used. `generated` says that their values were not the table's.
     """
 
     people: int
@@ -74,6 +75,7 @@ class Study:
     independence: tuple[float, ...]
     prior_exposure: float
     rows: tuple[Measured, ...]
+    generated: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,9 @@ def study(
     """
     progress("measuring: asking the table", 0.0)
     people = table if workload is not None else _sample(table)
+    generated = isinstance(method, NoisyBoxes)
+    if isinstance(method, NoisyBoxes):
+        people = stand_in(people, method)  # a draw on the table would count against its people
     drawn = _random(people) if workload is None else _owners(people, workload)
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
@@ -119,13 +124,14 @@ def study(
         rows.append(replace(found, name=name, chosen=chosen))
     return Study(
         people=people.rows,
-        sampled=people is not table,
+        sampled=people.rows < table.rows,
         workloads=tuple(one.name for one in asked),
         questions=tuple(len(one.queries) for one in asked),
         unmet=sum(len(each) + each.dropped for each in drawn) - sum(len(one.queries) for one in asked),
         independence=tuple(one.alone for one in asked),
         prior_exposure=float(((people.sensitive.counts / people.rows) ** 2).sum()),
         rows=tuple(rows),
+        generated=generated,
     )
 
 
@@ -201,7 +207,7 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
 
 def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequence[_Asked], workers: int | None) -> Measured:
     """Return the figures of one way, under the name of its method."""
-    made = publication(table, requirement, method=method, random=_SEED)
+    made = method.run(table, requirement, random=_SEED)
     errors = []
     for one in asked:
         answers = count_many(made.release, one.queries, workers=workers)
@@ -210,4 +216,6 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     spread = int(sizes.min()), int(sizes.max())
     note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
-    return Measured(method.name, against, len(sizes), spread, tuple(errors), made.audit.exposure, note)
+    # Of generated people the draw may be looked at.
+    audit = audit_release(made.release, table) if isinstance(method, NoisyBoxes) else made.audit
+    return Measured(method.name, against, len(sizes), spread, tuple(errors), audit.exposure, note)

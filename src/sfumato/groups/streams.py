@@ -44,3 +44,5 @@ class Step(IntEnum):
     """Whose value a record carries."""
     RINGS = 114
     """Which exchanges are tried on a ring."""
+    NOISE = 116
+    """What is added to the counts of boxes."""

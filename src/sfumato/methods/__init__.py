@@ -13,12 +13,14 @@ from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
+from sfumato.methods.noisy_boxes import NoisyBoxes
 from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.plugins import Registry
 from sfumato.privacy.requirement import Requirement
+from sfumato.table.closed import Closed
 from sfumato.table.table import Table
 
 _OWN: tuple[type[Method], ...] = (
@@ -28,6 +30,7 @@ _OWN: tuple[type[Method], ...] = (
     Anatomy,
     Mondrian,
     BuReL,
+    NoisyBoxes,
     SmallDomain,
     UniformPerturbation,
     BuReLPerturbation,
@@ -47,10 +50,15 @@ def default_method(requirement: Requirement, table: Table) -> Method:
 
     Where presence is bounded too: quasi columns apart, on disjoint boxes. Else boxes of near people, if the counts leave room for
     a first cut; if not, near people matched into small groups where that holds against the adversary and bounds are equal, else
-    blind groups. Counts are published in any case, so the choice tells nobody anything.
+    blind groups. Counts are published in any case, so the choice tells nobody anything. Where odds are bounded: noisy boxes, if
+    the table was read with its values declared. Against an insider under the other models shares must be declared with a method,
+    which a policy does under [method] without a name.
     """
     if requirement.presence is not None:
         return Ambiguity()
+    declared = table.schema.closed
+    if requirement.bounds_odds and isinstance(declared, Closed):
+        return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
     boxes = Boxes()
     bounds = requirement.bounds(table.sensitive.histogram())
     tight = requirement.against == "reader"
@@ -75,6 +83,7 @@ __all__ = [
     "Mondrian",
     "MultiSize",
     "NearGroups",
+    "NoisyBoxes",
     "PriView",
     "Publication",
     "Ring",

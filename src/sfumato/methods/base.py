@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -101,6 +102,8 @@ class Method(ABC):
     name: ClassVar[str]
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
+    keeps_odds: ClassVar[bool] = False
+    """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
     unproven: ClassVar[str] = ""
     """Where a paper claims less than a bound on belief: why, and what to use instead."""
     instead: ClassVar[str] = ""
@@ -133,6 +136,10 @@ class Method(ABC):
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
         return requirement.bounds(table.sensitive.histogram())
+
+    def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
+        """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
+        return None
 
     def run(
         self,
@@ -204,6 +211,12 @@ class Method(ABC):
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
+        if requirement.bounds_odds and not self.keeps_odds:
+            raise NotProvable(
+                f"method {self.name!r} does not bound how much anybody's odds grow, which {requirement.model} asks for",
+                hint='name = "noisy-boxes", with values and otherwise; or a model that bounds belief in each value',
+                against=against,
+            )
         if not proven and not getattr(self, "accept_weaker_claim", False):
             raise NotProvable(
                 f"method {self.name!r} with these parameters proves no bound on what a reader believes: {self.unproven}",
@@ -245,7 +258,8 @@ class Method(ABC):
 def _who_can(against: Against, strongest: Against) -> str:
     if against == "insider":
         return (
-            "groups cannot hold against people who know others of the same group; only randomization with declared parameters "
-            f'can: method "small-domain" or "uniform" with parameters = "declared" and shares. Or choose against = "{strongest}"'
+            "groups cannot hold against people who know others of the same group; noise and randomization with declared shares "
+            'can: method "noisy-boxes", or "small-domain" or "uniform" with parameters = "declared". '
+            f'Or choose against = "{strongest}"'
         )
     return f'choose against = "{strongest}"'

@@ -31,7 +31,8 @@ from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
-def _shares(where: str, value: Any) -> Any:
+def checked_shares(where: str, value: Any) -> Any:
+    """Take value = share pairs, as exact shares that add up to 1."""
     return MappingProxyType(declared_shares(value))
 
 
@@ -43,7 +44,7 @@ class Randomizing(Method):
     """Keep each record's sensitive value with some probability, else replace it; what is decided is decided on counts alone."""
 
     parameters: Literal["computed", "declared"] = parameter("computed", choice("computed", "declared"))
-    shares: Mapping[str, Number] | None = parameter(None, _shares, only={"parameters": ("declared",)})
+    shares: Mapping[str, Number] | None = parameter(None, checked_shares, only={"parameters": ("declared",)})
     otherwise: str | None = parameter(None, lambda where, value: value, only={"parameters": ("declared",)})
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
@@ -115,26 +116,29 @@ class Randomizing(Method):
         domain = self._domain(task.table)
         plan = self.planned(task.requirement, task.bounds, task.table.rows)
         task.progress("randomizing values", 0.3)
-        made = randomize(_codes(task.table, domain), plan, len(domain), task.random)
+        made = randomize(declared_codes(task.table, domain), plan, len(domain), task.random)
         task.progress("writing the release", 0.8)
         release, number = show_randomized(task, self, domain, plan, made)
         return Made(release, _figures(plan), number[made.part].astype(np.int64))
 
     def _domain(self, table: Table) -> Domain:
         """Return the values that may be published; with declared parameters the table decides none of them."""
-        if self.parameters == "computed":
-            return table.sensitive.domain
-        attribute = self.close(table.schema).closed_attribute()
-        if attribute is None or table.schema.closed != attribute.spec:
-            raise PolicyError(
-                "the table was read without regard to the declared values: what is published of a person must follow from her "
-                "own cells, whatever others have",
-                hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
-            )
-        return attribute.domain
+        return table.sensitive.domain if self.parameters == "computed" else closed_domain(table, self.close(table.schema))
 
 
-def _codes(table: Table, domain: Domain) -> Array:
+def closed_domain(table: Table, schema: Schema) -> Domain:
+    """Return all declared values, after making sure that the table was read with this closed schema."""
+    attribute = schema.closed_attribute()
+    if attribute is None or table.schema.closed != attribute.spec:
+        raise PolicyError(
+            "the table was read without regard to the declared values: what is published of a person must follow from her "
+            "own cells, whatever others have",
+            hint="Table.read(path, method.close(schema)), or Table.from_frame(frame, method.close(schema))",
+        )
+    return attribute.domain
+
+
+def declared_codes(table: Table, domain: Domain) -> Array:
     """Return the table's sensitive codes as codes of the release's domain."""
     if domain is table.sensitive.domain:
         return table.sensitive.codes

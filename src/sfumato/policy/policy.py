@@ -6,11 +6,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean
-from sfumato.methods import METHODS, Ambiguity, Boxes, Method
+from sfumato.exact import exact
+from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -30,7 +32,7 @@ from sfumato.table.regular import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 
-TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method")
+TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method", "budget")
 INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
 
@@ -38,6 +40,7 @@ LONGEST, DEEPEST = 10_000_000, 100
 """A policy file has at most so many bytes, and a key in it so many parts."""
 
 LATER_METHODS = ("privbayes",)
+MOST_BUDGET = 100
 WEAKER = "accept_weaker_claim"
 EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 """Options on which a privacy decision rests: their decimals are taken as written."""
@@ -57,6 +60,7 @@ class Policy:
     requirement: Requirement
     method: Method | None
     text: str
+    budget: Fraction | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -99,6 +103,7 @@ class Policy:
             requirement=requirement,
             method=method,
             text=content,
+            budget=_budget(section(document, "budget")),
         )
 
     def read_table(self, path: str | Path) -> Table:
@@ -158,7 +163,7 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method 
     if not found:
         return None
     if name is None:  # options without a name are options of the usual method
-        name = (Boxes if requirement.presence is None else Ambiguity).name
+        name = (Ambiguity if requirement.presence is not None else NoisyBoxes if requirement.against == "insider" else Boxes).name
     if name == "buckets" or "locality" in found:
         old = "name" if name == "buckets" else "locality"
         raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(found))
@@ -174,6 +179,19 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method 
     if isinstance(options.get("weights"), dict):
         known_keys(options["weights"], "[method] weights", schema.quasi)
     return _located("[method]", cls, options)
+
+
+def _budget(found: Section) -> Fraction | None:
+    """Return the ε that all draws of noise of the same people may reach together; None where nothing limits them."""
+    known_keys(found, "[budget]", ("epsilon",))
+    if not found:
+        return None
+    epsilon = exact(found.get("epsilon", ""), "[budget] epsilon")
+    if not 0 < epsilon <= MOST_BUDGET:
+        raise PolicyError(
+            f"[budget] epsilon: expected a number above 0 and at most {MOST_BUDGET}, got {epsilon}", hint="epsilon = 3"
+        )
+    return epsilon
 
 
 def _respelled(found: Section) -> str:

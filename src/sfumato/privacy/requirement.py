@@ -26,6 +26,8 @@ class Requirement(ABC):
     against: Against = parameter("engineer", choice(*get_args(Against)))
 
     model: ClassVar[str]
+    bounds_odds: ClassVar[bool] = False
+    """Whether the model bounds how much any odds grow, whatever anybody believed before; then shares are only examples."""
 
     def __new__(cls, *values: Any, **parameters: Any) -> Self:
         """Return an empty requirement, after refusing parameters that nothing should be done with."""

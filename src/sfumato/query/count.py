@@ -18,13 +18,14 @@ from sfumato.query.columns import columns_engine
 from sfumato.query.engine import Engine
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.sql import parse_sql
+from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.views import ViewsEngine
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
-    "buckets": BucketsEngine.of,
+    "buckets": lambda release: (NoisyEngine if release.noisy else BucketsEngine).of(release),
     "columns": columns_engine,
     "randomized": RandomizedEngine.of,
     "ranges": ranges_engine,

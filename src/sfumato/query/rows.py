@@ -62,12 +62,12 @@ class BucketIndex:
     shown: Integers
     st_start: Integers
     st_value: Small
-    st_count: Small
+    st_count: Small | Floats  # floats where counts have noise: they may be negative then
     values: int
 
     @classmethod
-    def of(cls, release: BucketsRelease) -> BucketIndex:
-        """Return the index of a release, its rows sorted by bucket."""
+    def of(cls, release: BucketsRelease, counts: Floats | None = None) -> BucketIndex:
+        """Return the index of a release, its rows sorted by bucket; with `counts` in place of those that it shows."""
         order = np.argsort(release.bucket, kind="stable")
         return cls(
             RowIndex.of(release.quasi, len(order), order),
@@ -76,7 +76,7 @@ class BucketIndex:
             release.shown,
             release.st_start,
             np.ascontiguousarray(release.st_value, dtype=np.int32),
-            np.ascontiguousarray(release.st_count, dtype=np.int32),
+            np.ascontiguousarray(release.st_count, dtype=np.int32) if counts is None else counts,
             len(release.domain),
         )
 
@@ -118,9 +118,10 @@ class BucketIndex:
         _kernels.count_by_bucket(self.bucket, rows, people, hits)
         return hits
 
-    def wanted(self, values: Flags) -> Integers:
+    def wanted(self, values: Flags) -> Integers | Floats:
         """Return how many of the values shown in each bucket are among `values`."""
-        out = np.empty(self.buckets, np.int64)
+        noisy = self.st_count.dtype.kind == "f"
+        out: Integers | Floats = np.empty(self.buckets, np.float64) if noisy else np.empty(self.buckets, np.int64)
         _kernels.wanted_by_bucket(values.view(np.uint8), self.st_start, self.st_value, self.st_count, out)
         return out
 

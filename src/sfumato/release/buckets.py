@@ -16,7 +16,8 @@ from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
-from sfumato.release.manifest import Manifest
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.noise import DRAWS, NOISE, drawn_counts, is_noisy, joins_boxes, noisy_claim, noisy_counts
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -30,7 +31,8 @@ class BucketsRelease(Release):
     """`qit`: one row per person, quasi values and bucket; `st`: bucket, sensitive value, count ([F' §3.1]).
 
     Buckets are numbered 0 … in memory and 1 … in the tables. The rows of `st` are sorted by bucket, then value. With decoys every
-    bucket shows `decoys` more sensitive values than it has people.
+    bucket shows `decoys` more sensitive values than it has people. With noise (basis `noisy`) every bucket shows every declared
+    value, counts may be negative, and `draws` says how many draws of noise are in each count of a bucket.
     """
 
     form = "buckets"
@@ -42,6 +44,12 @@ class BucketsRelease(Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
+    draws: Integers | None = None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether counts have noise."""
+        return is_noisy(self.manifest)
 
     @property
     def decoys(self) -> int:
@@ -56,7 +64,9 @@ class BucketsRelease(Release):
 
     @cached_property
     def shown(self) -> Integers:
-        """Number of sensitive values shown in each bucket: its size, plus the decoys."""
+        """Number of sensitive values shown in each bucket: its size, plus the decoys; noise adds up to anything."""
+        if self.noisy:
+            return self.sizes
         return np.bincount(self.st_bucket, weights=self.st_count, minlength=len(self.sizes)).astype(np.int64)
 
     @cached_property
@@ -76,12 +86,16 @@ class BucketsRelease(Release):
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        return {"qit": pa.table(qit), "st": pa.table(st)}
+        if self.draws is None:
+            return {"qit": pa.table(qit), "st": pa.table(st)}
+        noise = {BUCKET: pa.array(np.arange(1, len(self.draws) + 1), pa.int32()), DRAWS: pa.array(self.draws, pa.int64())}
+        return {"qit": pa.table(qit), "st": pa.table(st), NOISE: pa.table(noise)}
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
 
-        A person whom no published row fits gets NaN. With decoys the share counts every value shown.
+        A person whom no published row fits gets NaN. With decoys the share counts every value shown. Noisy shares are taken as
+        the nearest that are not negative and add up to 1: what a bucket teaches about its people, which no claim bounds.
         """
         owner, row, owners = match_rows(self.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
@@ -90,22 +104,32 @@ class BucketsRelease(Release):
         length = np.diff(self.st_start)[bucket]
         first = np.repeat(self.st_start[bucket], length)
         entry = first + np.arange(len(first)) - np.repeat(np.cumsum(length) - length, length)
-        share = self.st_count[entry] / self.shown[self.st_bucket[entry]]
+        share = self._shares[entry]
         np.add.at(beliefs, (np.repeat(owner, length), self.st_value[entry]), share)
         with np.errstate(invalid="ignore", divide="ignore"):
             result: Floats = beliefs / fits[:, None]
         return result
 
+    @cached_property
+    def _shares(self) -> Floats:
+        """The share of each row of `st` in its bucket."""
+        share: Floats = self.st_count / self.shown[self.st_bucket]
+        return nearest_shares(share.reshape(len(self.sizes), -1)).ravel() if self.noisy else share
+
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, and entries by value and count."""
-        most = int(self.st_count.max(initial=0)) + 1
-        entries = self.st_value * np.int64(most) + self.st_count
-        return (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries)), len(self.sizes)
+        least = min(0, int(self.st_count.min(initial=0)))
+        most = int(self.st_count.max(initial=0)) + 1 - least
+        entries = self.st_value * np.int64(most) + (self.st_count - least)
+        shown = Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries)
+        if self.draws is None:
+            return shown, len(self.sizes)
+        return (*shown, Shown(NOISE, np.arange(len(self.draws), dtype=np.int32), self.draws)), len(self.sizes)
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
         order = canonical_order(*self.listing())
-        rows, entries = order.rows
+        rows, entries = order.rows[:2]
         return replace(
             self,
             quasi=tuple(column.take(rows) for column in self.quasi),
@@ -113,31 +137,58 @@ class BucketsRelease(Release):
             st_bucket=order.number[self.st_bucket[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
+            draws=None if self.draws is None else self.draws[order.rows[2]],
         )
+
+    def in_fixed_words(self, claim: Claim) -> Claim:
+        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
+        if not self.noisy or claim.kind != "association":
+            return super().in_fixed_words(claim)
+        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
+        return noisy_claim(claim.adversary, model=str(self.manifest.requirement.get("model")), one_row_per_person=one_row)
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
-        require_tables(tables, cls.form, ("qit", "st"))
+        joined = is_noisy(manifest) and joins_boxes(manifest)
+        require_tables(tables, cls.form, ("qit", "st", NOISE) if joined else ("qit", "st"))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
         st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
         st_bucket, _ = groups_of(st, BUCKET, "st", buckets)
-        count = whole_numbers(st, COUNT, "st")
-        decoys = int(manifest.parameters.get("decoys", 0))
-        require_counts(count, manifest.rows + decoys * buckets)
-        shown = np.bincount(st_bucket, weights=count, minlength=buckets).astype(np.int64)
-        wrong = int((shown != np.bincount(bucket, minlength=buckets) + decoys).sum())
-        if wrong:
-            raise FormatError(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
+        if is_noisy(manifest):
+            count = noisy_counts(st, COUNT, st_bucket, value, buckets * len(domain))
+        else:
+            count = whole_numbers(st, COUNT, "st")
+            _require_people(manifest, count, st_bucket, bucket, buckets)
+            require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count)
+        draws = drawn_counts(tables, BUCKET, buckets) if joined else None
+        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count, draws=draws)
         return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+
+
+def nearest_shares(shares: Floats) -> Floats:
+    """Return for each row the nearest shares that are not negative and add up to 1 (the projection on the simplex)."""
+    falling = -np.sort(-shares, axis=1)
+    excess = (np.cumsum(falling, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
+    last = (falling > excess).sum(axis=1) - 1
+    found: Floats = np.maximum(shares - excess[np.arange(len(shares)), last][:, None], 0.0)
+    return found
+
+
+def _require_people(manifest: Manifest, count: Integers, st_bucket: Small, bucket: Small, buckets: int) -> None:
+    """Raise `FormatError` unless the counts of every bucket add up to its people, and decoys."""
+    decoys = int(manifest.parameters.get("decoys", 0))
+    require_counts(count, manifest.rows + decoys * buckets)
+    shown = np.bincount(st_bucket, weights=count, minlength=buckets).astype(np.int64)
+    wrong = int((shown != np.bincount(bucket, minlength=buckets) + decoys).sum())
+    if wrong:
+        raise FormatError(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
 
 
 def published_names(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Kind]]:

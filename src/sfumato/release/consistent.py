@@ -37,6 +37,7 @@ MADE: dict[str, tuple[tuple[str, ...], Any]] = {
     "ring": (("ranges",), _always("paper")),
     "ambiguity": (("columns",), _cuts),
     "priview": (("views",), lambda method, against: "paper" if method.get("grouping") == "paper" else "tight"),
+    "noisy-boxes": (("buckets",), _always("noisy")),
     "small-domain": (("randomized",), _always(None)),
     "uniform": (("randomized",), _always(None)),
     "burel-perturbation": (("randomized",), _always(None)),
@@ -56,8 +57,10 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and public.get("decoys", 0) == method.get("decoys", 0)
         and (not public.get("suppression") or method.get("suppress") is True)
         and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
+        and set(public) & {"gamma", "ratio"} == ({"gamma", "ratio"} if manifest.basis == "noisy" else set())
         and ("note" not in public or _note(method) == public["note"])
-        and (manifest.values is None) == bool(manifest.form == "randomized" or public.get("decoys") or public.get("suppression"))
+        and (manifest.values is None)
+        == bool(manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
@@ -67,7 +70,7 @@ def _made(manifest: Manifest) -> bool:
     """Return whether the method makes such a form, with groups on such a basis."""
     method, against = manifest.method, str(manifest.requirement.get("against"))
     if "package" in method:
-        return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper")
+        return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper", "noisy")
     forms, basis = MADE.get(method["name"], ((), _always(None)))
     return manifest.form in forms and bool(manifest.basis == basis(method, against))
 

@@ -97,6 +97,12 @@ class Table:
         """The fingerprint of the table as it came: before recoding, dropping and binning, with identifiers, in any row order."""
         return fingerprint(self._source.columns, self._source.rows, identity=self._source.identity)
 
+    @cached_property
+    def people_fingerprint(self) -> Fingerprint:
+        """The fingerprint of identifiers and quasi values alone: who is in the table, whatever they have."""
+        columns = self._source.columns[: len(self.schema.quasi)]
+        return fingerprint(columns, self._source.rows, identity=self._source.identity)
+
     def to_arrow(self) -> pa.Table:
         """Return the coded table decoded: quasi columns as published, then the sensitive columns (binned)."""
         columns = {column.name: column.arrow() for column in self.quasi}

@@ -70,6 +70,7 @@ MISSES: dict[str | None, Misses] = {
     "tight": Misses(0.03, 1.5),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
+    "noisy": Misses(0.04, 1.5),
 }
 """By the basis of the groups, for those that put near people together."""
 
@@ -95,13 +96,16 @@ class Trend:
     sums: Floats  # [boxes × features]
     posterior: Posterior
     misses: Misses
+    noise: float = 0.0  # variance that noise adds to what boxes show of one value, a person
 
     def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
         share = float(self.index.totals[piece.values].sum()) / self.index.rows
         if not 0.0 < share < 1.0:
             return 0.0, 0.0
-        s2, model = share * (1.0 - share), self.posterior
+        own, model = share * (1.0 - share), self.posterior
+        many = int(piece.values.sum())
+        s2 = own + self.noise * many * (1.0 - many / self.index.values)
         asked = self.features(rows, people, hits) * model.scale
         along = asked @ model.turn
         score = model.score[piece.values].sum(axis=0)
@@ -112,7 +116,7 @@ class Trend:
         sizes = self.index.sizes
         clustered = float(((hits * (sizes - hits) / sizes) ** 2 / sizes).sum())
         known = float((gain * along**2).sum()) + unseen
-        return shift, s2 * (known + self.misses.cluster * clustered) + self.misses.share2 * shift**2
+        return shift, s2 * known + own * self.misses.cluster * clustered + self.misses.share2 * shift**2
 
     @cached_property
     def block_rows(self) -> tuple[Integers, ...]:
@@ -140,21 +144,25 @@ class Trend:
         return weights
 
 
-def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses) -> Trend:
-    """Return what the boxes of a release teach; `columns` are its quasi columns."""
+def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *, noise: float = 0.0) -> Trend:
+    """Return what the boxes of a release teach; `columns` are its quasi columns.
+
+    `noise` is the variance that noise adds to a box's count of one value, divided by its people: boxes are about equally large,
+    so that it is taken as one more variance a person.
+    """
     level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
     levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
     single = [Levels.of(column, level, index.rows) for column, level in zip(columns, levels.T, strict=True)]
     blocks = [Block(j, -1, 1, own.features(most)) for j, own in enumerate(single)]
-    variance = _Regression.of(index, levels, blocks).fit()
+    variance = _Regression.of(index, levels, blocks, noise).fit()
     strongest = sorted(sorted(range(len(blocks)), key=lambda j: (-variance[j], j))[:_PAIRED_COLUMNS])
     for j, k in combinations(strongest, 2):
         left, right = single[j].features(_PAIRED), single[k].features(_PAIRED)
         both = (left[:, None, :, None] * right[None, :, None, :]).reshape(len(left) * len(right), -1)
         blocks.append(Block(j, k, len(right), both))
-    data, variance = _Regression.of(index, levels, blocks).without_the_negligible()
-    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses)
+    data, variance = _Regression.of(index, levels, blocks, noise).without_the_negligible()
+    return Trend(index, levels, data.blocks, data.sums, data.posterior(np.sqrt(variance[data.block])), misses, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,18 +177,18 @@ class _Regression:
     spread2: Floats  # s² of each value
 
     @classmethod
-    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block]) -> _Regression:
+    def of(cls, index: BucketIndex, levels: Bytes, blocks: list[Block], noise: float) -> _Regression:
         sums = sums_by_box(index, levels, blocks)
         away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
         shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
-        share = index.totals / index.rows
+        share = np.clip(index.totals / index.rows, 0.0, 1.0)
         return cls(
             blocks=tuple(blocks),
             block=np.repeat(np.arange(len(blocks)), [block.features.shape[1] for block in blocks]),
             sums=sums,
             together=(away * index.sizes[:, None]).T @ away,
             score=shown.T @ away,
-            spread2=share * (1.0 - share),
+            spread2=share * (1.0 - share) + noise * (1.0 - 1.0 / index.values),
         )
 
     def fit(self) -> Floats:

@@ -1,0 +1,257 @@
+"""Audit of buckets with noisy counts: the law of the noise against the claim, exactly; with the table also the noise itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Array, Flags, Integers
+from sfumato.auditor.bounds import odds_of
+from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, unseen
+from sfumato.auditor.declaration import exact_share
+from sfumato.auditor.noise_law import unlike_noise
+from sfumato.auditor.original import quasi_keys, true_values
+from sfumato.auditor.plausible import FALSE_ALARM
+from sfumato.auditor.result import Audit, ClaimResult, Finding
+from sfumato.errors import FormatError
+from sfumato.exact import percent
+from sfumato.release.buckets import BucketsRelease, nearest_shares
+from sfumato.release.coding import combine
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.noise import joins_boxes
+from sfumato.table.table import Table
+
+_GRID = 1 << 30
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """What the manifest states: the share of each value, γ, and the ratio of the noise."""
+
+    shares: Mapping[str, Fraction]
+    gamma: Fraction
+    ratio: Fraction
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> _Stated:
+        method, public = manifest.method, manifest.parameters
+        try:
+            listed = method.get("values")
+            shares = (
+                {str(value): exact_share(share) for value, share in method["shares"].items()}
+                if listed is None
+                else {str(value): Fraction(1, len(listed)) for value in listed}
+            )
+            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]))
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise FormatError("manifest.json: the declared values, gamma or the ratio of the noise cannot be read") from None
+
+    @property
+    def kept(self) -> Fraction:
+        """How much odds really grow at most: r⁻², which is at most γ."""
+        return 1 / self.ratio**2
+
+
+def audit_noisy(case: Case[BucketsRelease]) -> Audit:
+    """Return every claim judged on what the manifest states, and what is wrong with the tables.
+
+    Without `draw` nothing is looked at that the table and the draw together would tell: neither the noise nor the exposure.
+    """
+    release, manifest = case.release, case.manifest
+    stated = _Stated.of(manifest)
+    bounds = Bounds.read(manifest, stated.shares, tuple(stated.shares))
+    faults = [*_undeclared(release, stated), *_wrong_law(manifest, stated, bounds)]
+    over = _over_bound(release, bounds)
+    problems = [*faults, *_structure(release, over)]
+    exposure = None
+    if case.table is not None:
+        differences, place = _compare(release, case.table)
+        problems += differences
+        if case.draw and not differences:
+            truth = _true_counts(release, case.table, place)
+            problems += _wrong_noise(release, stated, truth)
+            exposure = float((nearest_shares(_shown(release) / release.sizes[:, None]) * truth).sum() / truth.sum())
+    return Audit(
+        claims=tuple(_judge(claim, case, stated, bounds, faults) for claim in manifest.claims),
+        problems=tuple(problems),
+        warnings=tuple(_warnings(release, bounds, stated, over)),
+        stronger=_stronger(release, stated),
+        exposure=exposure,
+    )
+
+
+def _shown(release: BucketsRelease) -> Integers:
+    """Return the noisy counts, [buckets × values]."""
+    return release.st_count.reshape(len(release.sizes), -1)
+
+
+def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bounds, faults: list[str]) -> ClaimResult:
+    """Judge one claim: a belief of each declared share, its odds grown r⁻²-fold, is within its bound."""
+    fault = ""
+    if claim.kind != "association" or claim.adversary != "insider":
+        fault = "noisy counts hold against an insider, and no other claim is made of them"
+    elif misworded(claim, case.release):
+        fault = misworded(claim, case.release)
+    elif case.dropped:
+        fault = DROPPED
+    elif faults:
+        fault = "what is stated of the noise does not fit the requirement and the declared values"
+    if fault:
+        return ClaimResult(claim, False, note=fault)
+    if bounds.known is None:
+        return ClaimResult(claim, None, note=bounds.why)
+    known, times = bounds.known, stated.kept
+    belief = {value: times * share / (1 - share + times * share) for value, share in stated.shares.items()}
+    # A value without a bound is the worst only where no value has one.
+    worst = max(belief, key=lambda value: (known[value] < 1, belief[value] - known[value], value))
+    note = f"from a belief of the declared share; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
+    return ClaimResult(claim, belief[worst] <= known[worst], belief[worst], known[worst], worst, note)
+
+
+def _own_word(manifest: Manifest) -> str:
+    return unseen(manifest).replace("that people were put together as the basis says", "How boxes were cut and noise was drawn")
+
+
+def _undeclared(release: BucketsRelease, stated: _Stated) -> list[str]:
+    """Return what does not follow from one declaration of values."""
+    problems, method = [], release.manifest.method
+    if min(stated.shares.values()) <= 0 or sum(stated.shares.values()) != 1 or len(stated.shares) < 2:
+        problems.append("the declared shares are not numbers above 0 that add up to 1")
+    if set(stated.shares) != set(release.domain.labels):
+        problems.append("st does not show exactly the values that were declared")
+    declared = release.manifest.schema.get("declared")
+    closed = {"values": sorted(stated.shares), "otherwise": method.get("otherwise")}
+    read_into = declared.get("closed") if isinstance(declared, Mapping) else None
+    if method.get("otherwise") not in stated.shares or read_into != closed:
+        problems.append("the table was not read into the declared values, with one of them for whoever has another value")
+    if (method.get("shares") is None) == (method.get("values") is None):
+        problems.append("either shares or values are declared, not both")
+    if method.get("shares") is None and release.manifest.requirement.get("model") != "differential":
+        problems.append("the requirement's bounds follow from shares, and none were declared")
+    return problems
+
+
+def _wrong_law(manifest: Manifest, stated: _Stated, bounds: Bounds) -> list[str]:
+    """Return where γ does not follow from the requirement, or the ratio of the noise not from γ."""
+    problems = []
+    follows = _odds_allowed(manifest.requirement, stated.shares, bounds)
+    if follows is not None and follows != stated.gamma:
+        problems.append(
+            f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}"
+        )
+    ratio, gamma = stated.ratio, stated.gamma
+    if not 0 < ratio < 1 or ratio * ratio * gamma < 1:
+        problems.append("noise of this ratio is too small for γ: the ratio to the power of −2 must not exceed it")
+    elif (ratio * _GRID).denominator != 1 or (ratio - Fraction(1, _GRID)) ** 2 * gamma >= 1:
+        problems.append("the ratio of the noise is not the smallest multiple of 2^-30 that γ allows")
+    return problems
+
+
+def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction], bounds: Bounds) -> Fraction | None:
+    """Return how much odds may grow: as stated, or so that no declared share's belief exceeds its bound."""
+    if requirement.get("model") == "differential":
+        return odds_of(requirement)
+    if bounds.known is None:
+        return None
+    room = [known / (1 - known) / (share / (1 - share)) for value, share in shares.items() if (known := bounds.known[value]) < 1]
+    return min(room) if room else None
+
+
+def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
+    """Return which buckets show a noisy share over its bound, exactly; none where bounds are not known."""
+    over = np.zeros(len(release.sizes), bool)
+    shown = _shown(release)
+    for k, label in enumerate(release.domain.labels):
+        limit = Fraction(1) if bounds.known is None else bounds.known.get(label, Fraction(1))
+        if limit < 1:
+            distinct, which = np.unique(release.sizes, return_inverse=True)
+            caps = np.array([limit.numerator * int(size) // limit.denominator for size in distinct], dtype=np.int64)
+            over |= shown[:, k] > caps[which]
+    return over
+
+
+def _structure(release: BucketsRelease, over: Flags) -> list[str]:
+    manifest, problems = release.manifest, []
+    if manifest.parameters.get("buckets") != len(release.sizes):
+        problems.append(f"{len(release.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
+    if len(set(release.domain.labels)) < len(release.domain):
+        problems.append("st shows two different values that are written alike, so that each hides behind the other")
+    if not manifest.claims:
+        problems.append("the manifest makes no claim")
+    if manifest.values is not None:
+        problems.append("the manifest gives counts although the tables show none without noise")
+    key = np.unique(combine(list(release.quasi)), return_inverse=True)[1]
+    if _torn(key, release.bucket):
+        problems.append("people with equal quasi values are in different buckets: not quasi values alone put them there")
+    if joins_boxes(manifest) and len(over) > 1 and over.any():
+        problems.append(f"{int(over.sum())} buckets show a share over its bound, although such boxes are joined with others")
+    return problems
+
+
+def _torn(key: Array, bucket: Array) -> bool:
+    first = np.zeros(int(key.max()) + 1, np.int64)
+    first[key] = bucket
+    return bool((first[key] != bucket).any())
+
+
+def _compare(release: BucketsRelease, table: Table) -> tuple[list[str], Integers]:
+    """Return where people are not the table's, and the bucket of each row of the table."""
+    key = np.unique(quasi_keys(release.quasi, table), return_inverse=True)[1]
+    ours, theirs = key[: len(release.bucket)], key[len(release.bucket) :]
+    size = int(key.max()) + 1
+    gap = np.bincount(ours, minlength=size) - np.bincount(theirs, minlength=size)
+    invented, lost = int(gap[gap > 0].sum()), int(-gap[gap < 0].sum())
+    problems = [f"{invented} published rows are not rows of the table"] if invented else []
+    problems += [f"{lost} rows of the table are not published"] if lost else []
+    bucket = np.zeros(size, np.int64)
+    bucket[ours] = release.bucket
+    if (true_values(release.domain.labels, table) < 0).any():
+        problems.append("the table has values that were not declared")
+    return problems, bucket[theirs]
+
+
+def _true_counts(release: BucketsRelease, table: Table, bucket: Integers) -> Integers:
+    values = len(release.domain)
+    truth = np.bincount(bucket * values + true_values(release.domain.labels, table), minlength=len(release.sizes) * values)
+    return truth.reshape(-1, values).astype(np.int64)
+
+
+def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> list[str]:
+    """Return that the noise hardly has the law that is stated; false alarms at most `FALSE_ALARM`."""
+    noise = _shown(release) - truth
+    odd = (
+        unlike_noise(noise.ravel(), stated.ratio, 1)
+        if release.draws is None
+        else unlike_noise(noise.sum(axis=0), stated.ratio, int(release.draws.sum()))
+    )
+    return [f"the noise hardly has the stated law (false alarm at most {FALSE_ALARM:g})"] if odd else []
+
+
+def _warnings(release: BucketsRelease, bounds: Bounds, stated: _Stated, over: Flags) -> list[str]:
+    warnings = []
+    free = [value for value in stated.shares if bounds.known is not None and bounds.known[value] == 1]
+    if free:
+        share = sum((stated.shares[value] for value in free), Fraction(0))
+        warnings.append(f"{len(free)} values, {percent(share)} by the declared shares, have no bound")
+    if joins_boxes(release.manifest) and len(over) == 1 and over.any():
+        warnings.append("all boxes were joined into one, and a share that it shows still lies over its bound")
+    return warnings
+
+
+def _stronger(release: BucketsRelease, stated: _Stated) -> dict[str, Finding]:
+    """Return what is measured beside the claim: any prior, exact totals, and what buckets tell of their people."""
+    times = float(stated.kept)
+    shares = nearest_shares(_shown(release) / release.sizes[:, None])
+    return {
+        "adversary with any belief before": Finding(
+            "the odds of any value, or set of values, grow at most by this factor", times
+        ),
+        "insider who knows the exact totals of all values": Finding("odds grow at most by this factor", times**2),
+        "reader who takes a bucket's shares for hers": Finding(
+            "largest share that a bucket shows, noise cut off at 0: what is not bounded", float(shares.max())
+        ),
+    }

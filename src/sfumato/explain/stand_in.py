@@ -1,0 +1,55 @@
+"""A generated stand-in for a table: its people's quasi values, and sensitive values that nobody has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Floats, Integers
+from sfumato.methods import NoisyBoxes
+from sfumato.table import Table
+from sfumato.table.column import Column
+from sfumato.table.sensitive import Domain, Sensitive
+
+STRENGTH = 1.0
+"""Standard deviation of the log odds that all quasi columns together give a value: about what real tables show."""
+
+_AT_ONCE = 1 << 22
+_SEED = 1
+
+
+def stand_in(table: Table, method: NoisyBoxes) -> Table:
+    """Return the table with values drawn anew: with the declared shares on average, and links to every quasi column."""
+    attribute = method.close(table.schema).closed_attribute()
+    assert attribute is not None
+    domain, random = attribute.domain, np.random.default_rng(_SEED)
+    shares = np.array([float(method.declared[label]) for label in domain.labels])
+    links = [
+        random.normal(0.0, STRENGTH / len(table.quasi) ** 0.5, (len(shares), 2 if column.kind != "categorical" else column.size))
+        for column in table.quasi
+    ]
+    codes = np.empty(table.rows, np.int64)
+    step = max(1, _AT_ONCE // len(shares))
+    for begin in range(0, table.rows, step):
+        rows = slice(begin, begin + step)
+        odds = np.log(shares) + sum(_links(column, link, rows) for column, link in zip(table.quasi, links, strict=True))
+        codes[rows] = _drawn(np.exp(odds - odds.max(axis=1, keepdims=True)), random)
+    used, inside = np.unique(codes, return_inverse=True)
+    shown = Domain(domain.table.take(pa.array(used)), domain.kinds)
+    return replace(table, sensitive=Sensitive(shown, inside.astype(table.sensitive.codes.dtype)))
+
+
+def _links(column: Column, link: Floats, rows: slice) -> Floats:
+    """Return what a column adds to the log odds of each value: by category, or along a number and its square."""
+    codes = column.codes[rows]
+    if column.kind == "categorical":
+        return np.asarray(link.T[codes])
+    place = 2.0 * codes / max(column.size - 1, 1) - 1.0
+    return np.outer(place, link[:, 0]) + np.outer(place**2 - 1 / 3, link[:, 1])
+
+
+def _drawn(weights: Floats, random: np.random.Generator) -> Integers:
+    shares = np.cumsum(weights, axis=1)
+    return np.asarray((shares < random.random((len(shares), 1)) * shares[:, -1:]).sum(axis=1), dtype=np.int64)

@@ -1,0 +1,182 @@
+"""Boxes by quasi values alone, and which of them are shown together: decided on counts with noise, so on nothing about a person.
+
+A box whose noisy share of a value lies over its bound is joined, on the way up the tree of cuts, with the smallest box there with
+which both keep the bounds together, else with whatever is joined further up. Noisy counts are added up as they are: fresh noise
+would tell more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.arrays import Array, Integers, Small
+from sfumato.exact import floor_times
+from sfumato.groups._cut_kernels import cut_level
+from sfumato.groups._even_kernels import Even
+from sfumato.groups.cuts import Space, column_weights
+from sfumato.groups.grouping import Grouping
+from sfumato.table.column import Column
+
+
+def usual_floor(gamma: Fraction, values: int, people: int) -> int:
+    """Return the floor where none is given: a public rule in how much odds may grow, and in numbers of values and people.
+
+    33·√values/ε, and less than that beyond 100,000 people, by the root of their number. Smaller boxes tell more of who is where,
+    but every box has its own noise. Found on the bundled census, on a real one of 333,000 and on Adult (benchmarks/noisy_boxes.py):
+    a floor of half or twice as many changes errors by some per cent.
+    """
+    usual = 33 * math.sqrt(values) / math.log(gamma)
+    return max(2, round(usual * min(1.0, math.sqrt(100_000 / people))))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The cuts: `sides[node]` are the two nodes that a node was cut into, −1 for a box; `box[node]` numbers the boxes."""
+
+    group: Small
+    sides: Integers
+    box: Integers
+
+    @property
+    def boxes(self) -> int:
+        """Number of boxes."""
+        return int(self.box.max()) + 1
+
+    def counts(self, codes: Array, values: int) -> Integers:
+        """Return how often each value occurs in each box."""
+        key = self.group.astype(np.int64) * values + codes
+        return np.bincount(key, minlength=self.boxes * values).reshape(self.boxes, values).astype(np.int64)
+
+
+def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:
+    """Return boxes of at least `floor` people, the most even cut of the widest column first: quasi values decide alone."""
+    space, weight = Space.of(columns), column_weights(columns, weights)
+    people = len(columns[0].codes)
+    nothing, rows = np.zeros(people, np.int32), np.arange(people, dtype=np.int32)
+    low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
+    begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
+    acceptance = Even(floor)
+    final: list[tuple[Integers, Integers, Integers]] = []
+    while len(low):
+        where = cut_level(
+            space.codes, nothing, 1, rows, low, high, space.first, space.missing, space.position, weight, acceptance
+        )
+        cut = where >= 0
+        final.append((node[~cut], low[~cut], high[~cut]))
+        fresh = nodes + np.arange(2 * int(cut.sum()), dtype=np.int64).reshape(-1, 2)
+        sides[-1][cut] = fresh
+        low, high = (
+            np.stack([low[cut], where[cut]], axis=1).ravel(),
+            np.stack([where[cut], high[cut]], axis=1).ravel(),
+        )
+        node, nodes = fresh.ravel(), nodes + fresh.size
+        sides.append(np.full((len(low), 2), -1, np.int64))
+        begins.append(low)
+    leaf, begin, end = (np.concatenate(parts) for parts in zip(*final, strict=True))
+    order = np.argsort(begin)
+    box = np.full(nodes, -1, np.int64)
+    box[leaf[order]] = np.arange(len(order))
+    group = np.empty(people, np.int32)
+    group[rows] = np.repeat(np.arange(len(order), dtype=np.int32), (end - begin)[order])
+    return Tree(group, np.concatenate(sides), box)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Which boxes are shown together: a number per box, from 0 on, and whether what is shown keeps the bounds."""
+
+    of: Integers
+    kept: bool
+
+
+def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction]) -> Joined:
+    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it."""
+    sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
+    return _Joining(counts.copy(), sizes, limits).up(tree)
+
+
+class _Joining:
+    """Boxes on the way up: the sums of each, and who joined whom."""
+
+    def __init__(self, counts: Integers, sizes: Integers, limits: Sequence[Fraction]) -> None:
+        self.counts, self.sizes, self.limits = counts, sizes, limits
+        self.bounded = np.array([k for k, limit in enumerate(limits) if limit < 1], dtype=np.int64)
+        self.rough = np.array([float(limits[k]) for k in self.bounded])
+        self.home = np.arange(len(sizes))
+
+    def up(self, tree: Tree) -> Joined:
+        kept: list[list[int]] = [[] for _ in tree.sides]
+        over: list[int] = [-1] * len(tree.sides)
+        for node in range(len(tree.sides) - 1, -1, -1):
+            left, right = tree.sides[node].tolist()
+            if left < 0:
+                self._put(int(tree.box[node]), kept[node], over, node)
+                continue
+            kept[node] = kept[left] + kept[right]
+            kept[left], kept[right] = [], []
+            open_ = [box for box in (over[left], over[right]) if box >= 0]
+            if len(open_) == 2:
+                self._join(open_[0], open_[1])
+            if open_:
+                self._settle(open_[0], kept[node], over, node)
+        if over[0] >= 0:  # what nothing has taken in joins the nearest in size until it is kept, or everybody is together
+            for box in sorted(kept[0], key=lambda one: (-int(self.sizes[one]), one)):
+                if self._keeps(over[0]):
+                    break
+                kept[0].remove(box)
+                self._join(over[0], box)
+            kept[0].append(over[0])
+        number = {box: k for k, box in enumerate(sorted(kept[0]))}
+        of = np.array([number[self._end(box)] for box in range(len(self.home))], dtype=np.int64)
+        return Joined(of, all(self._keeps(box) for box in kept[0]))
+
+    def _put(self, box: int, kept: list[int], over: list[int], node: int) -> None:
+        if self._keeps(box):
+            kept.append(box)
+        else:
+            over[node] = box
+
+    def _settle(self, box: int, kept: list[int], over: list[int], node: int) -> None:
+        """Keep a box, or join it with the smallest kept one with which it keeps the bounds; else leave it to the next cut up."""
+        if self._keeps(box):
+            kept.append(box)
+            return
+        around = np.array(kept, dtype=np.int64)
+        size = self.sizes[around] + self.sizes[box]
+        both = self.counts[np.ix_(around, self.bounded)] + self.counts[box, self.bounded]
+        fits = np.flatnonzero((both <= size[:, None] * self.rough + 1e-6).all(axis=1))
+        for k in fits[np.argsort(size[fits], kind="stable")].tolist():
+            if self._keep(both[k], int(size[k])):
+                self._join(kept[k], box)
+                return
+        over[node] = box
+
+    def _join(self, one: int, other: int) -> None:
+        self.counts[one] += self.counts[other]
+        self.sizes[one] += self.sizes[other]
+        self.home[other] = one
+
+    def _keeps(self, box: int) -> bool:
+        return self._keep(self.counts[box, self.bounded], int(self.sizes[box]))
+
+    def _keep(self, counts: Integers, size: int) -> bool:
+        """Return whether counts of a box of this size are within ⌊bound·size⌋, exactly."""
+        near = np.flatnonzero(counts > size * self.rough - 1e-6)
+        return all(int(counts[k]) <= floor_times(self.limits[self.bounded[k]], size) for k in near.tolist())
+
+    def _end(self, box: int) -> int:
+        while self.home[box] != box:
+            box = int(self.home[box])
+        return box
+
+
+def shown_together(tree: Tree, joined: Joined | None) -> Grouping:
+    """Return the boxes, joined or not, as a grouping."""
+    if joined is None:
+        return Grouping(tree.group, tree.boxes, "noisy")
+    return Grouping(joined.of[tree.group].astype(np.int32), int(joined.of.max()) + 1, "noisy")

@@ -1,0 +1,95 @@
+"""ε-differential privacy of each person's value, as a bound on belief: nobody's odds for any value grow more than γ-fold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import ClassVar
+
+from sfumato.errors import PolicyError
+from sfumato.exact import Number
+from sfumato.parameters import parameter, rational
+from sfumato.privacy.requirement import Against, Requirement
+
+GRID = 10**12
+_MOST = 20
+_EPSILON = rational(f"a number above 0 and at most {_MOST}", lambda epsilon: 0 < epsilon <= _MOST, '"1" is usual')
+_ODDS = rational("a number above 1", lambda odds: 1 < odds <= GRID, "3 lets odds of 1 : 9 grow to 3 : 9")
+
+
+@dataclass(frozen=True, init=False)
+class Differential(Requirement):
+    """bound(x) = γp/(1 + (γ−1)p) from any belief p before: γ is `odds`, or the largest multiple of 10⁻¹² below e^`epsilon`.
+
+    Give one of the two. It can be kept against an insider only, because that is whom it speaks of: somebody who may know
+    everybody else. What a population has may be told: see docs/guarantees.md for what that means beside the other models.
+    """
+
+    epsilon: Fraction | None = parameter(None, _EPSILON)
+    odds: Fraction | None = parameter(None, _ODDS)
+
+    model: ClassVar[str] = "differential"
+    bounds_odds: ClassVar[bool] = True
+
+    def __init__(self, epsilon: Number | None = None, *, odds: Number | None = None, against: Against = "insider") -> None:
+        if (epsilon is None) == (odds is None):
+            raise PolicyError(
+                "Differential: give epsilon or odds, one of the two",
+                hint='epsilon = "1" lets the odds of any value grow 2.718-fold, odds = 3 lets them grow 3-fold',
+            )
+        if against != "insider":
+            raise PolicyError(
+                f"Differential(against=…): expected 'insider', got {against!r}",
+                hint="the model speaks of somebody who may know everybody else; leave against out",
+            )
+        self._set(epsilon=epsilon, odds=odds, against=against)
+
+    @property
+    def gamma(self) -> Fraction:
+        """How many times anybody's odds for a value may grow."""
+        return self.odds if self.epsilon is None else power_below(self.epsilon)  # type: ignore[return-value]
+
+    def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return what a belief of each share may become."""
+        return {value: grown(share, self.gamma) for value, share in shares.items()}
+
+    def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
+        """Return the present parameter: odds may always grow."""
+        return {"odds": self.odds} if self.epsilon is None else {"epsilon": self.epsilon}
+
+
+def grown(belief: Fraction, gamma: Fraction) -> Fraction:
+    """Return the belief whose odds are γ times those of `belief`."""
+    return gamma * belief / (1 + (gamma - 1) * belief)
+
+
+def power_below(epsilon: Fraction) -> Fraction:
+    """Return the largest multiple of 10⁻¹² below e^ε, for an ε in (0, 20]: e^ε is irrational, so it lies strictly between two."""
+    digits = 60
+    while True:
+        with localcontext() as context:
+            context.prec = digits
+            found = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        # The quotient is off by at most ε·10^(1−digits), the power of it by at most 10^(13−digits) and its own rounding.
+        away = Fraction(1, 10 ** (digits - 14))
+        low, high = ((Fraction(found) + side) * GRID for side in (-away, away))
+        if low // 1 == high // 1:
+            return Fraction(low // 1, GRID)
+        digits *= 2
+
+
+def within_power(number: Fraction, epsilon: Fraction) -> bool:
+    """Return whether a number is at most e^ε, exactly: digits are added until it is clear, since e^ε is irrational for ε > 0."""
+    digits = 60
+    while True:
+        with localcontext() as context:
+            context.prec = digits
+            found = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+        away = found * (1 + epsilon) / 10 ** (digits - 2)
+        if number <= found - away:
+            return True
+        if number > found + away:
+            return False
+        digits *= 2

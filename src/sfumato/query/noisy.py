@@ -1,0 +1,99 @@
+"""Count estimates from buckets with noisy counts.
+
+The people of every bucket are known, so its counts are first moved by equal amounts to add up to them: that takes a share of the
+noise away, and all of it where every value is asked for. Two estimators, for people with a value in S who meet a quasi condition:
+
+`paper`
+    Σ over buckets of k·s/N, as for buckets without noise. Unbiased but for what people inside a bucket have in common, and so
+    without an interval.
+`likelihood`
+    The trend model of boxes (`sfumato.query.models.trend`), with the noise in the variances of what boxes show: the default.
+
+The standard error of either has the noise: σ²·|S|·(1 − |S|/m)·draws·(k/N)² for each bucket, with m values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sfumato.arrays import Integers
+from sfumato.query.answer import Estimator
+from sfumato.query.buckets import LEANS, RowQuestion
+from sfumato.query.engine import Guess, add_up, learned
+from sfumato.query.language.compile import Piece, Pieces
+from sfumato.query.language.predicate import Query
+from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
+from sfumato.query.rows import BucketIndex
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.noise import noise_variance
+from sfumato.table.column import Column
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyEngine:
+    """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each bucket."""
+
+    index: BucketIndex
+    vocabulary: Vocabulary
+    columns: tuple[Column, ...]
+    noise: float
+    draws: Integers
+
+    @classmethod
+    def of(cls, release: BucketsRelease) -> NoisyEngine:
+        """Return the engine of a release."""
+        vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
+        draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
+        return cls(noisy_index(release), vocabulary, release.quasi, noise_variance(release.manifest), draws)
+
+    @property
+    def no_likelihood(self) -> str:
+        """Why the likelihood estimator cannot be used, if so."""
+        if self.index.buckets >= FEWEST_BOXES:
+            return ""
+        return f"the likelihood estimator needs at least {FEWEST_BOXES} buckets; this release has {self.index.buckets}"
+
+    @learned
+    def trend(self) -> Trend:
+        """What the differences between boxes teach about the inside of a box."""
+        noise = self.noise * float(self.draws.sum()) / self.index.rows
+        return learn_trend(self.index, self.columns, MISSES["noisy"], noise=noise)
+
+    def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
+        """Return the question made ready."""
+        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator))
+
+    def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
+        """Return the estimated number of people in disjoint pieces of a question."""
+        return add_up([self._piece(piece, estimator) for piece in pieces], self.index.rows)
+
+    def _piece(self, piece: Piece, estimator: Estimator) -> Guess:
+        index, asked = self.index, int(piece.values.sum())
+        rows, people = index.table.find(piece.rows)
+        if asked in (0, index.values):
+            known = float(people if asked else 0)
+            return Guess(known, 0.0, known, known, raw=known)
+        hits = index.count(rows, people)
+        part = hits / index.sizes
+        wanted = index.wanted(piece.values)
+        share = np.clip(wanted / index.sizes, 0.0, 1.0)
+        placed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
+        noise = self.noise * asked * (1 - asked / index.values) * float((part**2 * self.draws).sum())
+        value, variance = float(part @ wanted), float(placed.sum()) + noise
+        why = LEANS
+        if estimator == "likelihood":
+            shift, more = self.trend.estimate(piece, rows, people, hits)
+            value, variance, why = value + shift, variance + more, ""
+        return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
+
+
+def noisy_index(release: BucketsRelease) -> BucketIndex:
+    """Return the index of a release whose counts are moved, all of a bucket's by as much, to add up to its people."""
+    counts = release.st_count.reshape(len(release.sizes), -1).astype(np.float64)
+    counts += (release.sizes - counts.sum(axis=1))[:, None] / counts.shape[1]
+    return BucketIndex.of(release, counts.ravel())

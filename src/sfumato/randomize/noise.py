@@ -1,0 +1,78 @@
+"""Noise on counts that hides one person's value: two-sided geometric, drawn exactly.
+
+P(k) = (1 − r)/(1 + r)·r^|k| for a rational r. A person who had another value would move two counts of her box by one each, so
+that no outcome becomes more than r⁻² times as likely: r⁻² ≤ γ keeps anybody's odds within γ. No float is compared with a chance.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from sfumato.arrays import Integers
+from sfumato.errors import Infeasible
+from sfumato.privacy.bounds import Bounds
+from sfumato.randomize.coins import Choices
+from sfumato.randomness import Randomness
+
+BITS = 30
+"""r is a multiple of 2⁻³⁰, rounded up."""
+
+_STEPS = 64  # a geometric number is drawn by one word below this, and goes on from there: it has no memory
+
+
+def largest_odds(bounds: Bounds) -> Fraction:
+    """Return γ: how much the odds of a value may grow so that a belief of each share stays within its bound.
+
+    It follows from declared shares, so that refusing tells nothing about anybody.
+    """
+    grown = {
+        value: limit * (1 - share) / (share * (1 - limit))
+        for value, share, limit in zip(bounds.values, bounds.shares, bounds.limits, strict=True)
+        if limit < 1
+    }
+    gamma = min(grown.values())
+    if _numerator(gamma) >= 1 << BITS:
+        worst = sorted((value for value in grown if grown[value] == gamma), key=str)
+        place = [bounds.values.index(value) for value in worst]
+        has = {bounds.values[k]: bounds.shares[k] for k in place}
+        raise Infeasible(
+            f"the bound of {worst[0]!r} lies at its declared share, so that no belief may grow at all: nothing could be told",
+            hint="a larger bound for it, or a smaller declared share",
+            values=worst,
+            has=has,
+            needs=has,
+            nearest={},
+        )
+    return gamma
+
+
+def noise_ratio(gamma: Fraction) -> Fraction:
+    """Return r: the smallest multiple of 2⁻³⁰ with r⁻² ≤ γ."""
+    return Fraction(_numerator(gamma), 1 << BITS)
+
+
+def _numerator(gamma: Fraction) -> int:
+    least = -(-(gamma.denominator << 2 * BITS) // gamma.numerator)
+    return isqrt(least - 1) + 1
+
+
+def two_sided(ratio: Fraction, count: int, random: Randomness) -> Integers:
+    """Return `count` independent draws: the difference of two geometric numbers."""
+    both = _geometric(ratio, 2 * count, random)
+    return both[:count] - both[count:]
+
+
+def _geometric(ratio: Fraction, count: int, random: Randomness) -> Integers:
+    """Return `count` independent numbers, each k with probability (1 − r)·r^k."""
+    power = [ratio**k for k in range(_STEPS + 1)]
+    coins = Choices([[*(power[k] - power[k + 1] for k in range(_STEPS)), power[_STEPS]]])
+    drawn = np.zeros(count, np.int64)
+    open_ = np.arange(count)
+    while len(open_):
+        more = coins.draw(np.zeros(len(open_), np.int64), random)
+        drawn[open_] += more
+        open_ = open_[more == _STEPS]
+    return drawn

@@ -1,0 +1,79 @@
+"""What a release with noisy counts states of itself: the law of its noise, which counts were added up, and its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array, Integers
+from sfumato.errors import FormatError
+from sfumato.release.careful import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
+from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
+
+NOISE, DRAWS = "noise", "draws"
+
+
+def is_noisy(manifest: Manifest) -> bool:
+    """Return whether the counts have noise, so that they may be negative and add up to anything."""
+    return manifest.basis == "noisy"
+
+
+def joins_boxes(manifest: Manifest) -> bool:
+    """Return whether boxes were joined where noisy shares lay over a bound: as the method says, else unless odds are bounded."""
+    merge = manifest.method.get("merge")
+    return merge if isinstance(merge, bool) else manifest.requirement.get("model") != "differential"
+
+
+def noise_variance(manifest: Manifest) -> float:
+    """Return the variance of one draw of the noise, 2r/(1 − r)²; a `FormatError` where the manifest states no ratio r."""
+    try:
+        ratio = Fraction(str(manifest.parameters["ratio"]))
+    except (KeyError, ValueError, ZeroDivisionError):
+        raise FormatError("manifest.json: the ratio of the noise cannot be read") from None
+    if not 0 < ratio < 1:
+        raise FormatError("manifest.json: the ratio of the noise lies between 0 and 1")
+    return float(2 * ratio / (1 - ratio) ** 2)
+
+
+def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = True) -> Claim:
+    """Return the claim of a release with noisy counts, in the words it is always made in."""
+    article = "An" if adversary[0] in "aeiou" else "A"
+    whom = "published person" if one_row_per_person else "published row (one person may have several)"
+    knows = (
+        f"{article} {adversary}, {KNOWS[adversary]}, and who knows everybody else's value, or takes those that she does not know "
+        f"as independent of this one's, believes that a given {whom} has a given sensitive value with probability at most "
+    )
+    most = "γp/(1+(γ−1)p) from any belief p before"
+    told = (
+        f"{most}."
+        if model == "differential"
+        else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
+    )
+    return Claim(
+        "association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded."
+    )
+
+
+def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: int) -> Integers:
+    """Return counts that may be negative; every bucket must show every value once."""
+    count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)
+    if np.abs(count).max(initial=0) > MOST_PEOPLE:
+        raise FormatError("table 'st': a count is larger than any noise makes it")
+    if len(count) != cells or len(np.unique(bucket.astype(np.int64) * (int(value.max()) + 1) + value)) != cells:
+        raise FormatError("table 'st' should show every sensitive value once in every bucket")
+    return count
+
+
+def drawn_counts(tables: Mapping[str, pa.Table], bucket: str, buckets: int) -> Integers:
+    """Return from how many draws of noise the counts of each bucket come, as the table `noise` says."""
+    table = take_table(tables, NOISE, {bucket: "group", DRAWS: "count"})
+    place, _ = groups_of(table, bucket, NOISE, buckets)
+    draws = whole_numbers(table, DRAWS, NOISE)
+    if len(place) != buckets or draws.max() > MOST_PEOPLE:
+        raise FormatError(f"table {NOISE!r} should have one row for each bucket")
+    found = np.empty(buckets, np.int64)
+    found[place] = draws
+    return found
