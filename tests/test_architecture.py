@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "randomize": {"_jit", "arrays", "errors", "exact", "randomness", "privacy"},
     "papers": {"_jit", "arrays", "errors", "exact", "progress", "randomness", "table", "privacy", "groups"},
     "release": {"_jit", "arrays", "basis", "errors", "exact", "table"},
-    "query": {"_jit", "arrays", "errors", "exact", "randomness", "table", "release"},
+    "query": {"_jit", "arrays", "errors", "exact", "places", "randomness", "table", "release", "__version__"},
     "auditor": {"_jit", "arrays", "errors", "exact", "table", "release"},
     "utility": {"arrays", "errors", "exact", "table", "release", "query"},
     "methods": {

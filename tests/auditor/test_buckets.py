@@ -11,6 +11,7 @@ import pytest
 
 from sfumato import Anatomy, Decoys, FPrivacy, LDiversity, MultiSize, NearGroups, Release, Schema, Table, audit, publish
 from sfumato.auditor import audit_tables
+from sfumato.auditor.result import allowance_used
 from sfumato.errors import FormatError
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.show import show
@@ -51,8 +52,8 @@ def test_the_worst_belief_is_the_one_found_by_hand(saved, table):
         sizes[row["bucket"]] = sizes.get(row["bucket"], 0) + 1
     limits = dict(zip(table.sensitive.labels, REQUIREMENT.bounds(table.sensitive.histogram()).limits, strict=True))
     bounded = [row for row in tables["st"] if limits[row["value"]] < 1]
-    excess = max(Fraction(row["count"], sizes[row["bucket"]]) - limits[row["value"]] for row in bounded)
-    assert result.worst - result.bound == excess
+    used = max(Fraction(row["count"], sizes[row["bucket"]]) / limits[row["value"]] for row in bounded)
+    assert result.used == result.worst / result.bound == used
     assert limits[result.value] == result.bound
 
 
@@ -61,6 +62,19 @@ def test_the_worst_belief_is_one_that_is_bounded_where_any_is():
     result = audit(publish(table, FPrivacy(offset="1/4", bounds={"flu": 1}), random=1), table).claims[0]
     assert result.value != "flu"
     assert (result.worst, result.bound) == (Fraction(1, 4), Fraction(1, 4))
+
+
+def test_closest_to_its_bound_is_who_uses_the_largest_share_of_it_not_who_has_the_least_room():
+    """Of 10,000 people 10 have the rare value: 0.1 % where 2.1 % is allowed leaves 2 points; 40 % of 50 % leaves 10."""
+    values = ["often"] * 4000 + ["rare"] * 10 + ["open"] * 5990
+    table = people(values)
+    requirement = FPrivacy(offset="0.021", theta=0, bounds={"often": "0.5", "open": 1})
+    task = task_of(table, requirement)
+    together = with_histograms(task, Grouping(np.zeros(len(values), np.int32), 1, "blind"))
+    result = audit(show(task, together, BLIND)).claims[0]
+    assert (result.value, result.used) == ("often", Fraction(4, 5))
+    assert allowance_used(Fraction(1, 3), Fraction(1, 4)) > 1
+    assert allowance_used(Fraction(1, 9), Fraction(0)) > 1
 
 
 def test_a_record_moved_between_buckets_is_found(saved):

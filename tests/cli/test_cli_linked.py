@@ -94,7 +94,7 @@ def test_links_are_refused_for_methods_that_match_nobody(place: Path, run: Run) 
 @pytest.mark.parametrize("name", METHODS)
 def test_explain_says_that_no_belief_is_bounded_and_what_is_claimed_instead(place: Path, run: Run, name: str) -> None:
     choose(place, name, "accept_weaker_claim = true")
-    told = words(run("explain", "people.csv", "-p", "p.toml", "--quick").out)
+    told = words(run("explain", "people.csv", "-p", "p.toml", "--quick", "--all").out)
     assert f"No belief is bounded: the method {name} can make a release" in told
     assert "What is claimed instead: An adversary who knows" in told
     assert "may become at most" not in told

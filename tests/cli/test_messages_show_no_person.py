@@ -136,9 +136,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("good")
     (place / "t.csv").write_text(text())
     (place / "p.toml").write_text(POLICY)
-    done = CliRunner().invoke(
-        app, ["publish", str(place / "t.csv"), "--policy", str(place / "p.toml"), "--out", str(place / "release"), "--seed", "1"]
-    )
+    places = ["--policy", str(place / "p.toml"), "--out", str(place / "release"), "--receipts", str(place)]
+    done = CliRunner().invoke(app, ["publish", str(place / "t.csv"), *places, "--seed", "1"])
     assert done.exit_code == 0, done.stderr
     for shown in (done.stdout, done.stderr):
         assert not PERSON.search(shown)

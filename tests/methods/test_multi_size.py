@@ -110,7 +110,7 @@ def test_dropped_people_lose_the_engineers_claim():
 
     frame = pa.table({"age": [1, 2, 3, 4, 5], "value": ["a", "b", None, "a", "b"]})
     table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["value"], missing={"value": "drop"}))
-    with pytest.raises(NotProvable, match="1 people were left out"):
+    with pytest.raises(NotProvable, match="people were left out"):
         publish(table, LDiversity(2))
     assert publish(table, LDiversity(2, against="reader")).rows == 4
 

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.auditor.bounds import UnknownModel, bounds_of
 from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.result import ClaimResult
+from sfumato.auditor.result import ClaimResult, nearest_first
 from sfumato.exact import percent
 from sfumato.release.base import Release
 from sfumato.release.links import Links
@@ -158,7 +158,7 @@ def program(manifest: Manifest) -> str:
 
 
 def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None) -> _Worst:
-    """Return the belief with the largest excess over its bound (the largest belief where no bounds are known)."""
+    """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known)."""
     size = np.maximum(shown.sizes[shown.group], 1)
     room = int(shown.count.max()) + 1, int(size.max()) + 1
     if len(shown.labels) * room[0] * room[1] < 1 << 62:
@@ -175,8 +175,7 @@ def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None) -> _Worst:
         label = shown.labels[value[k]]
         bound = Fraction(1) if bounds is None else bounds[label]
         candidates.append(_Worst(Fraction(int(count[k]), int(size[k])), label, bound))
-    # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
-    return max(candidates, key=lambda one: (one.bound < 1, one.belief - one.bound))
+    return max(candidates, key=lambda one: nearest_first(one.belief, one.bound))
 
 
 def structure(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:

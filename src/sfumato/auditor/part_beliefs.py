@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditor.parts import PartCounts, ReadParts
-from sfumato.auditor.result import ClaimResult
+from sfumato.auditor.result import ClaimResult, nearest_first
 from sfumato.exact import percent
 from sfumato.release.manifest import Claim
 from sfumato.release.parts import RandomizedPart
@@ -71,8 +71,7 @@ class Judge:
 
 
 def _worst(found: Sequence[Belief]) -> Belief:
-    # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
-    return max(found, key=lambda one: (one.bound < 1, one.belief - one.bound))
+    return max(found, key=lambda one: nearest_first(one.belief, one.bound))
 
 
 def amplification(part: RandomizedPart) -> Fraction | None:

@@ -10,9 +10,25 @@ from typing import Any
 from sfumato.release.manifest import Claim
 
 
+def allowance_used(belief: Fraction, bound: Fraction) -> Fraction:
+    """Return which share of its bound a belief takes, exactly: above 1 where the bound is broken."""
+    return belief / bound if bound > 0 else 1 + belief
+
+
+def nearest_first(belief: Fraction, bound: Fraction) -> tuple[bool, Fraction]:
+    """Return by what beliefs are ranked: the share of the allowance used, values without a bound after all others.
+
+    No belief can exceed 1, so a value without a bound is the worst only where no value has one.
+    """
+    return bound < 1, allowance_used(belief, bound)
+
+
 @dataclass(frozen=True)
 class ClaimResult:
-    """One claim; `holds` is None when only the table could tell, `worst` the belief nearest to or furthest above its bound."""
+    """One claim; `holds` is None when only the table could tell.
+
+    `worst` is the belief that uses the largest share of its bound, more than all of it where the claim is broken.
+    """
 
     claim: Claim
     holds: bool | None
@@ -26,6 +42,11 @@ class ClaimResult:
         """Against whom the claim is made."""
         return self.claim.adversary
 
+    @property
+    def used(self) -> Fraction | None:
+        """The share of the allowance that the worst belief uses; None where there is none."""
+        return None if self.worst is None or self.bound is None else allowance_used(self.worst, self.bound)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; fractions exact."""
         return {
@@ -35,6 +56,7 @@ class ClaimResult:
             "holds": self.holds,
             "worst": None if self.worst is None else str(self.worst),
             "bound": None if self.bound is None else str(self.bound),
+            "used": None if self.used is None else float(self.used),
             "value": self.value,
             "note": self.note,
         }

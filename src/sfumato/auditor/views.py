@@ -14,7 +14,7 @@ from sfumato.auditor.claims import Bounds, Case, unfounded
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
 from sfumato.auditor.original import true_values
-from sfumato.auditor.result import Audit, ClaimResult, Finding
+from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
 from sfumato.release.covering import Part
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Claim
@@ -83,8 +83,7 @@ class Views(Fragments):
         if known is None:
             label, belief = max(beliefs.items(), key=lambda one: one[1])
             return ClaimResult(claim, None, belief, None, label, bounds.why)
-        # No belief can exceed 1, so a value without a bound is the worst only where no value has one.
-        label = max(beliefs, key=lambda one: (known[one] < 1, beliefs[one] - known[one]))
+        label = max(beliefs, key=lambda one: nearest_first(beliefs[one], known[one]))
         return ClaimResult(claim, beliefs[label] <= known[label], beliefs[label], known[label], label, MATCHINGS)
 
     def weaker_faults(self, alpha: Fraction | None, frequent: int) -> list[str]:

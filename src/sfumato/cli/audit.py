@@ -191,7 +191,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
             place = "closest to its bound" if result.holds else "beyond its bound"
             what = "presence" if result.claim.kind == "presence" else f"'{shown(result.value)}'"
             allowed = f"{percent(result.bound)} {'is' if result.holds else 'was'} allowed"
-            line += f"; {place}: {what}, {percent(result.worst)} where {allowed}"
+            used = f" ({percent(result.used, 0)} of it used)" if result.holds and result.used is not None else ""
+            line += f"; {place}: {what}, {percent(result.worst)} where {allowed}{used}"
         lines.append(line)
         if result.note:
             note = shown(result.note)

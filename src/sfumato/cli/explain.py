@@ -15,11 +15,8 @@ from sfumato.cli._workers import limited
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.explain import Explanation, Study
+    from sfumato.explain import Explanation, Risk, Study
     from sfumato.query import Workload
-
-ROWS = 10
-"""How many values the table shows without --all."""
 
 LONGEST = 10_000_000
 """A file of questions has at most so many bytes."""
@@ -30,7 +27,10 @@ def explain(
     data: Data,
     policy: PolicyFile,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Show every sensitive value, not only the tightest bounds.")] = False,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
+    ] = False,
     workload: Annotated[
         Path | None,
         typer.Option(
@@ -42,6 +42,8 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Tell what a policy means for a table: can it be kept, who is unprotected, what does it cost, what is not promised.
+
+    First the verdict, then the figures to decide on, then five sentences; --all shows the rest.
 
     Query error and exposure are measured on releases that are made in memory and thrown away. Nothing is published. A policy that
     cannot be kept is told, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
@@ -96,21 +98,61 @@ def _show(about: Explanation, *, every: bool) -> None:
     screen.print()
     if about.study is not None:
         _show_study(screen, about.study)
-    words = bullets()
-    for paragraph in [*about.measured(), *about.details()]:
-        words.add_row("•", shown(paragraph))
-    screen.print(words)
-    values = about.values if every else about.tightest(ROWS)
-    title = "Every value" if len(values) == len(about.values) else "The tightest bounds"
+    _list(screen, about.highlights())
+    if not every:
+        screen.print("These are figures of the original table: keep them private. --all shows every column, value and figure.")
+        return
+    if about.risk is not None:
+        _show_risk(screen, about.risk)
+    _list(screen, [*about.measured(), *about.details()])
+    title = "Every value"
     table = grid("value", "people", "share", "bound", "factor", "smallest bucket", title=title, right=(1, 2, 3, 4, 5))
-    for value in values:
+    for value in about.values:
         bound = "none" if value.bound == 1 else f"{float(value.bound):.4f}"
         factor = "" if value.bound == 1 else f"{value.factor:.3g}×"
         mark = "" if value.feasible else " (below its share)"
         table.add_row(shown(value.value), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, str(value.needs))
     screen.print(table)
-    if len(values) < len(about.values):
-        screen.print(f"… and {len(about.values) - len(values)} more values; --all shows them.")
+
+
+def _list(screen: Console, paragraphs: list[str]) -> None:
+    words = bullets()
+    for paragraph in paragraphs:
+        words.add_row("•", shown(paragraph))
+    screen.print(words)
+    screen.print()
+
+
+def _show_risk(screen: Console, risk: Risk) -> None:
+    from sfumato.exact import percent
+    from sfumato.explain.risk import band_names
+
+    title = "k: how many people have the same quasi values"
+    table = grid("k", "people", "share", title=title, right=(1, 2))
+    for name, number in zip(band_names(), risk.bands, strict=True):
+        table.add_row(name, f"{number:,}", percent(number / risk.people, 1))
+    screen.print(table)
+    headings = (
+        "column",
+        "levels",
+        "unique without it",
+        "secret guessed",
+        "coarser",
+        "levels",
+        "unique",
+        "misplaced",
+        "link lost",
+    )
+    table = grid(*headings, title=f"Every quasi column; now {percent(risk.unique, 1)} unique", right=(1, 2, 3, 5, 6, 7, 8))
+    for column in risk.columns:
+        own = (shown(column.name), f"{column.levels:,}", percent(column.unique_without, 1), percent(column.guessed, 1))
+        step = column.step
+        if step is None:
+            table.add_row(*own, "no further step", "", "", "", "")
+            continue
+        costs = (percent(step.unique, 1), percent(step.misplaced, 1), percent(step.link_lost, 0))
+        table.add_row(*own, shown(step.text), f"{step.levels:,}", *costs)
+    screen.print(table)
 
 
 def _show_study(screen: Console, study: Study) -> None:

@@ -14,6 +14,7 @@ from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, pro
 from sfumato.explain.forecast import Forecast
 from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
+from sfumato.explain.risk import Risk, risk_of
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.methods import (
@@ -95,6 +96,7 @@ class Explanation:
     boxes: Cut | None = None
     room: NoRoom | None = None
     study: Study | None = None
+    risk: Risk | None = None
     randomization: Forecast | None = None
     presence: Presence | None = None
     odds: Odds | None = None
@@ -119,10 +121,16 @@ class Explanation:
         return tuple(sorted(self.values, key=lambda value: (value.bound, value.count, value.value))[:number])
 
     def verdict(self) -> list[str]:
-        """Return the answers to three questions: can the policy be kept, who is unprotected, who is unique?"""
+        """Return the answers to the first questions: can the policy be kept, who is unprotected, who is unique?"""
         from sfumato.explain.sentences import verdict
 
         return verdict(self)
+
+    def highlights(self) -> list[str]:
+        """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
+        from sfumato.explain.highlights import highlights
+
+        return highlights(self)
 
     def details(self) -> list[str]:
         """Return what else there is to know, as paragraphs for the person who answers for the table's privacy."""
@@ -138,10 +146,11 @@ class Explanation:
 
     def sentences(self) -> list[str]:
         """Return the whole explanation, the verdict first."""
+        from sfumato.explain.highlights import finding
         from sfumato.explain.measured import figures
 
-        found = [] if self.study is None else figures(self.study)
-        return [*self.verdict(), *found, *self.measured(), *self.details()]
+        measured = [] if self.study is None else figures(self.study)
+        return [*self.verdict(), *measured, *finding(self.risk), *self.measured(), *self.details()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values, every bound exact."""
@@ -180,6 +189,7 @@ class Explanation:
             "randomization": None if self.randomization is None else self.randomization.to_dict(),
             "presence": None if self.presence is None else self.presence.to_dict(),
             "odds": None if self.odds is None else self.odds.to_dict(),
+            "risk": None if self.risk is None else self.risk.to_dict(),
             "no_room": None if self.room is None else vars(self.room),
             "measured": None if self.study is None else {**vars(self.study), "rows": [vars(row) for row in self.study.rows]},
         }
@@ -239,6 +249,7 @@ def explain(
         boxes=cost.boxes,
         room=cost.room,
         study=measured,
+        risk=risk_of(table),
         randomization=cost.randomization,
         presence=cost.presence,
         odds=cost.odds,

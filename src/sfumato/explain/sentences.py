@@ -54,8 +54,10 @@ _TOLD_OF_MANY = (
 
 
 def verdict(about: Explanation) -> list[str]:
-    """Return whether the policy can be kept, who is unprotected and who is unique."""
-    return [*_feasible(about), *_unprotected(about), _unique(about)]
+    """Return whether the policy can be kept, who is unprotected, who is unique, and what nearly gives the secret away."""
+    from sfumato.explain.highlights import determining
+
+    return [*_feasible(about), *_unprotected(about), _unique(about), *determining(about.risk)]
 
 
 def details(about: Explanation) -> list[str]:

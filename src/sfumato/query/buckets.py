@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, add_up, learned
+from sfumato.query.engine import Cell, Grouped, Guess, add_up, learns
 from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
@@ -87,12 +87,12 @@ class BucketsEngine:
             f"{FEWEST_BOXES} buckets that are boxes of near people; the manifest of this release does not say that"
         )
 
-    @learned
+    @learns(Association)
     def association(self) -> Association:
         """What blind buckets teach about how quasi and sensitive values go together."""
         return learn_association(self.index)
 
-    @learned
+    @learns(Trend)
     def trend(self) -> Trend:
         """What the differences between boxes teach about the inside of a box."""
         assert self.misses is not None

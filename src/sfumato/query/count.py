@@ -15,12 +15,13 @@ from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
-from sfumato.query.engine import Engine
+from sfumato.query.engine import SHELF, Engine
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
+from sfumato.query.shelf import Shelf
 from sfumato.query.views import ViewsEngine
 from sfumato.release.base import Release
 
@@ -33,6 +34,7 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
 }
 """What makes the engine of a release, by its form."""
 
+_shelves: weakref.WeakKeyDictionary[Release, Shelf] = weakref.WeakKeyDictionary()
 _engines: weakref.WeakKeyDictionary[Release, Engine] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
@@ -79,7 +81,15 @@ def engine_of(release: Release) -> Engine:
             if release.form not in ENGINES:
                 raise QueryError(f"no estimator is known for the form {release.form!r}")
             engine = _engines[release] = ENGINES[release.form](release)
+            engine.__dict__[SHELF] = _shelves.get(release)
         return engine
+
+
+def remember(release: Release, shelf: Shelf | None) -> None:
+    """Let what this release teaches be kept on a shelf, and be taken from it, from its first question on."""
+    if shelf is not None:
+        with _lock:
+            _shelves[release] = shelf
 
 
 def choose_estimator(engine: Engine, estimator: Estimator | None, form: str) -> Estimator:
@@ -93,4 +103,4 @@ def choose_estimator(engine: Engine, estimator: Estimator | None, form: str) -> 
     return estimator
 
 
-__all__ = ["count", "count_many"]
+__all__ = ["count", "count_many", "remember"]

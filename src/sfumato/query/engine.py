@@ -17,6 +17,7 @@ from sfumato.query.answer import Estimator
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, Words
+from sfumato.query.shelf import Keeping, Shelf
 
 Grouped = Sequence[tuple[bool, int, Words]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
@@ -104,11 +105,19 @@ T = TypeVar("T")
 _lock = threading.RLock()
 
 
-class learned(Generic[T]):  # noqa: N801  (used like `property`)
-    """A property that is computed on first use, by one thread for all, and kept."""
+SHELF = "_shelf"
+"""Under this name an engine has the shelf on which what it learns is kept between runs, if it has one."""
 
-    def __init__(self, learn: Callable[[Any], T]) -> None:
-        self.learn = learn
+
+class learned(Generic[T]):  # noqa: N801  (used like `property`)
+    """A property that is computed on first use, by one thread for all, and kept.
+
+    `@learned` keeps it as long as the engine; `@learns(Model)` also on the engine's shelf, where it has one: see
+    `sfumato.query.shelf`.
+    """
+
+    def __init__(self, learn: Callable[[Any], T], keeping: Keeping[T] | None = None) -> None:
+        self.learn, self.keeping = learn, keeping
         self.__doc__ = learn.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -125,6 +134,23 @@ class learned(Generic[T]):  # noqa: N801  (used like `property`)
         with _lock:
             if self.name not in kept:  # afterwards Python finds it there by itself
                 with one_thread():
-                    kept[self.name] = self.learn(instance)
+                    kept[self.name] = self._found(instance)
             value: T = kept[self.name]
             return value
+
+    def _found(self, instance: object) -> T:
+        """Return what was learned before, or learn it."""
+        shelf: Shelf | None = instance.__dict__.get(SHELF)
+        if shelf is None or self.keeping is None:
+            return self.learn(instance)
+        before = shelf.take(self.name, self.keeping, instance)
+        if before is not None:
+            return before
+        made = self.learn(instance)
+        shelf.put(self.name, self.keeping, made)
+        return made
+
+
+def learns(keeping: Any) -> Callable[[Callable[[Any], T]], learned[T]]:
+    """Return a decorator like `learned` for a property that can be kept between runs, as `keeping` says (a `Keeping`)."""
+    return lambda learn: learned(learn, keeping)

@@ -29,7 +29,7 @@ from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Guess, add_up, learned
+from sfumato.query.engine import Guess, add_up, learns
 from sfumato.query.language.compile import Piece, Pieces, Rows
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
@@ -180,7 +180,7 @@ class RandomizedEngine:
         found: Floats = (shown - added[self.slots.part]) * self.inverse
         return found
 
-    @learned
+    @learns(Rates)
     def rates(self) -> Rates:
         """What the likelihood estimator needs."""
         return Rates.of(self.slots, self.published, self.reconstruct(self.published), self._sample())

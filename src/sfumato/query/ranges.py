@@ -30,7 +30,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, learned
+from sfumato.query.engine import Cell, Grouped, Guess, learned, learns
 from sfumato.query.group_by import require_few_cells
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.disjoint import Conjunction, disjoint
@@ -39,7 +39,7 @@ from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models import _spread_kernels as kernels
 from sfumato.query.models import spread
 from sfumato.query.models.classes import ClassModel, Shown, learn_classes
-from sfumato.query.models.spread import OWN_ROUNDS, ROUNDS, Reach, Spread
+from sfumato.query.models.spread import OWN_ROUNDS, ROUNDS, Reach, Spread, Spreads
 from sfumato.query.models.units import Cut, RangeColumn, SetColumn, UnitKind, column_of
 from sfumato.release.ranges import RangesRelease
 
@@ -74,12 +74,12 @@ class BoxesEngine:
         """People spread evenly in every column."""
         return tuple(spread.even(column) for column in self.columns)
 
-    @learned
+    @learns(Spreads)
     def as_learned(self) -> tuple[Spread, ...]:
         """People spread as all groups together suggest."""
         return tuple(spread.learned(column, self.behind, self.rounds) for column in self.columns)
 
-    @learned
+    @learns(ClassModel)
     def classes(self) -> ClassModel:
         """Classes of people in which columns are unrelated."""
         sets = [column for column in self.columns if isinstance(column, SetColumn)]

@@ -15,11 +15,12 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Source, assemble, combine_codes, combined
-from sfumato.table.coding import Reading, taken
+from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.read import is_text, read_arrow
+from sfumato.table.recode import Recode
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 from sfumato.table.sorting import ascending
@@ -82,6 +83,13 @@ class Table:
     def column(self, name: str) -> Column:
         """Return a quasi column by its name."""
         return next(column for column in self.quasi if column.name == name)
+
+    def recoded(self, name: str, recode: Recode) -> Column:
+        """Return a quasi column of the same people under another recoding than the schema's."""
+        column = next(column for column in self._source.columns if column.name == name)
+        kept = self._source.kept
+        values, kind = recode.apply(column.values, column.kind, name)
+        return build(name, kind, values, column.codes if kept is None else column.codes[kept])
 
     def quasi_ids(self) -> Integers:
         """Return for every row the number of its quasi combination: 0, 1, … in ascending order of the combinations."""

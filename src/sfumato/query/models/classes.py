@@ -12,17 +12,18 @@ The first shares are drawn from a fixed seed, so the same release gives the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Flags, Floats, Integers, Small
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.language.disjoint import Conjunction
 from sfumato.query.models import _class_kernels as kernels
 from sfumato.query.models.units import SetColumn
+from sfumato.query.shelf import fitting
 
 FEWEST_GROUPS = 500
 """With fewer groups there is too little to tell classes apart, and every column is learned alone.
@@ -84,6 +85,28 @@ class ClassModel:
     tilt: tuple[Floats, ...]  # by how much an entry's weight changes in its group because at least one person has it
     rate: Floats  # [sensitive values × classes]
     chance: Floats  # [groups × classes]
+
+    version: ClassVar[int] = 1
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        weight = {f"weight {j}": each for j, each in enumerate(self.weight)}
+        return {**weight, **{f"tilt {j}": each for j, each in enumerate(self.tilt)}, "rate": self.rate, "chance": self.chance}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> ClassModel:
+        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
+        columns, shown = engine.columns, engine.shown
+        rate = fitting(arrays, "rate", (len(engine.vocabulary.part_codes[0]), None))
+        classes = rate.shape[1]
+        return cls(
+            columns=columns,
+            shown=shown,
+            weight=tuple(fitting(arrays, f"weight {j}", (own.plain.size, classes)) for j, own in enumerate(columns)),
+            tilt=tuple(fitting(arrays, f"tilt {j}", (len(own.codes),)) for j, own in enumerate(columns)),
+            rate=rate,
+            chance=fitting(arrays, "chance", (len(shown.sizes), classes)),
+        )
 
     def weigh(self, conjunctions: Sequence[Conjunction], wanted: Flags) -> tuple[float, float]:
         """Return how many people with a wanted value meet one of these disjoint conditions: expectation and variance."""

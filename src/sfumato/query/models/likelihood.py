@@ -23,15 +23,18 @@ have a strength of their own was tried: it reaches 49–63 % there, and makes th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from sfumato.arrays import Flags, Floats
+from sfumato.arrays import Array, Flags, Floats
 from sfumato.query import _kernels
 from sfumato.query.language.compile import Piece, Rows
 from sfumato.query.rows import BucketIndex
+from sfumato.query.shelf import fitting
 
 MAX_VALUES = 600
 """Beyond so many sensitive values the matrices take too long; the papers' estimator is then the default."""
@@ -82,6 +85,37 @@ class Association:
     g0: Floats
     axes: Axes
     tables: tuple[Floats | None, ...]
+
+    version: ClassVar[int] = 1
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        tables = {f"table {j}": table for j, table in enumerate(self.tables) if table is not None}
+        return {"g0": self.g0, **{name: np.asarray(value) for name, value in vars(self.axes).items()}, **tables}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Association:
+        """Return the association that has these arrays; `ValueError` if they are not of this engine's release."""
+        index, n = engine.index, engine.index.values
+        known = fitting(arrays, "mu", (None,))
+        shapes: dict[str, tuple[int, ...]] = {
+            "prior": (n, n),
+            "to_t": (len(known), n),
+            "f": (n, len(known)),
+            "pf": (n, len(known)),
+        }
+        shapes |= {"ft": (len(known), n), "pft": (len(known), n)}
+        axes = Axes(
+            correlation=float(fitting(arrays, "correlation", ())),
+            mu=known,
+            **{name: fitting(arrays, name, shape) for name, shape in shapes.items()},
+            total_gain=float(fitting(arrays, "total_gain", ())),
+        )
+        tables = tuple(
+            fitting(arrays, f"table {j}", (len(times), n)) if f"table {j}" in arrays else None
+            for j, times in enumerate(index.table.counts)
+        )
+        return cls(index, index.totals, np.sqrt(index.totals), fitting(arrays, "g0", (n, n)), axes, tables)
 
     def column(self, column: int, accepted: Flags) -> Floats:
         """Return the papers' estimate, value by value, of the people with an accepted code in one column."""

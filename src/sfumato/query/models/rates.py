@@ -26,12 +26,14 @@ known to no better than a fifth (`VAGUE`), intervals covered 79–94 % when trie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.arrays import Flags, Floats, Integers
+from sfumato.arrays import Array, Flags, Floats, Integers
+from sfumato.query.shelf import fitting
 
 MAX_VALUES = 600
 """Beyond so many values most are so rare that their noise, though drawn toward a centre, adds up to a bias."""
@@ -158,6 +160,30 @@ class Rates:
     sides: Floats  # values × 2·parts
     core: Floats  # 2·parts × 2·parts
     kappa: float
+
+    version: ClassVar[int] = 1
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        own = {name: np.asarray(getattr(self, name)) for name in ("expected", "totals", "own", "sides", "core", "kappa")}
+        return {"mean": self.counts.mean, "variance": self.counts.variance, **own}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Rates:
+        """Return the rates that have these arrays; `ValueError` if they are not of this engine's release."""
+        slots = engine.slots
+        many, values, both = (len(slots.value),), slots.values, 2 * slots.parts
+        return cls(
+            slots,
+            engine.published,
+            Counts(fitting(arrays, "mean", many), fitting(arrays, "variance", many)),
+            fitting(arrays, "expected", many),
+            fitting(arrays, "totals", (values,)),
+            fitting(arrays, "own", (values,)),
+            fitting(arrays, "sides", (values, both)),
+            fitting(arrays, "core", (both, both)),
+            float(fitting(arrays, "kappa", ())),
+        )
 
     @classmethod
     def of(cls, slots: Slots, published: Floats, raw: Floats, sample: Sequence[tuple[float, Floats]]) -> Rates:

@@ -23,15 +23,16 @@ the bundled census, where more than one round answers conditions on age alone wo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Bytes, Flags, Floats, Integers
+from sfumato.arrays import Array, Bytes, Flags, Floats, Integers
 from sfumato.query.models import _spread_kernels as kernels
 from sfumato.query.models.units import Cut, RangeColumn, SetColumn
+from sfumato.query.shelf import fitting
 
 ROUNDS = 300
 """Most rounds of expectation maximisation. Where groups are large and few, 10 are far too few; beyond 300 nothing is gained."""
@@ -95,6 +96,36 @@ class SetSpread:
 
 
 Spread = RangeSpread | SetSpread
+
+
+class Spreads:
+    """How the spreads of all columns become arrays and come back."""
+
+    version: ClassVar[int] = 1
+
+    @staticmethod
+    def to_arrays(spreads: Sequence[Spread]) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        found: dict[str, Array] = {}
+        for j, spread in enumerate(spreads):
+            if isinstance(spread, SetSpread):
+                found[f"part {j}"] = spread.part
+            else:
+                found |= {f"{name} {j}": each for name, each in spread.shares._asdict().items()}
+        return found
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Array], engine: Any) -> tuple[Spread, ...]:
+        """Return the spreads that have these arrays; `ValueError` if they are not of this engine's release."""
+        groups = len(engine.behind)
+        made: list[Spread] = []
+        for j, column in enumerate(engine.columns):
+            if isinstance(column, SetColumn):
+                made.append(SetSpread(column, fitting(arrays, f"part {j}", (len(column.codes),))))
+                continue
+            lengths = {name: column.width.shape if name == "weight" else (groups,) for name in Shares._fields}
+            made.append(RangeSpread(column, Shares(*(fitting(arrays, f"{name} {j}", size) for name, size in lengths.items()))))
+        return tuple(made)
 
 
 def even(column: RangeColumn | SetColumn) -> Spread:

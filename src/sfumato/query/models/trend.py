@@ -23,20 +23,22 @@ See docs/methods/boxes.md for the coverage that results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
-from sfumato.arrays import Bytes, Floats, Integers, Small
+from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.language.compile import Piece
 from sfumato.query.models import _trend_kernels as kernels
 from sfumato.query.models.features import Block, Levels, levels_of, sums_by_box
 from sfumato.query.rows import BucketIndex
+from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
 
 FEWEST_BOXES = 10
@@ -97,6 +99,37 @@ class Trend:
     posterior: Posterior
     misses: Misses
     noise: float = 0.0  # variance that noise adds to what boxes show of one value, a person
+
+    version: ClassVar[int] = 1
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        shapes = np.array([(block.left, block.right, block.width) for block in self.blocks], np.int64).reshape(-1, 3)
+        features = {f"block {k}": block.features for k, block in enumerate(self.blocks)}
+        return {"levels": self.levels, "sums": self.sums, "blocks": shapes, **features, **vars(self.posterior)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Trend:
+        """Return the trend that has these arrays; `ValueError` if they are not of this engine's release."""
+        index, columns = engine.index, len(engine.columns)
+        levels = fitting(arrays, "levels", (index.rows, columns), "|u1")
+        blocks = []
+        for k, (left, right, width) in enumerate(fitting(arrays, "blocks", (None, 3), "<i8").tolist()):
+            block = Block(left, right, width, fitting(arrays, f"block {k}", (None, None)))
+            if not (0 <= left < columns and -1 <= right < columns and 0 <= block.numbers(levels).max() < len(block.features)):
+                raise ValueError("levels without features")
+            blocks.append(block)
+        features = sum(block.features.shape[1] for block in blocks)
+        turn = fitting(arrays, "turn", (features, None))
+        posterior = Posterior(
+            fitting(arrays, "scale", (features,)),
+            turn,
+            fitting(arrays, "score", (index.values, turn.shape[1])),
+            fitting(arrays, "gain", (len(GRID), turn.shape[1])),
+            fitting(arrays, "evidence", (len(GRID),)),
+        )
+        sums = fitting(arrays, "sums", (index.buckets, features))
+        return cls(index, levels, tuple(blocks), sums, posterior, engine.misses)
 
     def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""

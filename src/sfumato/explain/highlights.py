@@ -1,0 +1,86 @@
+"""The five sentences of an explanation that everybody should read: who is found, by what, what would help, bounds, the promise."""
+
+from __future__ import annotations
+
+from sfumato.exact import percent
+from sfumato.explain.explanation import Explanation
+from sfumato.explain.risk import ColumnRisk, Risk
+from sfumato.explain.sentences import value_sentence
+
+
+def highlights(about: Explanation) -> list[str]:
+    """Return the five sentences, fewer where there is nothing to say."""
+    lines = finding(about.risk)
+    tightest = about.tightest(1)
+    if tightest and about.weaker is None:
+        lines.append(f"The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+    return [*lines, _promise(about)]
+
+
+def finding(risk: Risk | None) -> list[str]:
+    """Return how easily people are found, what makes them unique and which step would help most."""
+    return [] if risk is None else [found(risk), *_why(risk), *_step(risk)]
+
+
+def determining(risk: Risk | None) -> list[str]:
+    """Return which quasi columns nearly determine the sensitive value, in one sentence; nothing if none does."""
+    named = [] if risk is None else [column for column in risk.columns if column.determines]
+    if not named:
+        return []
+    guessed = ", ".join(f"{column.name} ({percent(column.guessed, 0)} of people guessed right)" for column in named)
+    return [
+        f"Nearly the secret itself: {guessed}. Whoever knows that of a person knows the sensitive value without any release, and "
+        "no bound covers such a link: make the column coarser, or give it the role sensitive or other."
+    ]
+
+
+def found(risk: Risk) -> str:
+    """Return the three risks that a person's row is found."""
+    largest, mean = risk.prosecutor
+    return (
+        f"Who is found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average and "
+        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole population; "
+        f"marketer risk {percent(risk.marketer, 1)})."
+    )
+
+
+def _promise(about: Explanation) -> str:
+    if about.weaker is not None:
+        return "Promised: no bound on what a reader believes, only what the method's paper claims."
+    article = "an" if about.against[0] in "aeiou" else "a"
+    return (
+        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and sensitive "
+        "values, has a list of the whole population, or holds a second release of this table."
+    )
+
+
+def _why(risk: Risk) -> list[str]:
+    if not risk.unique or len(risk.columns) == 1:
+        return []
+    worst = min(risk.columns, key=lambda column: (column.unique_without, column.name))
+    return [
+        f"What makes people unique: most of all {worst.name}; without it {percent(worst.unique_without, 1)} of people would be."
+    ]
+
+
+def _step(risk: Risk) -> list[str]:
+    steps = [column for column in risk.columns if column.step is not None]
+    if not risk.unique or not steps:
+        return []
+    best = max(steps, key=lambda column: _worth(risk, column))
+    step = best.step
+    assert step is not None
+    return [
+        f"The step that gains most for what it costs: {best.name} with {step.text} ({step.levels} levels instead of "
+        f"{best.levels}): {percent(step.unique, 1)} of people unique instead of {percent(risk.unique, 1)}; read evenly it puts "
+        f"{percent(step.misplaced, 1)} of people on another {best.name}, and {percent(step.link_lost, 0)} of its link with the "
+        "sensitive value is lost."
+    ]
+
+
+def _worth(risk: Risk, column: ColumnRisk) -> float:
+    """Return how much a step lessens the share of unique people, less what it costs."""
+    step = column.step
+    assert step is not None
+    gained = 1.0 - float(step.unique / risk.unique)
+    return gained * (1.0 - step.misplaced) * (1.0 - step.link_lost)

@@ -1,0 +1,184 @@
+"""What a release teaches, kept between runs: learned once, read back when the same release is asked again.
+
+A file holds the arrays of one model: a line with the format, the sha-256 of all that follows, a line of JSON that says what they
+are (the sha-256 of the release's manifest, which fixes its tables; the model, its version and the code that learned it; name, type
+and shape of each array), then the arrays' bytes. Nothing in it is executed. A file that is not exactly that, that anybody else
+could have written, or whose arrays do not fit the release, is not used: the model is learned again, and the answer is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from sfumato import __version__
+from sfumato.arrays import Array
+from sfumato.errors import FormatError
+from sfumato.places import private_directory, user_cache
+from sfumato.release.files import read_file
+
+FORMAT = b"sfumato-learned 1\n"
+SUFFIX = ".learned"
+
+MOST_FILES = 64
+"""So many models are kept; of more, those that were not used longest are removed."""
+
+LARGEST = 1 << 31
+"""A file beyond so many bytes is neither written nor read."""
+
+_TYPES = ("|b1", "|u1", "<u2", "<u4", "<i2", "<i4", "<i8", "<f4", "<f8")
+
+T = TypeVar("T")
+
+
+class Keeping(Protocol[T]):
+    """How a model becomes arrays and comes back; a model's class fulfils it by a method, a class method and a version."""
+
+    version: int
+
+    def to_arrays(self, model: T, /) -> Mapping[str, Array]:
+        """Return everything that was learned, as arrays by name."""
+        ...
+
+    def from_arrays(self, arrays: Mapping[str, Array], engine: Any, /) -> T:
+        """Return the model that has these arrays, for the engine of its release; `ValueError` if they do not fit it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where the models of one release are kept, known by the sha-256 of its manifest."""
+
+    place: Path
+    manifest: str
+
+    @classmethod
+    def of_user(cls, manifest: str) -> Shelf | None:
+        """Return the user's shelf for a release: in `SFUMATO_CACHE` if that is set, else in the user's cache; None without one."""
+        stated = os.environ.get("SFUMATO_CACHE")
+        home = Path(os.path.abspath(stated)) if stated else user_cache()
+        place = private_directory(None if home is None else home / "learned")
+        return None if place is None else cls(place, manifest)
+
+    def take(self, name: str, keeping: Keeping[T], engine: Any) -> T | None:
+        """Return the model kept under a name, None where there is none that can be trusted and fits."""
+        path = self._path(name, keeping)
+        try:
+            if not _own(self.place) or not _own(path):
+                return None
+            arrays = _read(path, self._stated(name, keeping))
+            model = keeping.from_arrays(arrays, engine)
+        except (OSError, FormatError, ValueError, KeyError, IndexError, TypeError, RecursionError, MemoryError):
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return model
+
+    def put(self, name: str, keeping: Keeping[T], model: T) -> None:
+        """Keep a model, or do nothing where that is not possible."""
+        arrays = {key: np.asarray(value) for key, value in keeping.to_arrays(model).items()}
+        if sum(array.nbytes for array in arrays.values()) > LARGEST:
+            return
+        orders: dict[str, Literal["C", "F"]] = {key: "F" if array.flags.fnc else "C" for key, array in arrays.items()}
+        listed = [(key, array.dtype.str, list(array.shape), orders[key]) for key, array in arrays.items()]
+        header = json.dumps({**self._stated(name, keeping), "arrays": listed}).encode() + b"\n"
+        body = b"".join([header, *(array.tobytes(orders[key]) for key, array in arrays.items())])
+        path = self._path(name, keeping)
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+        with contextlib.suppress(OSError):
+            try:
+                with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                    stream.write(FORMAT + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+                os.replace(draft, path)
+            finally:
+                draft.unlink(missing_ok=True)
+            self._forget()
+
+    def _path(self, name: str, keeping: Keeping[Any]) -> Path:
+        return self.place / f"{self.manifest[:32]}.{name}.{keeping.version}{SUFFIX}"
+
+    def _stated(self, name: str, keeping: Keeping[Any]) -> dict[str, Any]:
+        return {
+            "manifest": self.manifest,
+            "model": name,
+            "version": keeping.version,
+            "software": f"sfumato {__version__}",
+            "code": _code(),
+        }
+
+    def _forget(self) -> None:
+        """Remove what was not used longest, and drafts of runs that were killed."""
+        files = sorted(self.place.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
+        for path in files[: max(0, len(files) - MOST_FILES)]:
+            path.unlink()
+
+
+def fitting(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kind: str = "<f8") -> Array:
+    """Return an array that has this type and shape (None fits any length); `ValueError` for another, which a kernel might misread."""
+    array = arrays[name]
+    given = array.shape
+    if array.dtype.str != kind or len(given) != len(shape) or any(b not in (None, a) for a, b in zip(given, shape, strict=True)):
+        raise ValueError(f"{name} does not fit")
+    return array
+
+
+def _own(path: Path) -> bool:
+    """Return whether only this user could have written there: a file or directory of hers, no link, open to nobody else."""
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        return False
+    return os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+
+
+def _read(path: Path, stated: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the arrays in a file that says exactly what is expected of it; `ValueError` or `FormatError` for any other."""
+    data = read_file(path, LARGEST + (1 << 20))
+    start = len(FORMAT) + 65
+    if data[: len(FORMAT)] != FORMAT or data[start - 1 : start] != b"\n":
+        raise ValueError("not a file of this format")
+    body = memoryview(data)[start:]
+    if hashlib.sha256(body).hexdigest().encode() != data[len(FORMAT) : start - 1]:
+        raise ValueError("damaged")
+    end = data.index(b"\n", start)
+    header = json.loads(data[start:end])
+    listed = header.pop("arrays")
+    if header != dict(stated):
+        raise ValueError("of something else")
+    arrays, at = {}, end + 1
+    for key, kind, shape, order in listed:
+        if (
+            kind not in _TYPES
+            or order not in ("C", "F")
+            or not all(isinstance(size, int) and 0 <= size < 1 << 40 for size in shape)
+        ):
+            raise ValueError("an array of another kind")
+        count = int(np.prod(shape, dtype=object)) if shape else 1
+        size = count * np.dtype(kind).itemsize
+        if at + size > len(data):
+            raise ValueError("too short")
+        # A copy: kernels are compiled for arrays of their own memory. In the order it had, so that sums round as they did.
+        arrays[str(key)] = np.frombuffer(data, kind, count=count, offset=at).reshape(shape, order=order).copy(order)
+        at += size
+    if at != len(data):
+        raise ValueError("too long")
+    return arrays
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the code that learns, so that what an older one learned is not used."""
+    digest = hashlib.sha256()
+    for path in sorted((Path(__file__).parent / "models").glob("*.py")):
+        digest.update(path.name.encode() + b"\n" + path.read_bytes())
+    return digest.hexdigest()
