@@ -53,10 +53,10 @@ def _list_varying(varies: Any, box: int, out: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown: Any, noise2: float) -> tuple[Any, Any]:
+def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown: Any, noise: Any) -> tuple[Any, Any]:
     """Return the expected count of every value in every box, and the gradient of the log-likelihood by level and value.
 
-    The likelihood of a count is that of one with mean E and variance E + noise2.
+    The likelihood of a count is that of one with mean E and variance E + noise[box].
     """
     boxes, values = shown.shape
     expected = np.zeros((boxes, values))
@@ -79,7 +79,7 @@ def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown:
                 chances[i - first, v] = own[v]
                 expected[b, v] += weight[i] * own[v]
         for v in range(values):
-            pull[v] = (shown[b, v] - expected[b, v]) / max(expected[b, v] + noise2, 1e-9)
+            pull[v] = (shown[b, v] - expected[b, v]) / max(expected[b, v] + noise[b], 1e-9)
             all_of_box[v] = 0.0
         for i in range(first, last):
             mean = 0.0
@@ -188,52 +188,63 @@ def rake(
 
 @njit(cache=True, nogil=True)
 def ask(
-    rows: Any, count: int, cell: Any, levels: Any, weight: Any, start: Any, varies: Any, wanted: Any, entry: Any, value: Any, goal: Any,
-    place: Any, chances: Any, size: Any, lines: int,
-) -> tuple[float, float, float, Any, Any, Any]:
+    rows: Any,
+    count: int,
+    cell: Any,
+    levels: Any,
+    weight: Any,
+    start: Any,
+    varies: Any,
+    wanted: Any,
+    entry: Any,
+    value: Any,
+    goal: Any,
+    vague: Any,
+    place: Any,
+    chances: Any,
+    lines: int,
+) -> tuple[float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
     That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and
-    over the whole box; per level how these differ, Σ over asked of p(1 − p) less A/Q times that over the box; and per box U and A/Q.
+    over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level
+    how those asked differ, Σ p(1 − p) over them less A/Q times that over their box.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
         asked[cell[rows[t]]] += 1
-    boxes = len(start) - 1
-    largest = 0
+    boxes, largest = len(start) - 1, 0
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])
-    spread = np.empty(largest)
-    wanted_here = np.empty(len(wanted), np.int64)
-    found, spread1, spread2 = 0.0, 0.0, 0.0
+    spread, listed = np.empty(largest), np.empty(len(wanted), np.int64)
+    varying = np.empty(levels.shape[1], np.int64)
+    found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
     differ = np.zeros(lines)
-    unsure, part = np.zeros(boxes), np.zeros(boxes)
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
-        people = 0
+        people, size, few, noise = 0, 0, 0, 0.0
         for i in range(first, last):
             people += asked[i]
+            size += weight[i]
         if people == 0:
             continue
-        few = 0
         for k in range(many):
             if wanted[value[e + k]]:
-                wanted_here[few] = k
+                listed[few] = k
+                noise += vague[e + k]
                 few += 1
-        if few == 0:
-            continue
-        if people == size[b]:
-            part[b] = 1.0
+        if people == size or few == 0:
             for t in range(few):
-                found += goal[e + wanted_here[t]]
+                found += goal[e + listed[t]]
+            unsure += noise
             continue
         a, q = 0.0, 0.0
         for i in range(first, last):
             p, base = 0.0, place[b] + (i - first) * many
             for t in range(few):
-                p += chances[base + wanted_here[t]]
+                p += chances[base + listed[t]]
             found += asked[i] * p
-            p = min(max(p, 0.0), 1.0)
+            p = min(p, 1.0)
             s = p * (1.0 - p)
             spread[i - first] = s
             a += asked[i] * s
@@ -242,12 +253,44 @@ def ask(
             continue
         share = a / q
         u = max(0.0, a * (1.0 - share))
-        unsure[b], part[b] = u, share
         spread1 += u
         spread2 += u * u
+        unsure += share * share * noise
+        columns = _list_varying(varies, b, varying)
         for i in range(first, last):
             more = spread[i - first] * (asked[i] - share * weight[i])
-            for j in range(levels.shape[1]):
-                if varies[b, j]:
-                    differ[levels[i, j]] += more
-    return found, spread1, spread2, differ, unsure, part
+            for t in range(columns):
+                differ[levels[i, varying[t]]] += more
+    return found, spread1, spread2, unsure, differ
+
+
+@njit(cache=True, nogil=True)
+def split(
+    levels: Any, weight: Any, start: Any, half: Any, entry: Any, place: Any, chances: Any, which: Any, mean: Any, spread: Any, differ: Any
+) -> None:
+    """Write what the model of merged boxes says of their first halves, those cells where `half`.
+
+    For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ, by level.
+    """
+    for b in range(len(start) - 1):
+        many = entry[b + 1] - entry[b]
+        for k in range(many):
+            e = entry[b] + k
+            found, a, q = 0.0, 0.0, 0.0
+            for i in range(start[b], start[b + 1]):
+                p = min(chances[place[b] + (i - start[b]) * many + k], 1.0)
+                s = weight[i] * p * (1.0 - p)
+                q += s
+                if half[i]:
+                    found += weight[i] * p
+                    a += s
+            mean[e] = found
+            if q <= 0.0:
+                continue
+            spread[e] = max(0.0, a * (1.0 - a / q))
+            if which[e] >= 0:
+                for i in range(start[b], start[b + 1]):
+                    p = min(chances[place[b] + (i - start[b]) * many + k], 1.0)
+                    more = weight[i] * p * (1.0 - p) * ((1.0 if half[i] else 0.0) - a / q)
+                    for j in range(levels.shape[1]):
+                        differ[which[e], levels[i, j]] += more

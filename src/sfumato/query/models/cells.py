@@ -26,6 +26,16 @@ class Cells:
     varies: Array  # [boxes × columns]: whether the people of the box differ in the column
     cell: Small  # of each person
 
+    @property
+    def arrays(self) -> tuple[Small, Integers, Integers, Array]:
+        """What kernels take."""
+        return self.levels, self.weight, self.start, self.varies
+
+    @property
+    def sizes(self) -> Floats:
+        """People of each box."""
+        return np.bincount(np.repeat(np.arange(len(self.start) - 1), np.diff(self.start)), self.weight, len(self.start) - 1)
+
     @classmethod
     def of(cls, index: BucketIndex, numbered: Small) -> Cells:
         """Return the cells of people whose levels are `numbered` [people × columns]."""
@@ -69,12 +79,11 @@ class Directions:
 
     matrix: Floats
     block: Integers  # of each direction; −1 for the first
-    column: Integers  # of each direction; −1 for the first
 
 
 def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small, Directions]:
     """Return every person's levels, numbered column by column, and the directions in which they may differ."""
-    parts, blocks, owners, shapes, numbered = [], [], [], [], []
+    parts, blocks, shapes, numbered = [], [], [], []
     first = 0
     for j, (column, times, codes) in enumerate(zip(columns, index.table.counts, index.table.codes, strict=True)):
         of = levels_of(column, times)
@@ -88,7 +97,6 @@ def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small,
             parts.append((first, features))
             shapes.append(features.shape[1])
             blocks += [len(shapes) - 1] * features.shape[1]
-            owners += [j] * features.shape[1]
         if j == 0:
             heads = size
         first += size
@@ -98,4 +106,4 @@ def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small,
     for offset, features in parts:
         matrix[offset : offset + len(features), at : at + features.shape[1]] = features
         at += features.shape[1]
-    return np.stack(numbered, axis=1), Directions(matrix, np.array([-1, *blocks]), np.array([-1, *owners]))
+    return np.stack(numbered, axis=1), Directions(matrix, np.array([-1, *blocks], np.int64))
