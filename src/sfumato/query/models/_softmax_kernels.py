@@ -1,7 +1,8 @@
 """Compiled loops of the multiplicative model: expected counts, gradients, raking, and one question.
 
-People of a box with the same levels are one *cell*. Cells of a box lie together: start[box] … start[box + 1] − 1. `tables[l, v]` is the
-factor by which level l multiplies the weight of value v. A column that is the same in a whole box is handled once for the box.
+People of a box with the same levels are one *cell*. Cells of a box lie together: start[box] … start[box + 1] − 1.
+`tables[l, v]` is the factor by which level l multiplies the weight of value v. A column that is the same in a whole box is
+handled once for the box.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 
 from sfumato._jit import njit
 
+_FAST = {"reassoc", "contract"}  # sums in the order that is fastest: the same one at every run
 
-@njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _common(levels: Any, varies: Any, tables: Any, box: int, first: int, out: Any) -> None:
     """Write to out[v] the product of the factors that everybody in the box shares."""
     out[:] = 1.0
@@ -24,7 +27,7 @@ def _common(levels: Any, varies: Any, tables: Any, box: int, first: int, out: An
                 out[v] *= tables[row, v]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _chances(levels: Any, varying: Any, columns: int, tables: Any, common: Any, cell: int, out: Any) -> None:
     """Write to out[v] the chance of each value for the people of a cell."""
     values = len(common)
@@ -42,7 +45,7 @@ def _chances(levels: Any, varying: Any, columns: int, tables: Any, common: Any, 
         out[v] *= part
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _list_varying(varies: Any, box: int, out: Any) -> int:
     columns = 0
     for j in range(varies.shape[1]):
@@ -52,7 +55,7 @@ def _list_varying(varies: Any, box: int, out: Any) -> int:
     return columns
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown: Any, noise: Any) -> tuple[Any, Any]:
     """Return the expected count of every value in every box, and the gradient of the log-likelihood by level and value.
 
@@ -100,7 +103,7 @@ def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown:
     return expected, gradient
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def slopes(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, chosen: Any, out: Any) -> None:
     """Write to out[k, l, v] how the expected count of v in the box chosen[k] grows with the weight of level l for v."""
     values = tables.shape[1]
@@ -131,9 +134,19 @@ def slopes(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, chose
                     out[k, row, v] = all_of_box[v]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def rake(
-    levels: Any, weight: Any, start: Any, varies: Any, tables: Any, entry: Any, value: Any, goal: Any, place: Any, rounds: int, out: Any
+    levels: Any,
+    weight: Any,
+    start: Any,
+    varies: Any,
+    tables: Any,
+    entry: Any,
+    value: Any,
+    goal: Any,
+    place: Any,
+    rounds: int,
+    out: Any,
 ) -> None:
     """Write to `out` the chances of the values shown, scaled so that a box's people have every value as often as its goal.
 
@@ -163,7 +176,7 @@ def rake(
             for k in range(many):
                 chances[i - first, k] = own[value[e + k]] / part
                 total[k] += weight[i] * chances[i - first, k]
-        for turn in range(rounds):
+        for _ in range(rounds):
             worst = 0.0
             for k in range(many):
                 worst = max(worst, abs(goal[e + k] - total[k]))
@@ -186,7 +199,7 @@ def rake(
                 out[place[b] + (i - first) * many + k] = chances[i - first, k] * own[k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def ask(
     rows: Any,
     count: int,
@@ -206,9 +219,9 @@ def ask(
 ) -> tuple[float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
-    That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and
-    over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level
-    how those asked differ, Σ p(1 − p) over them less A/Q times that over their box.
+    That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over
+    those asked and over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ
+    (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times that over their box.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
@@ -264,13 +277,24 @@ def ask(
     return found, spread1, spread2, unsure, differ
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def split(
-    levels: Any, weight: Any, start: Any, half: Any, entry: Any, place: Any, chances: Any, which: Any, mean: Any, spread: Any, differ: Any
+    levels: Any,
+    weight: Any,
+    start: Any,
+    half: Any,
+    entry: Any,
+    place: Any,
+    chances: Any,
+    which: Any,
+    mean: Any,
+    spread: Any,
+    differ: Any,
 ) -> None:
     """Write what the model of merged boxes says of their first halves, those cells where `half`.
 
-    For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ, by level.
+    For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ,
+    by level.
     """
     for b in range(len(start) - 1):
         many = entry[b + 1] - entry[b]

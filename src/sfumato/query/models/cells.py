@@ -34,7 +34,9 @@ class Cells:
     @property
     def sizes(self) -> Floats:
         """People of each box."""
-        return np.bincount(np.repeat(np.arange(len(self.start) - 1), np.diff(self.start)), self.weight, len(self.start) - 1)
+        box = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        people: Floats = np.bincount(box, self.weight, len(self.start) - 1).astype(np.float64)
+        return people
 
     @classmethod
     def of(cls, index: BucketIndex, numbered: Small) -> Cells:
@@ -73,8 +75,8 @@ def _varies(levels: Small, start: Integers) -> Array:
 class Directions:
     """What the weights of the levels are made of: [levels × directions], the first being the same for everybody.
 
-    A category has one direction a level. A number has smooth functions of its rank and one direction a level, in two blocks, so that
-    the release decides how much of each there is.
+    A category has one direction a level. A number has smooth functions of its rank, and one direction for every level that
+    is a single number, in two blocks: the release decides how much of each there is.
     """
 
     matrix: Floats
@@ -90,7 +92,8 @@ def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small,
         numbered.append(of[codes].astype(np.int32) + np.int32(first))
         known = Levels.of(column, of[codes], index.rows)
         size = len(known.share)
-        own = [np.eye(size)] if size > 1 else []
+        alone = np.bincount(of, minlength=size) == 1  # neighbouring numbers that share a level have only what is smooth
+        own = [np.eye(size)[:, alone]] if size > 1 and alone.any() else []
         if known.ordered and size > 4:
             own.insert(0, known.features(SMOOTH))
         for features in own:

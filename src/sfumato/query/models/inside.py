@@ -1,20 +1,22 @@
 """The inside of boxes: each person's chances of the sensitive values, and what is known about the people asked about.
 
-The multiplicative model (`sfumato.query.models.softmax`) is **raked**: in every box its chances are scaled until each value has as many
-people as the box shows and each person's chances add up to one. What the model misses between boxes so stays where it was seen.
+The multiplicative model (`sfumato.query.models.softmax`) is **raked**: in every box its chances are scaled until each value
+has as many people as the box shows and each person's chances add up to one. What the model misses between boxes so stays
+where it was seen.
 
-**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has four parts, with p a person's chance of a
-wanted value, A and Q the sums of p(1 − p) over the asked people of a box and over all of it, and U = A·(1 − A/Q), which is the variance of a
-random placement that keeps the box's count:
+**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has four parts, with p a
+person's chance of a wanted value, A and Q the sums of p(1 − p) over the asked people of a box and over all of it, and U =
+A·(1 − A/Q), which is the variance of a random placement that keeps the box's count:
 
 - ΣU, for the placement;
-- Dᵀ S D, for the weights: D is how the directions of those asked differ from those of their boxes, S the inverse of what the boxes tell
-  about the weights of a value in the set asked for, with a prior four times as wide, times how much worse than chance boxes fit;
-- a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the release:
-  `sfumato.query.models.splits`.
+- Dᵀ S D, for the weights: D is how the directions of those asked differ from those of their boxes, S the inverse of what
+  the boxes tell about the weights of a value in the set asked for, with a prior four times as wide, times how much worse
+  than chance boxes fit;
+- a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
+  release: `sfumato.query.models.splits`.
 
-With noise in the counts, they are first moved to what they are expected to be given model and noise, and what then stays unknown of a
-box is in the variance.
+With noise in the counts, they are first moved to what they are expected to be given model and noise, and what then stays
+unknown of a box is in the variance.
 """
 
 from __future__ import annotations
@@ -71,12 +73,20 @@ class Inside:
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
         found, spread1, spread2, unsure, differ = kernels.ask(
-            rows, people, self.cells.cell, *self.cells.arrays, wanted, *self.goals, self.place, self.chances, len(self.directions.matrix)
-        )  # fmt: skip
+            rows,
+            people,
+            self.cells.cell,
+            *self.cells.arrays,
+            wanted,
+            *self.goals,
+            self.place,
+            self.chances,
+            len(self.directions.matrix),
+        )
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
         variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
-        return Inner(found, variance, open_ / before if before > spread1 else 0.0)
+        return Inner(found, variance, open_ / before if 2 * open_ > variance else 0.0)
 
     def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
         """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
@@ -150,7 +160,7 @@ class Inside:
         goals = Goals(
             fitting(arrays, "entry", (boxes + 1,), "<i8"),
             value,
-            fitting(arrays, "count", (len(value),)),
+            fitting(arrays, "people", (len(value),)),
             fitting(arrays, "vague", (len(value),)),
         )
         for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(told))):
@@ -174,5 +184,5 @@ def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | 
     fit = learn_weights(cells, directions, shown, vague)
     goals = goals_of(cells, directions, fit, shown, vague)
     chances = rake(cells, directions, fit, goals)
-    misses = learn_misses(cells, directions, fit, shown, vague)
+    misses = learn_misses(cells, directions, shown, vague)
     return Inside(index, cells, directions, fit, goals, chances, misses)

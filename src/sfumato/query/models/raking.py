@@ -19,7 +19,7 @@ class Goals(NamedTuple):
 
     entry: Integers  # first of each box, and one more
     value: Small
-    count: Floats
+    people: Floats
     vague: Floats
 
 
@@ -48,5 +48,5 @@ def rake(cells: Cells, directions: Directions, fit: Fit, goals: Goals) -> Array:
     place = places(cells, goals)
     chances = np.zeros(int(place[-1]), np.float32)
     tables = tables_of(directions.matrix, fit.weights)
-    kernels.rake(*cells.arrays, tables, goals.entry, goals.value, goals.count, place, _ROUNDS, chances)
+    kernels.rake(*cells.arrays, tables, goals.entry, goals.value, goals.people, place, _ROUNDS, chances)
     return chances

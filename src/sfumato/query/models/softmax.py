@@ -1,17 +1,18 @@
 """The multiplicative model: how quasi values multiply the chances of sensitive ones, learned from the counts of boxes.
 
-**The model.** Person i has value v with chance π_iv = softmax_v(Σ_k φ_ik·w_kv): φ are directions in which the levels of single columns
-may differ (`sfumato.query.models.cells`). A box shows c_bv people where E_bv = Σ_{i∈b} π_iv are expected, with the likelihood
-Σ c·log E; with noise of variance s² in a count, that of a normal one with variance E + s². Unlike a sum of effects this never makes a
-chance negative, and a column that triples a value's odds does so for everybody.
+**The model.** Person i has value v with chance π_iv = softmax_v(Σ_k φ_ik·w_kv): φ are directions in which the levels of
+single columns may differ (`sfumato.query.models.cells`). A box shows c_bv people where E_bv = Σ_{i∈b} π_iv are expected,
+with the likelihood Σ c·log E; with noise of variance s² in a count, that of a normal one with variance E + s². Unlike a sum
+of effects this never makes a chance negative, and a column that triples a value's odds does so for everybody.
 
-**The prior** of a weight is normal with a variance τ² of its own, between its own expected square w² + [H⁻¹]_kk and what is typical of
-its block (Student's t with ν = 2): most weights are small, and one that the boxes speak for may be large. What is typical of a block is
-learned from all values, by the squares that the boxes speak for (MacKay's fixed point).
+**The prior** of a weight is normal with a variance τ² of its own, between its own expected square w² + [H⁻¹]_kk and what is
+typical of its block (Student's t with ν = 2): most weights are small, and one that the boxes speak for may be large. What
+is typical of a block is learned from all values, by the squares that the boxes speak for (MacKay's fixed point).
 
-**The search** is scoring with one information matrix H_v = Σ_b X Xᵀ / Var(c_bv) a value, X = Σ_{i∈b} π(1 − π)φ, where a count above what was
-expected weighs as much as it shows: its logarithm moves by one a round, no more. A step that loses likelihood is cut to a third.
-Of more than `_BOXES` boxes H is taken from some, and of more than `_OWN` values the rarer ones share one.
+**The search** is scoring with one information matrix H_v = Σ_b X Xᵀ / Var(c_bv) a value, X = Σ_{i∈b} π(1 − π)φ, where a
+count above what was expected weighs as much as it shows: its logarithm moves by one a round, no more. A step that loses
+likelihood is cut to a third. Of more than `_BOXES` boxes H is taken from some, and of more than `_OWN` values the rarer
+ones share one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.query.models import _softmax_kernels as kernels
@@ -27,7 +29,9 @@ from sfumato.query.models.cells import Cells, Directions
 MAX_VALUES = 600
 """With more sensitive values the model would cost more than it tells."""
 
-_ROUNDS, _AGAIN = 12, 5  # of scoring: from nothing, and from weights learned from the same boxes before they were merged
+ROUNDS = 12
+"""Of scoring."""
+
 _REFRESH = (0, 1, 2, 3, 5, 8)  # rounds in which information and prior are renewed
 _TAILS = 2.0  # ν, degrees of freedom of the prior
 _START, _FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
@@ -54,25 +58,22 @@ class Fit:
         """Return what the boxes tell about the weights of some values, added up."""
         parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.told))
         used = np.flatnonzero(parts)
-        total: Floats = np.tensordot(parts[used], self.told[used].astype(np.float64), axes=1)
+        total: Floats = np.tensordot(parts[used], self.told[used].astype(np.float64), axes=1).astype(np.float64)
         return total
 
 
-def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, begin: Fit | None = None) -> Fit:
+def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
     """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
     matrix, totals = directions.matrix, np.maximum(shown.sum(axis=0), 0.0)
     share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
     which, scale = _matrices(totals)
-    if begin is None:
-        weights = np.zeros((matrix.shape[1], shown.shape[1]))
-        weights[0] = np.log(share)
-        tau2 = np.full_like(weights, _START)
-        tau2[0] = _FREE
-    else:
-        weights, tau2 = begin.weights, begin.tau2
-    told, inverse = np.zeros(0), np.zeros(0)
+    weights = np.zeros((matrix.shape[1], shown.shape[1]))
+    weights[0] = np.log(share)
+    tau2 = np.full_like(weights, _START)
+    tau2[0] = _FREE
+    curvature: _Curvature | None = None
     bold, before, step = 1.0, (-np.inf, weights), np.zeros_like(weights)
-    for turn in range(_ROUNDS if begin is None else _AGAIN):
+    for turn in range(rounds):
         tables = tables_of(matrix, weights)
         expected, gradient = kernels.score(*cells.arrays, tables, shown, noise)
         if _likelihood(shown, expected, noise) - _penalty(weights, tau2) < before[0] - 1e-6 * abs(before[0]):
@@ -80,14 +81,14 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
             weights = before[1] + bold * step
             continue
         bold = min(1.0, 1.5 * bold)
-        if turn in _REFRESH or not inverse.size:
+        if curvature is None or turn in _REFRESH:
             told = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
-            inverse = _inverse(told, which, scale, tau2)
+            curvature = _Curvature.of(told, which, scale, tau2)
             if turn:
-                tau2 = _tails(weights, np.diagonal(inverse, axis1=1, axis2=2).T, tau2, directions)
+                tau2 = _tails(weights, curvature.unknown, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
         # Every value's step is taken as if the others stood still: (1 − share) keeps two of them from overshooting together.
-        step = np.clip((inverse @ pull.T[:, :, None])[:, :, 0].T * (1.0 - share), -_LEAP, _LEAP)
+        step = np.clip(curvature.solve(pull) * (1.0 - share), -_LEAP, _LEAP)
         before = _likelihood(shown, expected, noise) - _penalty(weights, tau2), weights
         weights = weights + bold * step
     tables = tables_of(matrix, weights)
@@ -139,18 +140,39 @@ def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Direction
     return renewed
 
 
-def _inverse(told: Array, which: Integers, scale: Floats, tau2: Floats) -> Array:
-    """Return (H + 1/τ²)⁻¹ of every value, in single precision: each matrix is brought to a diagonal of ones first."""
-    at = np.arange(len(tau2))
-    both = scale[:, None, None].astype(np.float32) * told[which]
-    both[:, at, at] += (1.0 / tau2.T).astype(np.float32)
-    root = 1.0 / np.sqrt(both[:, at, at])
-    both *= root[:, :, None]
-    both *= root[:, None, :]
-    inverse = np.linalg.inv(both)
-    inverse *= root[:, :, None]
-    inverse *= root[:, None, :]
-    return inverse
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """H + 1/τ² of every value as Cholesky factors, in single precision: each matrix is brought to a diagonal of ones first."""
+
+    factors: Array
+    root: Array  # [values × directions]
+    unknown: Floats  # [directions × values]: the diagonals of the inverses
+
+    @classmethod
+    def of(cls, told: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+        at = np.arange(len(tau2))
+        factors = scale[:, None, None].astype(np.float32) * told[which]
+        factors[:, at, at] += (1.0 / tau2.T).astype(np.float32)
+        root = 1.0 / np.sqrt(factors[:, at, at])
+        factors *= root[:, :, None]
+        factors *= root[:, None, :]
+        unknown = np.empty(tau2.shape)
+        for k, one in enumerate(factors):
+            factor, failed = spotrf(one, lower=1)
+            while failed:  # rounding made it indefinite: nearer to its diagonal it is not
+                one[at, at] += np.float32(0.01)
+                factor, failed = spotrf(one, lower=1)
+            factors[k] = factor.T
+            unknown[:, k] = np.diagonal(spotri(factor, lower=1)[0]) * root[k] ** 2
+        return cls(factors, root, unknown)
+
+    def solve(self, pull: Floats) -> Floats:
+        """Return (H + 1/τ²)⁻¹ · pull [directions × values]."""
+        right = pull.astype(np.float32).T * self.root
+        for k, factor in enumerate(self.factors):
+            right[k] = spotrs(factor.T, right[k], lower=1)[0]
+        step: Floats = (right * self.root).T.astype(np.float64)
+        return step
 
 
 def _information(

@@ -1,33 +1,35 @@
 """How far the model is off inside boxes, learned from the release: near boxes are merged in pairs, and the split is predicted.
 
-What the pairs' halves really show is known. The model of the merged boxes predicts it, and by how much more than chance and weights
-explain it is off says what it misses: a², the squared share of U by which it misses in every box anew, from single pairs; b², that by which it
-misses in all boxes alike, from many pairs at once, of which always the half is asked about that has more of one direction.
-The first boxes are few and like each other, so both are drawn toward what is usual, as if that had been seen in some pairs as well.
+What the pairs' halves really show is known. The model of the merged boxes predicts it, and by how much more than chance and
+weights explain it is off says what it misses: a², the squared share of U by which it misses in every box anew, from single
+pairs; b², that by which it misses in all boxes alike, from many pairs at once, of which always the half is asked about that
+has more of one direction. Boxes are split along columns that could be cut, and there the model knows most: so the figures
+may rise above the `USUAL` ones, which real tables gave, and never fall below.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.arrays import Flags, Floats, Integers
+from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions
 from sfumato.query.models.raking import goals_of, places, rake
 from sfumato.query.models.softmax import Fit, learn_weights
 
 USUAL = (0.2**2, 0.1**2)
-"""a² and b² of real tables, where the release itself has too few boxes to tell."""
+"""a² and b² of real tables: the least that is assumed."""
 
-_WEIGHT = 20.0  # pairs, or directions, that the usual figures count for
+_WEIGHT = 20.0  # pairs, or directions, that the usual figures count for beside what is seen
 _FEWEST = 20  # boxes
+_ROUNDS = 8  # of scoring
 _VALUES, _DIRECTIONS = 8, 40  # most frequent values, and directions, that are judged
 _MOST = 1.0  # a and b are at most this
 _FAR = 9.0  # a squared error of so many variances counts no more
 _WIDER = 4.0
 
 
-def learn_misses(cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats) -> Floats:
+def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
     """Return a² and b² of a release."""
     if len(shown) < _FEWEST:
         return np.array(USUAL)
@@ -39,7 +41,7 @@ def learn_misses(cells: Cells, directions: Directions, fit: Fit, shown: Floats, 
     np.add.at(both, whole, shown)
     np.add.at(halves, whole[first], shown[first])
     np.add.at(vague, whole, noise)
-    again = learn_weights(merged, directions, both, vague, begin=fit)
+    again = learn_weights(merged, directions, both, vague, rounds=_ROUNDS)
     goals = goals_of(merged, directions, again, both, vague)
     chances = rake(merged, directions, again, goals)
     half = np.repeat(first, np.diff(cells.start))[order]
@@ -52,13 +54,19 @@ def learn_misses(cells: Cells, directions: Directions, fit: Fit, shown: Floats, 
     kernels.split(*merged.arrays[:3], half, goals.entry, places(merged, goals), chances, which, mean, spread, differ)
     off = (halves[box, goals.value] - mean)[chosen]
     return _judge(
-        off, spread[chosen], vague[box[chosen]], differ @ directions.matrix, box[chosen], goals.value[chosen], again,
+        off,
+        spread[chosen],
+        vague[box[chosen]],
+        differ @ directions.matrix,
+        box[chosen],
+        goals.value[chosen],
+        again,
         _signs(means, whole, first, pairs),
-    )  # fmt: skip
+    )
 
 
 def _judge(
-    off: Floats, spread: Floats, noise: Floats, differ: Floats, box: Integers, value: Integers, fit: Fit, signs: Floats
+    off: Floats, spread: Floats, noise: Floats, differ: Floats, box: Integers, value: Small, fit: Fit, signs: Floats
 ) -> Floats:
     """Return a² and b² that explain errors of predicted halves, beside chance, noise and unknown weights."""
     own, many = np.zeros(len(off)), []
@@ -89,7 +97,7 @@ def _judge(
     b2 = _excess(total, chance + a2 * square, common)
     kinds = signs.shape[1]
     b2 = min((kinds * b2 + _WEIGHT * usual_common) / (kinds + _WEIGHT), a2)
-    return np.array([a2, b2])
+    return np.maximum([a2, b2], USUAL)
 
 
 def _excess(off: Floats, chance: Floats, square: Floats) -> float:
@@ -146,4 +154,5 @@ def _signs(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:
     np.add.at(sums, (np.where(first, 0, 1), whole), means)
     away = sums[0] - sums[1] / np.maximum(np.bincount(whole[~first], minlength=pairs), 1)[:, None]
     widest = np.argsort(-(away**2).mean(axis=0), kind="stable")[:_DIRECTIONS]
-    return np.sign(away[:, widest])
+    signs: Floats = np.sign(away[:, widest])
+    return signs
