@@ -29,10 +29,10 @@ from sfumato.query.models.cells import Cells, Directions
 MAX_VALUES = 600
 """With more sensitive values the model would cost more than it tells."""
 
-ROUNDS = 12
+ROUNDS = 10
 """Of scoring."""
 
-_REFRESH = (0, 1, 2, 3, 5, 8)  # rounds in which information and prior are renewed
+_REFRESH = (0, 1, 2, 3, 5, 7)  # rounds in which information and prior are renewed
 _TAILS = 2.0  # ν, degrees of freedom of the prior
 _START, _FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
 _TYPICAL, _WEIGHT = 0.02, 20.0  # prior guess of a block's typical square, and how many weights' worth it counts

@@ -22,7 +22,7 @@ USUAL = (0.2**2, 0.1**2)
 
 _WEIGHT = 20.0  # pairs, or directions, that the usual figures count for beside what is seen
 _FEWEST = 20  # boxes
-_ROUNDS = 8  # of scoring
+_ROUNDS = 7  # of scoring
 _VALUES, _DIRECTIONS = 8, 40  # most frequent values, and directions, that are judged
 _MOST = 1.0  # a and b are at most this
 _FAR = 9.0  # a squared error of so many variances counts no more
