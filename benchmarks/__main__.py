@@ -1,4 +1,4 @@
-"""Run all benchmarks, or the named ones: `python -m benchmarks [name …] [--quick] [--table FILE]`."""
+"""Run all benchmarks, or the named ones: `python -m benchmarks [name …] [--quick] [--table FILE [--sensitive COLUMN]]`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="smaller tables and fewer repetitions")
     parser.add_argument("--list", action="store_true", help="say what there is, and the question of each")
     parser.add_argument("--table", type=Path, metavar="FILE", help="a table of one's own (Parquet), where a benchmark takes one")
+    parser.add_argument(
+        "--sensitive", metavar="COLUMN", help="the sensitive column of that table, where a benchmark asks for one"
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in known]
     if unknown:
@@ -38,9 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.list:
             print(f"{name}: {question.splitlines()[0]}")
             continue
-        given = {} if options.table is None else {"table": options.table}
-        if given and "table" not in inspect.signature(module.run).parameters:
-            print(f"{name} takes no table", file=sys.stderr)
+        given = {key: value for key in ("table", "sensitive") if (value := getattr(options, key)) is not None}
+        missing = [key for key in given if key not in inspect.signature(module.run).parameters]
+        if missing:
+            print(f"{name} takes no {missing[0]}", file=sys.stderr)
             return 2
         show = Show(name, question, HERE / "results", quick=options.quick)
         start = time.perf_counter()

@@ -1,8 +1,11 @@
 """What does putting near people together buy: how far are count answers from the truth, at the same bound, and at what exposure?
 
-Bundled census, Occupation; blind buckets (the papers' optimum), safe boxes (against an engineer) and tight boxes (against a
-reader), read with each release's default estimator and with the papers'. Median relative error divided by that of assuming
-independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
+Bundled census, Occupation; blind buckets (the papers' optimum), safe and soft boxes (against an engineer) and tight boxes
+(against a reader), read with each release's default estimator and with the papers'. Median relative error divided by that of
+assuming independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
+
+`--table FILE` (Parquet) asks the same of a table of one's own, of samples of 100,000 people and of all of them; `--sensitive`
+names its secret, `occupation` if it does not. All other columns are quasi columns but those called `<secret>_…`, which tell it.
 
 A run also draws `error-against-exposure.svg` and `boxes.svg` beside its results; after a full run, copy both to `docs/pictures/`.
 """
@@ -12,17 +15,22 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import sfumato
 from benchmarks._measure import best_of
 from benchmarks._picture import Panel, Point, plan_of_boxes, scatter
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
+from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.cuts import Space, cut_boxes
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, anatomy_workload, range_workload
@@ -48,11 +56,15 @@ PROTOTYPE = {
 
 METHODS: dict[str, tuple[Against, Method]] = {
     "blind": ("engineer", sfumato.MultiSize()),
-    "safe": ("engineer", sfumato.Boxes(floor=2)),
-    "safe, ≥ 100": ("engineer", sfumato.Boxes(floor=100)),
+    "safe": ("engineer", sfumato.Boxes(floor=2, patience=0)),
+    "safe, ≥ 100": ("engineer", sfumato.Boxes(patience=0)),
+    "soft": ("engineer", sfumato.Boxes(floor=2)),
+    "soft, ≥ 100": ("engineer", sfumato.Boxes()),
     "tight": ("reader", sfumato.Boxes(floor=2)),
-    "tight, ≥ 100": ("reader", sfumato.Boxes(floor=100)),
+    "tight, ≥ 100": ("reader", sfumato.Boxes()),
 }
+USUAL = ("safe, ≥ 100", "soft, ≥ 100", "tight, ≥ 100")
+SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -76,18 +88,37 @@ Study = dict[tuple[str, str], list[Found] | None]
 """By grouping and bound: one finding per table, None where no release keeps the bound."""
 
 
-def run(show: Show, quick: bool) -> None:
+def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "occupation") -> None:
     """Show the study on the census as `Table` guesses it and with categories stated, draw the pictures, and time the cuts."""
+    if table is not None:
+        _show_own(show, pq.read_table(table), sensitive, quick=quick)
+        return
     rows, runs, queries = (20_000, 1, 200) if quick else (100_000, 5, 1000)
     tables = [_table(rows, seed) for seed in range(1, runs + 1)]
     study = _study(tables, queries, METHODS, requirements("reader"))
     _show_study(show, f"{rows:,} people, mean{' ± spread' if runs > 1 else ''} of {runs} tables", tables, study)
     _show_coverage(show, study)
     stated = [_table(rows, seed, categories=CATEGORIES) for seed in range(1, min(runs, 2) + 1)]
-    smaller = _study(stated, queries, {name: METHODS[name] for name in ("blind", "safe", "tight")}, ("8f+0.02", "1/5"))
+    smaller = _study(stated, queries, {name: METHODS[name] for name in ("blind", "soft", "tight")}, ("8f+0.02", "1/5"))
     _show_stated(show, f"Categories stated: {rows:,} people, mean of {len(stated)} tables", smaller)
     _draw(show, tables[0], study)
     _speed(show, [100_000] if quick else [100_000, 500_000])
+
+
+def _show_own(show: Show, whole: pa.Table, sensitive: str, *, quick: bool) -> None:
+    """Show what safe, soft and tight boxes tell of a table of one's own: of samples, and of everybody."""
+    runs, queries = (1, 200) if quick else (5, 1000)
+    quasi = [name for name in whole.column_names if name != sensitive and not name.startswith(f"{sensitive}_")]
+    schema = sfumato.Schema(quasi=quasi, sensitive=[sensitive], types={sensitive: "categorical"})
+    methods = {name: METHODS[name] for name in USUAL}
+    samples = [whole]
+    if whole.num_rows > SAMPLE:
+        drawn = [np.random.default_rng(seed).permutation(whole.num_rows)[:SAMPLE] for seed in range(1, runs + 1)]
+        samples = [whole.take(np.sort(rows)) for rows in drawn]
+    for tables in [samples] if samples[0] is whole or quick else [samples, [whole]]:
+        read = [sfumato.Table.from_frame(one.select([*quasi, sensitive]), schema) for one in tables]
+        title = f"{read[0].rows:,} people, {sensitive}, mean of {len(read)} tables"
+        _show_study(show, title, read, _study(read, queries, methods, requirements("reader")))
 
 
 def _table(rows: int, seed: int, categories: Sequence[str] = (), quasi: Sequence[str] = QUASI) -> sfumato.Table:
@@ -100,7 +131,8 @@ def _table(rows: int, seed: int, categories: Sequence[str] = (), quasi: Sequence
 def requirements(against: Against) -> dict[str, Requirement]:
     """Return the bounds of the study."""
     linear = {f"{theta}f+0.02": sfumato.FPrivacy(theta=theta, offset="0.02", against=against) for theta in (2, 8, 32)}
-    return {**linear, "1/5": sfumato.LDiversity(5, against=against), "β = 3": sfumato.BetaLikeness(3, against=against)}
+    equal = {f"1/{ell}": sfumato.LDiversity(ell, against=against) for ell in (5, 10)}
+    return {**linear, **equal, "β = 3": sfumato.BetaLikeness(3, against=against)}
 
 
 def _study(
@@ -241,7 +273,7 @@ def _independent(tables: Sequence[sfumato.Table]) -> tuple[float, float, str]:
 
 def _draw(show: Show, table: sfumato.Table, study: Study) -> None:
     points: dict[str, list[Point]] = {"independence": [_independent([table])]}
-    for name, label in (("blind", "blind buckets"), ("safe", "safe boxes"), ("tight", "tight boxes")):
+    for name, label in (("blind", "blind buckets"), ("safe", "safe boxes"), ("soft", "soft boxes"), ("tight", "tight boxes")):
         points[label] = [
             (mean(one.exposure for one in found), mean(_relative(one.default["ranges"]) for one in found), bound)
             for (grouping, bound), found in study.items()
@@ -301,23 +333,24 @@ def _speed(show: Show, sizes: list[int]) -> None:
     lines: list[list[Cell]] = []
     for rows in sizes:
         table = _table(rows, 1)
-        for against, limit in (("engineer", 2.0), ("reader", 6.0)):
+        for cuts, limit in (("safe", 2.0), ("soft", 6.0), ("tight", 6.0)):
             slowest = 0.0
             for requirement in requirements("reader").values():
                 bounds = requirement.bounds(table.sensitive.histogram())
                 seconds, _ = best_of(
                     3,
-                    lambda table=table, bounds=bounds, against=against: cut_boxes(  # type: ignore[misc]
-                        Space.of(table.quasi),
+                    lambda table=table, bounds=bounds, cuts=cuts: cut_into_boxes(  # type: ignore[misc]
+                        table.quasi,
                         table.sensitive.codes,
                         bounds,
-                        tight=against == "reader",
+                        tight=cuts == "tight",
                         floor=2,
-                        weights=np.ones(len(QUASI)),
+                        weights=None,
+                        soft=soft_rule(bounds) if cuts == "soft" else None,
                     ),
                 )
                 slowest = max(slowest, seconds)
-            lines.append([rows, "tight" if against == "reader" else "safe", slowest, limit])
+            lines.append([rows, cuts, slowest, limit])
     show.table(
         "Cutting quasi space into boxes of two people or more: seconds, the slowest of all bounds",
         ["people", "cuts", "s", "target at 500K"],

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,7 +68,7 @@ class Asked:
             asked.append((chosen, truth[met], float(np.median(np.abs(alone - truth[met]) / truth[met]))))
         return cls(sfumato.Table.from_frame(data, closed), shares, tuple(asked))
 
-    def declared(self) -> dict[str, object]:
+    def declared(self) -> dict[str, Any]:
         """Return what a method with declared parameters is given."""
         return {"shares": self.shares, "otherwise": next(iter(self.shares))}
 

@@ -105,7 +105,7 @@ def test_without_the_package_the_policy_says_so_and_the_audit_judges_no_claim(pl
     assert done.returncode == 2
     assert "unknown 'odds'" in done.stderr
     audited = run(nowhere, place, "-m", "sfumato", "audit", "release")
-    assert "cannot be told from this" in audited.stdout
+    assert "cannot be judged from this" in audited.stdout
     assert "the package 'sfumato-slices 1.0'), so that no claim can be judged" in " ".join(audited.stdout.split())
 
 

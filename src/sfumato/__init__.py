@@ -15,38 +15,68 @@ _HOMES = {
     "Anatomy": "sfumato.methods",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
+    "Boxes": "sfumato.methods",
     "BuReL": "sfumato.methods",
     "BuReLPerturbation": "sfumato.methods",
-    "Boxes": "sfumato.methods",
+    "Claim": "sfumato.release.manifest",
+    "ClaimBroken": "sfumato.errors",
+    "Database": "sfumato.table",
     "Decoys": "sfumato.methods",
     "Differential": "sfumato.privacy",
+    "Estimate": "sfumato.query",
+    "Explanation": "sfumato.explain",
     "FPrivacy": "sfumato.privacy",
+    "FormatError": "sfumato.errors",
+    "GroupedAnswer": "sfumato.query",
     "Heterogeneous": "sfumato.methods",
+    "Hierarchy": "sfumato.table",
+    "Infeasible": "sfumato.errors",
+    "InputError": "sfumato.errors",
     "LDiversity": "sfumato.privacy",
     "Mondrian": "sfumato.methods",
     "MultiSize": "sfumato.methods",
     "NearGroups": "sfumato.methods",
     "NoisyBoxes": "sfumato.methods",
+    "NotProvable": "sfumato.errors",
+    "OutputError": "sfumato.errors",
+    "People": "sfumato.table",
     "Policy": "sfumato.policy",
+    "PolicyError": "sfumato.errors",
     "PresenceAssociation": "sfumato.privacy",
     "PriView": "sfumato.methods",
     "Publication": "sfumato.methods",
     "Query": "sfumato.query",
+    "QueryError": "sfumato.errors",
     "Release": "sfumato.release",
     "RhoPrivacy": "sfumato.privacy",
     "Ring": "sfumato.methods",
     "Schema": "sfumato.table",
+    "SfumatoError": "sfumato.errors",
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
     "audit": "sfumato.api",
+    "draft": "sfumato.api",
+    "explain": "sfumato.explain",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, publication, publish
+    from sfumato.api import audit, draft, explain, publication, publish
     from sfumato.auditor import Audit
+    from sfumato.errors import (
+        ClaimBroken,
+        FormatError,
+        Infeasible,
+        InputError,
+        NotProvable,
+        OutputError,
+        PolicyError,
+        QueryError,
+        SfumatoError,
+    )
+    from sfumato.explain import Explanation
     from sfumato.methods import (
         Ambiguity,
         Anatomy,
@@ -67,9 +97,10 @@ if TYPE_CHECKING:
     )
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
-    from sfumato.query import Query
+    from sfumato.query import Estimate, GroupedAnswer, Query
     from sfumato.release import Release
-    from sfumato.table import Schema, Table
+    from sfumato.release.manifest import Claim
+    from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
     "Ambiguity",
@@ -79,28 +110,46 @@ __all__ = [
     "Boxes",
     "BuReL",
     "BuReLPerturbation",
+    "Claim",
+    "ClaimBroken",
+    "Database",
     "Decoys",
     "Differential",
+    "Estimate",
+    "Explanation",
     "FPrivacy",
+    "FormatError",
+    "GroupedAnswer",
     "Heterogeneous",
+    "Hierarchy",
+    "Infeasible",
+    "InputError",
     "LDiversity",
     "Mondrian",
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NotProvable",
+    "OutputError",
+    "People",
     "Policy",
+    "PolicyError",
     "PresenceAssociation",
     "PriView",
     "Publication",
     "Query",
+    "QueryError",
     "Release",
     "RhoPrivacy",
     "Ring",
     "Schema",
+    "SfumatoError",
     "SmallDomain",
     "Table",
     "UniformPerturbation",
     "audit",
+    "draft",
+    "explain",
     "publication",
     "publish",
 ]
@@ -108,7 +157,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        home = import_module(_HOMES[name])
+        return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)  # a package that is the verb itself
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 

@@ -2,42 +2,132 @@
 
 That is `SFUMATO_CACHE` if it is set, else beside the source or in the user's cache, as numba does; where none of these can be
 written, compiled code is kept in memory for as long as the process runs.
+
+numba looks for changes in the file of a function only, but kernels of other files are compiled into it. So kept code is good for
+one state of all kernels: those of the package are in files named `_…kernel….py`, and a change in any of them is seen.
+
+numba itself is loaded by the first kernel that needs it: loading it, and what it looks up for a first kernel, takes longer than
+to read a release and answer a question. So a kernel may have a twin in numpy, `@njit(plain=twin)`, which does the same and is
+used for as long as nothing has loaded numba and the kernel was called a few times only.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
+
+from sfumato.progress import compiling
+
+FEW = 200
+"""After so many calls of one kernel its twin in numpy has cost more than loading numba would."""
 
 if place := os.environ.get("SFUMATO_CACHE"):
     place = os.path.abspath(place)
     os.environ["NUMBA_CACHE_DIR"] = place
 
-import numba
-
-if place:
-    setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _told: list[str] = []
+_lock = threading.RLock()
 
 
-def njit(**options: Any) -> Callable[[_Function], _Function]:
-    """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none."""
+def prange(*given: int) -> range:
+    """Stand for numba's `prange` in kernels whose file is not to load numba."""
+    return range(*given)
 
-    def compiled(function: _Function) -> _Function:
-        try:
-            made: _Function = numba.njit(**options)(function)
-        except RuntimeError as error:
-            if not options.get("cache") or "cannot cache" not in str(error):
-                raise
-            _tell_once()
-            made = numba.njit(**{**options, "cache": False})(function)
+
+class Kernel:
+    """A function that is compiled when it is first called, or when another kernel that calls it is compiled."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], plain: Callable[..., Any] | None) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._options, self._plain, self._calls = function, options, plain, 0
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if self._plain is not None and self._calls < FEW and "numba" not in sys.modules:
+            self._calls += 1
+            return self._plain(*given, **named)
+        return self._made(*given, **named)
+
+    @functools.cached_property
+    def _made(self) -> Any:
+        with _lock:
+            return self.__dict__.get("_made") or _compiled(self._function, self._options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes this for inside another kernel."""
+        return self._made._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made, name)
+
+
+def njit(*, plain: Callable[..., Any] | None = None, **options: Any) -> Callable[[_Function], _Function]:
+    """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none.
+
+    `plain` does the same in numpy.
+    """
+    return lambda function: Kernel(function, options, plain)  # type: ignore[return-value]
+
+
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    numba = _numba()
+    if function.__globals__.get("prange") is prange:
+        function.__globals__["prange"] = numba.prange
+    try:
+        made = numba.njit(**options)(function)
+        if options.get("cache") and made is not function:  # numba may have been told to compile nothing
+            _stamp(made)
         return made
+    except (RuntimeError, AttributeError) as error:
+        if not options.get("cache") or (isinstance(error, RuntimeError) and "cannot cache" not in str(error)):
+            raise
+        _tell_once()
+        return numba.njit(**{**options, "cache": False})(function)
 
-    return compiled
+
+@functools.cache
+def _numba() -> Any:
+    import numba
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            compiling()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+    if place:
+        setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
+    return numba
+
+
+def _stamp(made: Any) -> None:
+    """Let kept code of this function be out of date when any kernel has changed; `AttributeError` if numba keeps it otherwise."""
+    file = made._cache._cache_file
+    file._source_stamp = (file._source_stamp, _state_of_kernels())
+
+
+@functools.cache
+def _state_of_kernels() -> str:
+    """Return a digest of all files of the package that hold kernels."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("_*kernel*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _tell_once() -> None:

@@ -4,65 +4,135 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from sfumato.auditor import Audit, audit_release, audit_stored
 from sfumato.budget import book
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, did_you_mean
 from sfumato.methods import Method, Publication, default_method
 from sfumato.privacy.requirement import Requirement
-from sfumato.progress import Progress
+from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.register import open_register
 from sfumato.release.base import Release
 from sfumato.release.files import read_release
 from sfumato.release.links import Links
+from sfumato.table.frames import column_names
+from sfumato.table.schema import Role, Schema
 from sfumato.table.table import Table
+from sfumato.table.unique import require_shared_texts
+
+if TYPE_CHECKING:
+    from sfumato.explain import Explanation
+    from sfumato.policy import Policy
+    from sfumato.query import Workload
+
+ROLES: tuple[str, ...] = get_args(Role)
 
 
 def publication(
-    table: Table,
-    requirement: Requirement,
+    table: Any,
+    requirement: Requirement | Policy,
     *,
     method: Method | None = None,
     random: Randomness | int | None = None,
     progress: Progress | None = None,
     register: Path | None = None,
     budget: Fraction | None = None,
+    **columns: Any,
 ) -> Publication:
     """Return the release with its audit and private figures; a release whose claim fails is not returned but raised.
 
-    A draw of noise is first booked in `register`, the user's own where none is given (see `sfumato.budget`); where all draws of
-    these people together exceed `budget`, an ε, nothing is drawn.
+    Takes what `publish` takes. A draw of noise is first booked in `register`, the user's own where none is given (see
+    `sfumato.budget`); where all draws of these people together exceed `budget`, an ε, nothing is drawn.
     """
-    _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
-    _require_kind(requirement, Requirement, "requirement", 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02")')
-    chosen = default_method(requirement, table) if method is None else method
+    people, asked, own = _understood(table, requirement, columns, publishing=True)
+    people.require_people()
+    require_shared_texts(people)
+    chosen = method or own or default_method(asked, people)
     _require_kind(chosen, Method, "method", "such as Boxes() or Anatomy()")
-    gamma = chosen.odds(table, requirement)
+    gamma = chosen.odds(people, asked)
     if gamma is not None:
-        book(table.people_fingerprint, gamma, open_register() if register is None else register, budget=budget)
+        book(people.people_fingerprint, gamma, open_register() if register is None else register, budget=budget)
     elif budget is not None:
         raise PolicyError(
             f"[budget]: nothing bounds what the method {chosen.name!r} tells an insider, so that no budget can be kept",
             hint='name = "noisy-boxes", or leave [budget] out',
         )
-    return chosen.run(table, requirement, random=random, progress=progress)
+    with listening(progress or silent) as tell:
+        return chosen.run(people, asked, random=random, progress=tell)
 
 
 def publish(
-    table: Table,
-    requirement: Requirement,
+    table: Any,
+    requirement: Requirement | Policy,
     *,
     method: Method | None = None,
     random: Randomness | int | None = None,
     progress: Progress | None = None,
+    **columns: Any,
 ) -> Release:
     """Return a release of the table that keeps the requirement and has passed an independent audit.
 
-    Randomness is the operating system's; an integer seeds it for experiments, and the release then says so.
+    The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are told here, as `Schema` takes them; columns that
+    are not named are neither published nor read.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.publish(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", random=1).rows
+    4
+
+    A `Policy` says requirement, method and columns at once. Randomness is the operating system's; an integer seeds it for
+    experiments, and the release then says so.
     """
-    return publication(table, requirement, method=method, random=random, progress=progress).release
+    return publication(table, requirement, method=method, random=random, progress=progress, **columns).release
+
+
+def explain(
+    table: Any,
+    requirement: Requirement | Policy,
+    *,
+    method: Method | None = None,
+    workload: Workload | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **columns: Any,
+) -> Explanation:
+    """Return what the requirement means for the table: can it be kept, who is found, what does it cost. Nothing is published.
+
+    The table and its columns are given as for `publish`. What it tells is private: figures of the original table.
+    """
+    from sfumato.explain.explanation import explain as make
+
+    people, asked, own = _understood(table, requirement, columns, publishing=False)
+    return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=progress)
+
+
+def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
+    """Return a first policy for a frame, or for the table in a file: every role a guess with its reason in the policy's `text`.
+
+    Roles that you know are fixed up front: `draft(frame, sensitive="diagnosis")`. What is not clear is dropped as `other`. The
+    draft can be explained; nothing is published with it until somebody has looked at it and says `reviewed=True`.
+    """
+    from sfumato.policy import Policy, draft_policy
+
+    told = {role: _listed(names) for role, names in roles.items()}
+    unknown = [role for role in told if role not in ROLES]
+    if unknown:
+        raise PolicyError(f"draft({unknown[0]}=…): unknown role", hint=did_you_mean(unknown[0], ROLES))
+    if isinstance(table, (str, Path)):
+        return Policy.parse(draft_policy(Path(table), roles=cast("Any", told), reviewed=reviewed))
+    import tempfile
+
+    from sfumato.table.frames import as_arrow
+    from sfumato.table.write import write_table
+
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
+        place = Path(private) / "frame.parquet"
+        write_table(as_arrow(table), place)
+        return Policy.parse(draft_policy(place, roles=cast("Any", told), reviewed=reviewed))
 
 
 def audit(
@@ -92,6 +162,47 @@ def audit(
         return audit_release(release, table, outsiders=away)
     _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")
     return audit_stored(read_release(Path(release)), table, outsiders=away)
+
+
+def _understood(
+    table: Any, requirement: Requirement | Policy, columns: dict[str, Any], *, publishing: bool
+) -> tuple[Table, Requirement, Method | None]:
+    """Return the table, the requirement, and the method that a policy names."""
+    from sfumato.policy import Policy
+
+    if not isinstance(requirement, Policy):
+        kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
+        _require_kind(requirement, Requirement, "requirement", kinds)
+        return _table(table, columns), requirement, None
+    if columns:
+        raise PolicyError(f"{next(iter(columns))}: the policy says what the columns are", hint="leave it out, or edit the policy")
+    if publishing and not requirement.reviewed:
+        raise PolicyError(
+            "a draft that nobody has reviewed is not published",
+            hint="look at every role in policy.text, then draft(…, reviewed=True), or reviewed = true in the policy",
+        )
+    people = table if isinstance(table, Table) else Table.from_frame(table, requirement.schema)
+    return people, requirement.requirement, requirement.method
+
+
+def _table(table: Any, columns: dict[str, Any]) -> Table:
+    """Return the table, or that of a frame whose columns are told."""
+    if isinstance(table, Table):
+        if columns:
+            raise PolicyError(f"{next(iter(columns))}: the table has its own schema", hint="leave it out, or give a data frame")
+        return table
+    if not columns:
+        expected = "Table.read(path, schema), Table.from_frame(frame, schema), or a frame with quasi=[…] and sensitive=…"
+        _require_kind(table, Table, "table", expected)
+    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "other" not in told:
+        named = {name for role in ROLES for name in told.get(role, ())}
+        told["other"] = [name for name in column_names(table) if name not in named]
+    return Table.from_frame(table, Schema(**told))
+
+
+def _listed(names: Any) -> Any:
+    return [names] if isinstance(names, str) else names
 
 
 def _require_kind(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:

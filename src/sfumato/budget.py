@@ -22,7 +22,7 @@ from sfumato import __version__
 from sfumato.errors import OutputError, PolicyError
 from sfumato.exact import decimal_text
 from sfumato.privacy.differential import within_power
-from sfumato.register import ALIKE, COLUMNS_ALIKE, documents, read_documents
+from sfumato.register import ALIKE, COLUMNS_ALIKE, documents, read_documents, user_register
 from sfumato.release.atomic import write_private
 from sfumato.table.fingerprint import Fingerprint
 
@@ -53,7 +53,8 @@ def book(people: Fingerprint, gamma: Fraction, register: Path | None, *, budget:
     """Book a draw whose odds grow γ-fold, and return what is spent with it; raise before it is drawn where that is too much.
 
     The booking is written first and then added up with all others, so that of two who book at once none overlooks the other; one
-    that is refused is taken back, since nothing was drawn. Without a register that can be written a budget cannot be kept.
+    that is refused is taken back, since nothing was drawn. The user's own register is looked into as well. Without a register
+    that can be written a budget cannot be kept.
     """
     if register is None:
         if budget is not None:
@@ -76,7 +77,8 @@ def book(people: Fingerprint, gamma: Fraction, register: Path | None, *, budget:
         write_private(place, lambda stream: stream.write(text.encode()))
     except OSError as error:
         raise OutputError(f"cannot book a draw in {register}: {error.strerror or error}", hint="--receipts DIR") from None
-    found = spent(people, [Path(register)])
+    own = user_register()
+    found = spent(people, [Path(register), *([] if own is None else [own])])
     fault = "" if budget is None else _fault(found, budget)
     if fault:
         place.unlink()

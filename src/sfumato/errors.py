@@ -11,9 +11,10 @@ and never the text of a file that may be another one by mistake.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 
@@ -36,7 +37,56 @@ class InputError(SfumatoError):
 
 
 class PolicyError(SfumatoError):
-    """The policy file, or a parameter, is not understood."""
+    """The policy file, or a parameter, is not understood. With several `problems` the message lists them all.
+
+    `column` is the column that a problem is about, where it is about one.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, problems: Iterable[PolicyError] = (), column: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.problems = tuple(problems)
+        self.column = column
+
+
+class Problems:
+    """Everything that is wrong, to be told at once: a person who corrects a policy should not have to come back for each."""
+
+    def __init__(self) -> None:
+        self.found: list[PolicyError] = []
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after a `PolicyError`, and remember it."""
+        try:
+            yield
+        except PolicyError as error:
+            known = {one.message for one in self.found}
+            self.found += [one for one in error.problems or (error,) if one.message not in known]
+
+    def stop(self) -> None:
+        """Raise what was found, if anything was: one problem as it is, several as a list."""
+        if self.found:
+            raise joined(self.found)
+
+
+def joined(problems: Sequence[PolicyError], where: str = "") -> PolicyError:
+    """Return one error that tells all of these; `where` is the file that they are in."""
+    start = f"{where}: " if where else ""
+    if len(problems) == 1:
+        return PolicyError(start + problems[0].message, hint=problems[0].hint, column=problems[0].column)
+    return listing(f"{start}{len(problems)} problems", problems)
+
+
+def listing(message: str, problems: Sequence[PolicyError], *, hint: str | None = None) -> PolicyError:
+    """Return an error whose message goes on with a numbered list."""
+    lines = "".join(f"\n  {number}. {one.message}" + _indented(one.hint) for number, one in enumerate(problems, 1))
+    return PolicyError(message + lines, hint=hint, problems=problems)
+
+
+def _indented(hint: str | None) -> str:
+    return "" if hint is None else f"\n     hint: {hint}"
 
 
 class QueryError(SfumatoError):
@@ -77,6 +127,10 @@ class NotProvable(SfumatoError):  # noqa: N818
     def __init__(self, message: str, *, hint: str | None = None, against: str = "") -> None:
         super().__init__(message, hint=hint)
         self.against = against
+
+
+class OneBox(UserWarning):
+    """Boxes could not be cut, so that everybody is in one, which tells little."""
 
 
 class ClaimBroken(SfumatoError):  # noqa: N818

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
@@ -25,6 +26,14 @@ def parameter(default: Any, check: Check, *, only: Mapping[str, tuple[str, ...]]
     `only` names another parameter and the values of it that use this one: with others it must be left at its default.
     """
     return field(default=default, metadata={"check": check, "only": only or {}})
+
+
+def require_known(cls: type, given: Mapping[str, Any]) -> None:
+    """Raise `PolicyError` for a parameter that a class does not take, and name the nearest that it does."""
+    takes = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]  # type: ignore[misc]
+    for name in given:
+        if name not in takes:
+            raise PolicyError(f"{cls.__name__}({name}=…): unknown parameter", hint=did_you_mean(name, takes))
 
 
 def check_parameters(owner: Any) -> None:

@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 Progress = Callable[[str, float], None]
+
+COMPILING = "compiling kernels, once after an install"
+"""The stage while machine code is made that is kept for the next time."""
 
 
 def silent(stage: str, done: float) -> None:
     """Tell nobody."""
+
+
+@dataclass(eq=False)
+class _Listener:
+    progress: Progress
+    stage: str = ""
+    done: float = 0.0
+
+    def __call__(self, stage: str, done: float) -> None:
+        self.stage, self.done = stage, done
+        self.progress(stage, done)
+
+
+_listeners: list[_Listener] = []
+
+
+@contextmanager
+def listening(progress: Progress) -> Iterator[Progress]:
+    """Give a function that passes on what it is told and hears of kernels that are compiled meanwhile, once a stage."""
+    listener = _Listener(progress)
+    _listeners.append(listener)
+    try:
+        yield listener
+    finally:
+        _listeners.remove(listener)
+
+
+def compiling() -> None:
+    """Tell whoever listens that a kernel is being compiled; several ones of a stage are told of once."""
+    if _listeners and _listeners[-1].stage != COMPILING:
+        _listeners[-1](COMPILING, _listeners[-1].done)

@@ -91,10 +91,16 @@ def save_with_receipt(
 
 
 def check_outputs(directory: Path, receipts: Path | None = None) -> None:
-    """Refuse, before any long work, an output that exists or cannot be written."""
+    """Refuse, before any long work, an output that exists or cannot be written.
+
+    One missing directory is made around a release, but none at the root of the file system: `/release/x` is a slip of the pen.
+    """
     directory = Path(os.path.abspath(directory))
     refuse_existing(directory)
     refuse_in_release(directory, receipts)
+    around = directory.parent.parent
+    if not directory.parent.exists() and (not around.exists() or around == Path(around.anchor)):
+        raise OutputError(f"cannot write {directory}: there is no directory {directory.parent}", hint="make it first")
     for place in (directory.parent, *(() if receipts is None else (Path(receipts),))):
         nearest = next(parent for parent in (place.absolute(), *place.absolute().parents) if parent.exists())
         if not nearest.is_dir():

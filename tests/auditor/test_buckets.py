@@ -510,5 +510,5 @@ def test_a_report_is_plain_json(table):
     report = audit(publish(table, REQUIREMENT, random=1), table)
     document = json.loads(json.dumps(report.to_dict()))
     assert document["holds"] is True
-    assert document["checked_against_table"] is True
+    assert document["checked_with_table"] is True
     assert Fraction(document["claims"][0]["worst"]) == report.claims[0].worst

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.auditor._group_kernels import walk_fits
+from sfumato.auditor.containment import Fits
 
 PEOPLE, GROUPS, COLUMNS, VALUES = 150, 130, 3, 4
 
@@ -30,7 +31,7 @@ def walked(case, *, enough, step=GROUPS, order=None):
         table[:, : part.shape[1]] = part
         bits = np.packbits(table, axis=1, bitorder="little").view(np.uint64)
         entries = (start, value, shown[group, value])
-        walk_fits(words[order], bits, offset, truth[order], weight[order], shown.sum(axis=1), *entries, enough, *found)
+        walk_fits(words[order], bits, offset, truth[order], weight[order], shown.sum(axis=1), entries, enough, Fits(*found))
     back = np.argsort(order)
     return [array[back] for array in found[:4]] + [found[4]]
 

@@ -39,7 +39,7 @@ def sizes(place: Path, name: str = "release") -> list[int]:
     return sorted(entry["counts"].as_py() for entry in buckets)
 
 
-@pytest.mark.parametrize(("against", "cuts"), [("engineer", "safe"), ("reader", "tight")])
+@pytest.mark.parametrize(("against", "cuts"), [("engineer", "soft"), ("reader", "tight")])
 def test_publish_says_by_which_cuts_and_into_how_many_buckets(crowd: Path, run: Run, against: str, cuts: str) -> None:
     method('name = "boxes"\nfloor = 50', old="[requirement]", new=f'[requirement]\nagainst = "{against}"')(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
@@ -77,7 +77,7 @@ def test_publish_says_that_near_people_were_matched(crowd: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("policy", "chosen"),
     [
-        (POLICY, ("boxes", "safe")),
+        (POLICY, ("boxes", "soft")),
         (DIVERSE.replace("l = 2", 'l = 2\nagainst = "reader"'), ("boxes", "tight")),
         (DIVERSE, ("near-groups", "matched")),
         (POLICY.replace("theta  = 2", "theta  = 1.2"), ("multi-size", "blind")),
@@ -94,7 +94,7 @@ def test_publish_without_a_method_chooses_by_counts_and_says_what(
 
 def test_publish_without_room_says_why_and_what_would_help(crowd: Path, run: Run) -> None:
     # 40 % have the flu: a half could hold them all only with a bound of 80 %.
-    method('name = "boxes"\nfloor = 50', old="theta  = 2", new="theta  = 1.2")(crowd)
+    method('name = "boxes"\nfloor = 50\npatience = 0', old="theta  = 2", new="theta  = 1.2")(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     assert done.code == 0
     text = words(done.out)
@@ -110,12 +110,12 @@ def test_explain_shows_error_and_exposure_of_every_way(crowd: Path, run: Run) ->
     done = run("explain", "people.csv", "-p", "p.toml")
     assert done.code == 0
     rows = [line.split() for line in done.out.splitlines()]
-    names = [row[0] for row in rows if row and row[0] in ("independence", "blind", "safe", "tight")]
-    assert names == ["independence", "blind", "safe", "tight"]
-    assert "safe (this policy)" in done.out
+    names = [row[0] for row in rows if row and row[0] in ("independence", "blind", "soft", "tight")]
+    assert names == ["independence", "blind", "soft", "tight"]
+    assert "soft (this policy)" in done.out
     assert "claims take the policy as fixed in advance" in words(done.out)
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--json").out)["measured"]
-    assert [row["name"] for row in told["rows"]] == ["blind", "safe", "tight"]
+    assert [row["name"] for row in told["rows"]] == ["blind", "soft", "tight"]
     assert told["workloads"] == ["random sets", "ranges"]
     assert told["prior_exposure"] == pytest.approx(0.295)
     assert listing(crowd) == {"people.csv", "p.toml"}
@@ -125,7 +125,7 @@ def test_explain_measures_the_owners_questions(crowd: Path, run: Run) -> None:
     (crowd / "mine.sql").write_text("-- what we ask\nsex = 'f' AND illness = 'Flu'\nage < 40 AND illness = 'Gout'\nage > 200\n")
     told = json.loads(run("explain", "people.csv", "-p", "p.toml", "--workload", "mine.sql", "--json").out)["measured"]
     assert (told["workloads"], told["questions"], told["unmet"]) == (["mine.sql"], [2], 1)
-    shown = run("explain", "people.csv", "-p", "p.toml", "--workload", "mine.sql")
+    shown = run("explain", "people.csv", "-p", "p.toml", "--workload", "mine.sql", "--all")
     assert "Questions: 2 mine.sql (1 left out because nobody meets them)" in words(shown.out)
 
 
@@ -152,7 +152,7 @@ def test_a_workload_that_is_none_is_bad_input(crowd: Path, run: Run, content: by
 def test_quick_leaves_measuring_out(crowd: Path, run: Run) -> None:
     done = run("explain", "people.csv", "-p", "p.toml", "--quick")
     assert done.code == 0
-    assert "near people together by safe cuts" in words(done.out)
+    assert "near people together by soft cuts" in words(done.out)
     assert "What you decide on" not in done.out
     assert run("explain", "people.csv", "-p", "p.toml", "--quick", "--workload", "mine.sql").code == 2
 
@@ -205,6 +205,6 @@ def test_the_demo_puts_near_people_together_and_its_answers_have_intervals(place
     chosen = Policy.parse(demo_verb.POLICY).method
     assert isinstance(chosen, Boxes)
     done = run("demo", "--rows", "3000")
-    assert "Near people together, by safe cuts: " in words(done.out)
+    assert "Near people together, by soft cuts: " in words(done.out)
     assert "no interval" not in done.out
     assert done.out.count("±") == len(demo_verb.QUESTIONS)

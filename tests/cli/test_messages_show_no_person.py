@@ -185,7 +185,25 @@ NO_DRAFT = [name for name in DAMAGED if name not in (
 """The tables that have a draft show their columns' names in it, and their sensitive values alone."""
 
 
-@pytest.mark.parametrize("name", NO_DRAFT)
+HEADERLESS = (
+    "no header",
+    "no header, a cell twice",
+    "no header, blanks around",
+    "one name of the schema in a row",
+    "another delimiter",
+)
+
+
+@pytest.mark.parametrize("name", HEADERLESS)
+def test_a_draft_of_a_file_without_a_header_shows_nobody(name: str, tmp_path: Path) -> None:
+    file, content = DAMAGED[name]
+    (tmp_path / file).write_bytes(content.encode() if isinstance(content, str) else content)
+    code, draft = said("policy", "init", tmp_path / file)
+    assert (code, "header = false" in draft) == (0, True)
+    assert not PERSON.search(draft), PERSON.search(draft)
+
+
+@pytest.mark.parametrize("name", [name for name in NO_DRAFT if name not in HEADERLESS])
 def test_no_draft_is_made_of_a_damaged_table(name: str, tmp_path: Path) -> None:
     file, content = DAMAGED[name]
     (tmp_path / file).write_bytes(content.encode() if isinstance(content, str) else content)

@@ -46,7 +46,10 @@ class Draft:
     def of(cls, release: Release) -> Draft:
         tables = release.tables()
         types = {name: pa.schema([(one.name, _plain(one.type)) for one in table.schema]) for name, table in tables.items()}
-        return cls(copy.deepcopy(release.manifest.document()), {name: table.to_pylist() for name, table in tables.items()}, types)
+        made = cls(copy.deepcopy(release.manifest.document()), {name: table.to_pylist() for name, table in tables.items()}, types)
+        for row in made.tables.get("groups", []):  # here groups have the same name in every table
+            row[made.number] = row.pop("group")
+        return made
 
     def copy(self) -> Draft:
         return Draft(copy.deepcopy(self.manifest), copy.deepcopy(self.tables), self.types)
@@ -101,6 +104,10 @@ class Draft:
         if self.manifest["form"] == "columns":
             for name, rows in self.tables.items():
                 self.tables[name] = [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)]
+        if "groups" in self.tables:
+            told = {row[self.number]: row["told"] for row in self.tables["groups"]}
+            there = {row[self.number] for name, rows in self.tables.items() if name != "groups" for row in rows}
+            self.tables["groups"] = [{self.number: one, "told": told.get(one, 1000)} for one in there]
         if self.manifest["form"] != "randomized":
             used = sorted({row[self.number] for rows in self.tables.values() for row in rows})
             short = {number: k + 1 for k, number in enumerate(used)}
@@ -125,7 +132,9 @@ class Draft:
         """Write the draft as a release in canonical order and bytes; what cannot be one raises as it does for anybody."""
         manifest = Manifest.from_json(spelled(self.manifest))
         try:
-            tables = {name: pa.Table.from_pylist(rows, schema=self.types[name]) for name, rows in self.tables.items()}
+            accounts = [{"group": row[self.number], "told": row["told"]} for row in self.tables.get("groups", [])]
+            written = self.tables | ({"groups": accounts} if accounts else {})
+            tables = {name: pa.Table.from_pylist(rows, schema=self.types[name]) for name, rows in written.items()}
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise NoDraftError from None
         FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)

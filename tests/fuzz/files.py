@@ -22,6 +22,7 @@ class Group:
 
     people: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    told: int = 1000
 
     @property
     def shown(self) -> int:
@@ -66,7 +67,7 @@ class Files:
             for row in self.tables["records"]:
                 found[row["group"]].people += 1
                 found[row["group"]].counts[self.label(row)] += 1
-            return found
+            return self._with_accounts(found)
         number = "bucket" if self.form == "buckets" else "group"
         for row in self.tables["st"]:
             found[row[number]].counts[self.label(row)] += row["count"]
@@ -75,6 +76,11 @@ class Files:
         if self.form == "columns":
             for group in found.values():
                 group.people = group.shown
+        return self._with_accounts(found)
+
+    def _with_accounts(self, found: dict[Any, Group]) -> dict[Any, Group]:
+        for row in self.tables.get("groups", []):
+            found[row.get("group", row.get("bucket"))].told = row["told"]
         return found
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.fuzz.files import Files, Group
+from tests.fuzz.truth_noisy import wrong_noise
 from tests.fuzz.truth_presence import matched, overlapping, present
 
 Shares = Mapping[str, Fraction]
@@ -47,7 +48,7 @@ def bound(requirement: Mapping[str, Any], label: str, share: Fraction | None) ->
 
 def shares_shown(files: Files) -> Shares | None:
     """Return the shares of the table where the release shows them: everybody's value, and nobody's twice."""
-    if files.parameters.get("suppression") or files.parameters.get("decoys"):
+    if files.parameters.get("suppression") or files.parameters.get("decoys") or files.manifest["basis"] == "noisy":
         return None
     total: Counter[str] = Counter()
     for group in files.groups().values():
@@ -63,6 +64,8 @@ def shares_of(counts: Mapping[str, int]) -> Shares:
 def wrong_claims(files: Files, shares: Shares | None) -> list[str]:
     """Return which claims of a release in groups are false, or could not be told from its tables."""
     manifest = files.manifest
+    if manifest["basis"] == "noisy":
+        return wrong_noise(files, bound)
     groups = files.groups()
     found = _numbers(files, groups)
     weaker = "weaker_claim" in files.parameters
@@ -112,14 +115,14 @@ def _proved(files: Files, adversary: str) -> list[str]:
     if adversary == "reader":
         return []
     proved = {
-        "boxes": ("safe",),
+        "boxes": ("safe", "soft"),
         "multi-size": ("blind",),
         "near-groups": ("matched",),
         "anatomy": () if method.get("suppress") or parameters.get("suppression") else ("blind",),
         "decoys": () if method.get("guard") else ("blind",),
-        "ambiguity": () if method.get("grouping") == "paper" else ("safe",),
+        "ambiguity": () if method.get("grouping") == "paper" else ("safe", "soft"),
     }
-    word_of_others = ("blind", "safe", "matched") if files.form in ("buckets", "ranges") else ()
+    word_of_others = ("blind", "safe", "soft", "matched") if files.form in ("buckets", "ranges") else ()
     bases = word_of_others if "package" in method else proved.get(method["name"], ())
     holds = adversary == "engineer" and files.manifest["basis"] in bases
     return [] if holds else [f"nothing is proved against the {adversary}"]
@@ -132,7 +135,12 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
     if files.form == "views":
         beliefs: Iterable[tuple[str, Fraction]] = matched(files)
     else:
-        beliefs = ((label, Fraction(n, one.shown)) for one in groups.values() for label, n in one.counts.items())
+        soft = files.manifest["basis"] == "soft" and requirement["against"] == "engineer"
+        beliefs = (
+            (label, n / (1 + (one.people - 1) * Fraction(one.told, 1000)) if soft else Fraction(n, one.shown))
+            for one in groups.values()
+            for label, n in one.counts.items()
+        )
     for label, belief in beliefs:
         most = bound(requirement, label, None if shares is None else shares.get(label, Fraction(0)))
         if most is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.fuzz.files import Files, Row, text
+from tests.fuzz.truth_noisy import untrue_noise
 
 Person = tuple[tuple[Any, ...], str]
 
@@ -23,6 +24,8 @@ def untrue(files: Files, rows: list[Row]) -> list[str]:
         return ["the table has other columns"]
     people = people_of(files, rows)
     form = files.form
+    if files.manifest["basis"] == "noisy":
+        return untrue_noise(files, [quasi for quasi, _ in people])
     if form == "buckets":
         return _buckets(files, people)
     if form == "randomized":
@@ -55,7 +58,7 @@ def no_placement(files: Files, rows: list[Row]) -> bool:
     it holds may still be one of no table, with claims that are true.
     """
     people = people_of(files, rows)
-    if files.form not in ("buckets", "ranges") or "weaker_claim" in files.parameters:
+    if files.form not in ("buckets", "ranges") or "weaker_claim" in files.parameters or files.manifest["basis"] == "noisy":
         return False
     classes = Counter(people)
     placed = _flow(classes, _slots(files), _fits(files, classes))

@@ -53,7 +53,7 @@ def random_table(seed, rows=200, values=5):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.booleans(), st.sampled_from([1, 7, 30]), st.sampled_from([2, 3]))
-def test_every_box_keeps_the_bounds_and_the_floor_and_boxes_do_not_overlap(seed, tight, floor, l):  # noqa: E741
+def test_every_box_keeps_the_bounds_and_the_floor_and_boxes_do_not_overlap(seed, tight, floor, l):
     table = random_table(seed)
     requirement = FPrivacy(offset=f"3/{2 * l}")
     bounds = requirement.bounds(table.sensitive.histogram())
@@ -283,7 +283,7 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
         for joins in range(1 + missing):
             left = pairs[: code + 1].sum(axis=0) + (pairs[4] if joins else 0)
             here = int(left.sum())
-            fits = all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))  # noqa: E741
+            fits = all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))
             if fits and min(here, size - here) >= 2:
                 best = max(best, min(here, size - here))
     assert tight_cut(pairs, missing, size, 2, whole, need, start)[2] == best

@@ -67,7 +67,7 @@ def feasible(table, constraint, requirement=OPEN):
     return True
 
 
-def entropy_at_least(counts, l):  # noqa: E741
+def entropy_at_least(counts, l):
     """Whether Π (count/size)^count ≤ l^(−size): the definition of entropy ℓ-diversity with the logarithms undone."""
     size = sum(counts)
     return math.prod(Fraction(count, size) ** count for count in counts if count) <= Fraction(1, l**size)
@@ -233,7 +233,7 @@ def test_a_refused_median_leads_to_the_nearest_allowable_cut_and_not_to_the_next
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=6), st.integers(1, 6))
-def test_entropy_is_decided_as_by_the_definition_in_integers(counts, l):  # noqa: E741
+def test_entropy_is_decided_as_by_the_definition_in_integers(counts, l):
     assume(sum(counts) > 0)
     assert entropy_suffices(np.array(counts), sum(counts), l) == entropy_at_least(counts, l)
 
@@ -249,7 +249,7 @@ def test_entropy_is_decided_as_by_the_definition_in_integers(counts, l):  # noqa
         ([100_003, 100_002], 2, False),  # nearer to ln 2 than logarithms are trusted
     ],
 )
-def test_entropy_exactly_at_its_bound_is_allowed_and_a_hair_below_is_not(counts, l, equal):  # noqa: E741
+def test_entropy_exactly_at_its_bound_is_allowed_and_a_hair_below_is_not(counts, l, equal):
     assert powers_balance(np.array(counts), sum(counts), l) is equal
     assert entropy_suffices(np.array(counts), sum(counts), l) is equal
 

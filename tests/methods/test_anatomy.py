@@ -34,7 +34,7 @@ def loose(counts):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=8), st.integers(2, 4), st.integers(0, 1000))
-def test_groups_are_as_many_as_possible_and_hold_distinct_values(counts, l, seed):  # noqa: E741
+def test_groups_are_as_many_as_possible_and_hold_distinct_values(counts, l, seed):
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
     if l * max(counts) > len(values):
         with pytest.raises(Infeasible):
@@ -72,7 +72,7 @@ def test_suppression_removes_as_few_as_possible_and_keeps_only_the_readers_claim
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 6))
-def test_the_excess_is_the_fewest_people_whose_removal_makes_the_table_eligible(counts, l):  # noqa: E741
+def test_the_excess_is_the_fewest_people_whose_removal_makes_the_table_eligible(counts, l):
     removed = excess(counts, l)
     left = [count - gone for count, gone in zip(counts, removed, strict=True)]
     assert l * max(left) <= sum(left)

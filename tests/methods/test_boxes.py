@@ -5,15 +5,16 @@ import pytest
 
 from sfumato import Boxes, FPrivacy, LDiversity, MultiSize, publication, publish
 from sfumato.cli.publish import room_lost
-from sfumato.errors import NotProvable, PolicyError
+from sfumato.errors import NotProvable, OneBox, PolicyError
 from sfumato.groups.boxes import association
 from tests.makers import people, skewed
 
 
-def test_safe_boxes_are_claimed_against_an_engineer_and_tight_ones_against_a_reader():
+def test_soft_and_safe_boxes_are_claimed_against_an_engineer_and_tight_ones_against_a_reader():
     table = skewed(rows=3000)
-    for against, basis in (("engineer", "safe"), ("reader", "tight")):
-        result = publication(table, FPrivacy(theta=3, offset="0.1", against=against), method=Boxes(floor=20))
+    for against, basis, patience in (("engineer", "soft", None), ("engineer", "safe", 0), ("reader", "tight", None)):
+        method = Boxes(floor=20, patience=patience)
+        result = publication(table, FPrivacy(theta=3, offset="0.1", against=against), method=method, random=1)
         assert result.release.manifest.basis == basis
         assert result.audit.claims[0].adversary == against
         assert result.audit.holds is True
@@ -42,10 +43,11 @@ def test_near_people_share_a_bucket():
 
 def test_where_there_is_no_room_for_a_cut_everybody_is_in_one_box_and_what_would_tell_more_is_told():
     table = people(["a", "b"] * 40, age=list(range(80)))
-    for against, basis, floor in (("engineer", "safe", 2), ("reader", "tight", 60)):
+    for against, basis, floor in (("engineer", "soft", 2), ("reader", "tight", 60)):
         requirement = LDiversity(2, against=against)
         for form in ("buckets", "ranges"):
-            made = publication(table, requirement, method=Boxes(floor=floor, form=form), random=1)
+            with pytest.warns(OneBox, match="NearGroups\\(\\) or MultiSize\\(\\) would tell more"):
+                made = publication(table, requirement, method=Boxes(floor=floor, form=form), random=1)
             assert made.release.manifest.basis == basis
             assert made.release.sizes.tolist() == [80]
             assert made.audit.holds is True
@@ -53,12 +55,38 @@ def test_where_there_is_no_room_for_a_cut_everybody_is_in_one_box_and_what_would
             *_, last = room_lost(table, requirement, made)
             assert last == 'What would tell more: the method "near-groups", or "multi-size".'
     safe = LDiversity(2)
-    told = room_lost(table, safe, publication(table, safe, method=Boxes(floor=2), random=1))
+    told = room_lost(table, safe, publication(table, safe, method=Boxes(floor=2, patience=0), random=1))
     assert told[:2] == [
         "No room for a first cut: 'a' has 50 % of people and a bound of 50 %; a first safe cut needs bounds of at least twice "
         "the share, so that either half could hold all people with the value.",
         'What would leave room: against = "reader", with tight cuts.',
     ]
+    told = room_lost(table, safe, publication(table, safe, method=Boxes(floor=2), random=1))
+    assert told[0] == (
+        "No room for a first cut: 'a' has 50 % of people and a bound of 50 %, which leaves too little to spare for a test of "
+        "where its people are."
+    )
+
+
+def test_patience_is_for_soft_cuts_only():
+    table = skewed(rows=300)
+    with pytest.raises(NotProvable, match="against 'engineer', not against 'reader'"):
+        publish(table, FPrivacy(theta=3, offset="0.1", against="reader"), method=Boxes(patience=50))
+    with pytest.raises(PolicyError, match="association"):
+        Boxes(patience=50, weights="association")
+    with pytest.raises(PolicyError, match="whole number from 0"):
+        Boxes(patience=-1)
+
+
+def test_soft_boxes_are_more_than_safe_ones_and_fewer_than_tight_ones():
+    """On a table whose values depend on a quasi column; the draw is fixed."""
+    table, counts = skewed(rows=6000), []
+    for against, patience in (("engineer", 0), ("engineer", None), ("reader", None)):
+        requirement = FPrivacy(theta=2, offset="0.1", against=against)
+        made = publication(table, requirement, method=Boxes(floor=5, patience=patience), random=1)
+        counts.append(made.private["groups"])
+    assert counts == sorted(counts)
+    assert counts[0] < counts[1]
 
 
 def test_nothing_is_told_of_lost_room_where_boxes_were_cut_or_another_method_was_chosen():
@@ -71,7 +99,7 @@ def test_both_forms_show_the_same_boxes():
     table, requirement = skewed(rows=2000), FPrivacy(theta=3, offset="0.1")
     made = [publication(table, requirement, method=Boxes(floor=20, form=form), random=1) for form in ("buckets", "ranges")]
     assert sorted(made[0].release.sizes.tolist()) == sorted(made[1].release.sizes.tolist())
-    assert [one.release.manifest.basis for one in made] == ["safe", "safe"]
+    assert [one.release.manifest.basis for one in made] == ["soft", "soft"]
     assert [one.audit.holds for one in made] == [True, True]
 
 

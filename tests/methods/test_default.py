@@ -15,7 +15,7 @@ def test_boxes_are_the_default_where_counts_leave_room_for_a_cut():
     table = skewed()
     assert default_method(FPrivacy(theta=3, offset="0.1"), table) == Boxes()
     release = publish(table, FPrivacy(theta=3, offset="0.1"), random=1)
-    assert release.manifest.basis == "safe"
+    assert release.manifest.basis == "soft"
     assert release.manifest.method["name"] == "boxes"
     assert default_method(LDiversity(2, against="reader"), people(EVEN * 3)) == Boxes()
 
@@ -76,6 +76,6 @@ def test_boxes_stay_boxes_where_quasi_values_leave_no_cut():
     table = people([f"v{k % 8}" for k in range(400)], age=[30] * 400)
     made = publication(table, FPrivacy(offset="1/2"), random=1)
     assert made.method == Boxes()
-    assert made.release.manifest.basis == "safe"
+    assert made.release.manifest.basis == "soft"
     assert made.release.sizes.tolist() == [400]
     assert made.audit.holds is True

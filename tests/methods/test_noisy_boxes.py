@@ -17,6 +17,7 @@ from tests.makers import closed_for, people, skewed
 NINE = {f"v{k}": 9 - k for k in range(9)}
 METHOD = NoisyBoxes(shares=NINE, otherwise="v8", floor=40)
 TABLE = closed_for(METHOD, skewed())
+LISTED = NoisyBoxes(values=["v0", "v1"], otherwise="v1")
 EIGHT = FPrivacy(theta=3, offset="0.05", against="insider")
 
 
@@ -91,7 +92,9 @@ def test_shares_that_are_shown_keep_the_bounds_where_boxes_are_joined():
     def over(release):
         size = release.sizes[release.st_bucket]
         bound = [limits[release.domain.labels[value]] for value in release.st_value]
-        return sum(count > limit * int(n) for count, limit, n in zip(release.st_count.tolist(), bound, size.tolist(), strict=True))
+        return sum(
+            count > limit * int(n) for count, limit, n in zip(release.st_count.tolist(), bound, size.tolist(), strict=True)
+        )
 
     assert over(loose.release) > 0 == over(apart.release)
     assert apart.release.draws.sum() == len(loose.release.sizes) == apart.private["boxes"]
@@ -124,8 +127,7 @@ def test_what_cannot_be_declared_is_refused_from_the_declaration_alone():
     with pytest.raises(PolicyError, match="otherwise"):
         NoisyBoxes(shares={"a": 1, "b": 1})
     with pytest.raises(PolicyError, match="only values were declared"):
-        listed = NoisyBoxes(values=["v0", "v1"], otherwise="v1")
-        listed.run(closed_for(listed, TABLE), EIGHT)
+        LISTED.run(closed_for(LISTED, TABLE), EIGHT)
     with pytest.raises(Infeasible):
         METHOD.run(TABLE, LDiversity(7, against="insider"))
     with pytest.raises(PolicyError, match="without regard to the declared values"):

@@ -16,8 +16,8 @@ from sfumato.groups.settings.one_size import is_valid_one_size
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.top_down import partition
-from sfumato.groups.settings.two_size import feasible_pairs
 from sfumato.privacy.bounds import Bounds
+from tests.groups.settings.oracle import feasible_pairs
 
 
 def linear(counts: list[int], theta: int, offset: str) -> Bounds:

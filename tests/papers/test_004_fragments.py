@@ -9,7 +9,7 @@ from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import combinations
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import Views
-from sfumato.papers.overlapping._bucket_kernels import Quasi, pick
+from sfumato.papers.overlapping._bucket_kernels import pick
 from sfumato.papers.overlapping._scatter_kernels import enter
 from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.papers.overlapping.views import published_groups
@@ -126,8 +126,8 @@ def test_figure_7_picks_the_tuple_with_which_the_group_covers_most_buckets(figur
     for name in ("Alan", "George"):
         enter(NAMES.index(name), codes, first, stamp, 0, distinct)
     leukemia = np.array([NAMES.index("Grace"), NAMES.index("Alice")], dtype=np.int32)
-    assert pick(leukemia, Quasi(codes, first), stamp, 0) == 1
-    assert pick(leukemia, Quasi(codes, first), stamp, 1) == 0  # an empty group: both add 3, the first stays
+    assert pick(leukemia, codes, first, stamp, 0) == 1
+    assert pick(leukemia, codes, first, stamp, 1) == 0  # an empty group: both add 3, the first stays
 
 
 @pytest.mark.parametrize(

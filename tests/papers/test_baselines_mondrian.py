@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import Infeasible
-from sfumato.groups._mondrian_kernels import entropy_suffices, satisfies
+from sfumato.groups._mondrian_kernels import Classical, entropy_suffices, satisfies
 from sfumato.groups.cuts import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
@@ -37,7 +37,8 @@ def fits(constraint: Constraint, counts: list[int], table: list[int]) -> bool:
     bounds = Bounds(tuple(f"v{k:02d}" for k in range(len(table))), tuple(table), (Fraction(1),) * len(table))
     need, start = need_table(bounds)
     most, whole = constraint.most(bounds), np.array(table)
-    return bool(satisfies(np.array(counts), sum(counts), need, start, constraint.rule, constraint.l, most, whole))
+    classical = Classical(1, False, True, need, start, constraint.rule, constraint.l, most, whole)
+    return bool(satisfies(np.array(counts), sum(counts), classical))
 
 
 def test_strict_groups_of_the_eight_people():

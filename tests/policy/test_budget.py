@@ -18,6 +18,12 @@ FRAME = skewed().to_arrow()
 SCHEMA = Schema(quasi=["age", "sex"], sensitive=["value"])
 
 
+@pytest.fixture(autouse=True)
+def another_home(tmp_path, monkeypatch):
+    """Let no other test's draws count."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+
+
 def table_of(frame=FRAME, **roles):
     return Table.from_frame(frame, METHOD.close(Schema(**{"quasi": ["age", "sex"], "sensitive": ["value"], **roles})))
 
@@ -36,6 +42,12 @@ def test_odds_multiply_exactly_and_the_next_draw_is_refused_before_it_is_made(tm
         draw(table, tmp_path, budget="3")
     assert spent(table.people_fingerprint, [tmp_path]).draws == 3  # nothing was drawn, and nothing is booked
     assert draw(table, tmp_path, epsilon="0.5", budget="3.5")
+
+
+def test_draws_in_the_users_own_register_count_too(tmp_path):
+    publication(table_of(), Differential("1"), method=METHOD)
+    with pytest.raises(PolicyError, match="1 earlier of the same people"):
+        draw(table_of(), tmp_path / "another", budget="1.5")
 
 
 def test_a_draw_counts_although_the_program_crashed_afterwards(tmp_path, monkeypatch):

@@ -194,7 +194,7 @@ def test_boxes_are_counted_and_the_losses_are_said_to_be_those_of_blind_buckets(
     assert found.boxes.sizes[0] >= 20
     assert found.feasible
     assert not any(strategy.chosen for strategy in found.strategies)
-    assert "near people together by safe cuts" in found.sentences()[0]
+    assert "near people together by soft cuts" in found.sentences()[0]
     assert "Loss says how much buckets drawn at random blur" in "\n".join(found.sentences())
     single = explain(table, LDiversity(5), method=Boxes(floor=20))
     assert single.boxes is not None

@@ -36,11 +36,11 @@ def test_boxes_without_room_are_explained_with_the_reason_and_what_would_tell_mo
     assert more[1] == 'What would tell more: the method "near-groups", or "multi-size".'
 
 
-def test_the_row_of_safe_cuts_says_that_there_is_one_box():
+def test_the_row_of_soft_cuts_says_that_there_is_one_box():
     found = explain(halves(), LDiversity(2)).study
     assert found is not None
-    safe, near = found.rows[1], found.rows[-1]
-    assert (safe.name, safe.note, safe.sizes, safe.chosen) == ("safe", ONE_BOX, (200, 200), False)
+    soft, near = found.rows[1], found.rows[-1]
+    assert (soft.name, soft.note, soft.sizes, soft.chosen) == ("soft", ONE_BOX, (200, 200), False)
     assert (near.name, near.note, near.sizes, near.chosen) == ("near-groups", "", (2, 2), True)
     assert near.exposure == pytest.approx(0.5)
 
@@ -48,7 +48,7 @@ def test_the_row_of_safe_cuts_says_that_there_is_one_box():
 def test_a_policy_with_near_groups_has_a_row_of_its_own():
     told = explain(skewed(1000), LDiversity(2, against="reader"), method=NearGroups(form="buckets", effort=0.05))
     assert told.study is not None
-    assert [row.name for row in told.study.rows] == ["blind", "safe", "tight", "near-groups"]
+    assert [row.name for row in told.study.rows] == ["blind", "soft", "tight", "near-groups"]
     near = told.study.rows[-1]
     assert (near.chosen, near.against, near.note) == (True, "reader", "")
     assert any(line.startswith("Near-groups (this policy): error ") for line in told.sentences())

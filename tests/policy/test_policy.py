@@ -96,7 +96,7 @@ def test_a_decimal_is_taken_as_written(written: str) -> None:
     text = FULL.replace("0.29", written)
     requirement = Policy.parse(text).requirement
     assert isinstance(requirement, FPrivacy)
-    assert requirement.overrides["HIV"] == Fraction(written)
+    assert requirement.own_bounds["HIV"] == Fraction(written)
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[input]\none_row_per_person = 'yes'", ["[input] one_row_per_person", "true or false"]),
         ("[input]\nencoding = 'utf-88'", ["[input] encoding", "utf-88"]),
         ("[types]\nage = 'number'", ["[types] age: got 'number', expected one of numeric", "did you mean 'numeric'?"]),
-        ("[types]\nagee = 'numeric'", ["[types] no column 'agee' under [columns]", "did you mean 'age'?"]),
-        ("[types]\nAGE = 'numeric'", ["[types] no column 'AGE' under [columns]", "did you mean 'age'?"]),
+        ("[types]\nagee = 'numeric'", ["[types] no column 'agee' under [columns]", "one of 'agee' and 'age' is misspelt"]),
+        ("[types]\nAGE = 'numeric'", ["[types] no column 'AGE' under [columns]", "one of 'AGE' and 'age' is misspelt"]),
         ("[recode]\ndiagnosis = { prefix = 2 }", ["[recode] 'diagnosis' is a column of role sensitive", "quasi"]),
         ("[recode]\nage = { widht = 5 }", ["[recode] age: unknown key 'widht'", "width"]),
         ("[bins]\ndiagnosis = [3, 1]", ["[bins] diagnosis: edges must ascend"]),
@@ -252,7 +252,7 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
             "[method]\naccept_weaker_claim = true",
             ["[method] accept_weaker_claim", "for ambiguity, priview, heterogeneous, ring"],
         ),
-        ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [columns]"]),
+        ("[extra]\nx = 1", ["unknown section [extra]", "the sections are [input], [people], [columns]"]),
     ],
 )
 def test_a_slip_in_an_optional_part_is_told_too(section: str, told: list[str]) -> None:

@@ -16,7 +16,8 @@ READER = PresenceAssociation(1, 1, against="reader")
 def columns_of(table, groups, requirement=READER, *, seed=1, weaker=False, suppress=False):
     """Show a table as columns, in these groups: a group number per row, from 0 on; −1 leaves a row out."""
     paper = weaker or suppress
-    method = Ambiguity(grouping="paper", accept_weaker_claim=True, suppress=suppress) if paper else Ambiguity()
+    safe = Ambiguity(patience=0) if requirement.against == "engineer" else Ambiguity()
+    method = Ambiguity(grouping="paper", accept_weaker_claim=True, suppress=suppress) if paper else safe
     basis = "paper" if paper else "safe" if requirement.against == "engineer" else "tight"
     return _shown(table, groups, requirement, method, basis, {}, seed)
 

@@ -146,7 +146,7 @@ def test_many_sensitive_numbers_need_bins_or_a_declaration() -> None:
     numbers = list(range(51))
     with pytest.raises(InputError) as problem:
         table_of(numbers, numbers)
-    assert "[bins]" in (problem.value.hint or "")
+    assert 'bins={"s": [' in (problem.value.hint or "")
     assert table_of(numbers, numbers, types={"s": "categorical"}).sensitive.labels[:3] == ("0", "1", "10")
     assert table_of(numbers[:50], numbers[:50]).sensitive.labels[:3] == ("0", "1", "2")
 
@@ -184,7 +184,8 @@ def test_people_with_several_rows_are_counted_without_being_named() -> None:
     with pytest.raises(InputError) as problem:
         Table.from_frame(data, schema)
     assert "2 people have several rows (5 rows together)" in problem.value.message
-    assert "one_row_per_person = false" in (problem.value.hint or "")
+    assert 'people={"key"' in (problem.value.hint or "")
+    assert "one_row_per_person=False" in (problem.value.hint or "")
     assert not any(name in str(problem.value) for name in ("ann", "bob"))
     allowed = Schema(identifier=["id"], quasi=["q"], sensitive=["s"], one_row_per_person=False)
     assert Table.from_frame(data, allowed).to_arrow().column_names == ["q", "s"]

@@ -113,9 +113,13 @@ def test_quoted_line_breaks_are_read_wherever_they_fall(write: Any) -> None:
         ("age,age,postcode,diagnosis\n1,2,3,4\n", "more than one column is called 'age'", "rename"),
         (",age,postcode,diagnosis\n0,1,2,3\n", "column 1 has no name", "row numbers"),
         (CSV + "1,2\n", "the header has 3 values, but row 4 has 2 (delimiter ',')", "double quotes"),
-        ("age,postcode,diagnosis,phone\n1,2,3,4\n", "'phone' has no role", 'other = ["phone"]'),
+        ("age,postcode,diagnosis,phone\n1,2,3,4\n", "'phone' has no role", 'other=["phone"]'),
         ("age,postcod,diagnosis\n1,2,3\n", "'postcode', which the table does not have", "did you mean 'postcod'"),
-        ("age,postcode,diagnosis\n1,2,NA\n2,3,\n3,4,x\n", "'diagnosis': 2 of 3 values are missing", "[missing]"),
+        (
+            "age,postcode,diagnosis\n1,2,NA\n2,3,\n3,4,x\n",
+            "'diagnosis': 2 of 3 values are missing",
+            'missing={"diagnosis": "value"}',
+        ),
         ("age,postcode,diagnosis\n1,2,a\n2,3,b\n90+,4,x\n", "1 of 3 values are not numbers, which look like '99+'", "declare"),
     ],
 )
@@ -165,7 +169,8 @@ def test_missing_files_directories_and_unknown_endings_are_refused(tmp_path: Pat
     assert problem.hint == "did you mean 'patients.csv'?"
     assert "directory" in refused(tmp_path).message
     assert refused(Path(".")).message == ".: this is a directory, expected a file"
-    assert "unknown file ending '.xlsx'" in refused(write("x", "t.xlsx")).message
+    assert "unknown file ending '.docx'" in refused(write("x", "t.docx")).message
+    assert "this is a database" in refused(write("x", "t.sqlite")).message
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])

@@ -7,20 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.release._covering_kernels import lowest_bit
-
-
-@njit(cache=True)
-def entry_of(codes: Any, low: int, high: int, code: int) -> int:
-    """Return the place of a code among the ascending `codes[low:high]`, −1 if it is not there."""
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if codes[middle] < code:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and codes[low] == code else -1
+from sfumato.release._covering_kernels import entry_of, lowest_bit
 
 
 @njit(cache=True)
@@ -39,37 +26,24 @@ def _narrow(row: Any, j: int, place: Any, left: Any, many: Any) -> int:
 
 @njit(cache=True)
 def walk_fits(
-    words: Any,
-    bits: Any,
-    offset: int,
-    truth: Any,
-    weight: Any,
-    sizes: Any,
-    start: Any,
-    value: Any,
-    count: Any,
-    enough: bool,
-    people: Any,
-    groups: Any,
-    own: Any,
-    only: Any,
-    inside: Any,
+    words: Any, bits: Any, offset: int, truth: Any, weight: Any, sizes: Any, entries: Any, enough: bool, fits: Any
 ) -> None:
     """Add up, for every person, what the groups that fit her show.
 
     `words[p, j]` is the row of `bits` that tells which groups hold person p's value in column j; bit k of its words is group
-    offset + k. Filled in: per person the people and the number of fitting groups, how often they show her value, and the last
-    of them; per group the weight of the people who fit it. With `enough` a person is done once her value was seen.
+    offset + k. What group g shows stands from `start[g]` on in `entries` (start, value, count). `fits` is filled
+    in. With `enough` a person is done once her value was seen.
 
     The groups that fit a person's first columns are kept for the next one, who shares them if people are sorted.
     """
+    start, value, count = entries
     columns = words.shape[1]
     place = np.empty((columns, bits.shape[1]), np.int64)
     left = np.empty((columns, bits.shape[1]), np.uint64)
     many = np.zeros(columns, np.int64)
     kept = -1
     for p in range(len(truth)):
-        if enough and own[p] > 0:
+        if enough and fits.own[p] > 0:
             continue
         fresh = 0
         while kept >= 0 and fresh < columns and words[p, fresh] == words[kept, fresh]:
@@ -78,20 +52,20 @@ def walk_fits(
         for j in range(fresh, columns):
             many[j] = _narrow(bits[words[p, j]], j, place, left, many)
         for k in range(many[columns - 1]):
-            fits = left[columns - 1, k]
-            while fits != 0:
-                g = offset + 64 * place[columns - 1, k] + lowest_bit(fits)
-                fits &= fits - np.uint64(1)
-                people[p] += sizes[g]
-                groups[p] += 1
-                only[p] = g
-                inside[g] += weight[p]
+            held = left[columns - 1, k]
+            while held != 0:
+                g = offset + 64 * place[columns - 1, k] + lowest_bit(held)
+                held &= held - np.uint64(1)
+                fits.people[p] += sizes[g]
+                fits.groups[p] += 1
+                fits.only[p] = g
+                fits.inside[g] += weight[p]
                 entry = entry_of(value, start[g], start[g + 1], truth[p])
                 if entry >= 0:
-                    own[p] += count[entry]
+                    fits.own[p] += count[entry]
                     if enough:
                         break
-            if enough and own[p] > 0:
+            if enough and fits.own[p] > 0:
                 break
 
 

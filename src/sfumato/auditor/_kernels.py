@@ -26,15 +26,7 @@ def _believed(rows: Any, row_bucket: Any, code: int, start: Any, value: Any, sha
 
 @njit(cache=True)
 def walk_people(
-    key: Array,
-    order: Array,
-    published: int,
-    row_bucket: Array,
-    truth: Array,
-    start: Array,
-    value: Array,
-    share: Array,
-    values: int,
+    key: Any, order: Any, published: int, row_bucket: Any, truth: Any, start: Any, value: Any, share: Any, values: int
 ) -> tuple[int, int, int, Array]:
     """Return what a walk over equal quasi rows finds.
 

@@ -74,13 +74,13 @@ def audit_tables(
             comparable = None if unlike else table
         audit = AUDITS[manifest.form](Case(release, comparable, parts, links, outsiders, draw))
     except FormatError as error:
-        return Audit(claims=(), problems=(*found, error.message), against_table=table is not None)
+        return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
     return replace(
         audit,
         problems=(*found, *audit.problems, *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=_notice(manifest),
-        against_table=table is not None,
+        with_table=table is not None,
     )
 
 

@@ -21,7 +21,9 @@ def audit_buckets(case: Case[BucketsRelease]) -> Audit:
     release, manifest = case.release, case.manifest
     if release.noisy:
         return audit_noisy(case)
-    shown = Histograms(release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys)
+    shown = Histograms(
+        release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
+    )
     bounds = Bounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")
     if manifest.parameters.get("suppression") and not _may_suppress(manifest):

@@ -52,6 +52,7 @@ class Case(Generic[Form_co]):
 HOLDS_AGAINST: dict[str, tuple[str, ...]] = {
     "blind": ("reader", "engineer"),
     "safe": ("reader", "engineer"),
+    "soft": ("reader", "engineer"),
     "matched": ("reader", "engineer"),
     "tight": ("reader",),
     "annealed": ("reader",),
@@ -103,18 +104,21 @@ def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) 
     """Judge one claim: in every group every value's share is at most its bound, in integers.
 
     A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
-    that may be a decoy belongs to one person of the group at most, which is the belief counted here.
+    that may be a decoy belongs to one person of the group at most, which is the belief counted here. After soft cuts an engineer
+    believes in a value with count / (1 + (size − 1)·told) at most, where a reader believes count / size.
     """
     fault = unfounded(claim, case)
     if fault:
         return ClaimResult(claim, False, note=fault)
     if not len(shown.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
-    worst = _worst(shown, bounds.known)
+    worst, reader = _worst(shown, bounds.known), None
+    if claim.adversary == "engineer" and shown.told is not None:
+        reader, worst = worst.belief, _worst(shown, bounds.known, shown.told)
     if bounds.known is None:
-        return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why)
+        return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader)
     note = unseen(case.manifest) if claim.adversary == "engineer" else ""
-    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note)
+    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note, reader)
 
 
 def unfounded(claim: Claim, case: Case[Release]) -> str:
@@ -127,6 +131,8 @@ def unfounded(claim: Claim, case: Case[Release]) -> str:
         return "this form cannot support such a claim"
     if misworded(claim, case.release):
         return misworded(claim, case.release)
+    if manifest.basis == "soft" and getattr(case.release, "told", None) is None:
+        return "a release of soft cuts has to show what every group told"
     if manifest.basis not in HOLDS_AGAINST:
         return "the basis on which people were put together is not one that this audit knows"
     if case.dropped and claim.adversary == "engineer":
@@ -157,9 +163,13 @@ def program(manifest: Manifest) -> str:
     return f"the method {manifest.method.get('name')!r} of the package {manifest.method.get('package', 'sfumato')!r}"
 
 
-def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None) -> _Worst:
-    """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known)."""
-    size = np.maximum(shown.sizes[shown.group], 1)
+def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None, told: Integers | None = None) -> _Worst:
+    """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known).
+
+    With what groups told, in thousandths, belief is 1000·count / (1000 + (size − 1)·told): the size of a group shrinks.
+    """
+    unit, sizes = (1, shown.sizes) if told is None else (1000, 1000 + (shown.sizes - 1) * told)
+    size = np.maximum(sizes[shown.group], 1)
     room = int(shown.count.max()) + 1, int(size.max()) + 1
     if len(shown.labels) * room[0] * room[1] < 1 << 62:
         packed = np.sort((shown.value * np.int64(room[0]) + shown.count) * room[1] + size)
@@ -174,7 +184,7 @@ def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None) -> _Worst:
     for k in fresh:
         label = shown.labels[value[k]]
         bound = Fraction(1) if bounds is None else bounds[label]
-        candidates.append(_Worst(Fraction(int(count[k]), int(size[k])), label, bound))
+        candidates.append(_Worst(Fraction(unit * int(count[k]), int(size[k])), label, bound))
     return max(candidates, key=lambda one: nearest_first(one.belief, one.bound))
 
 

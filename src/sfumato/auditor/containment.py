@@ -43,7 +43,7 @@ class People:
     weight: Integers
 
 
-class _Fits(NamedTuple):
+class Fits(NamedTuple):
     """Per person the people and the number of the groups that fit her, how often they show her value, and the last of them.
 
     Per group the people who fit it (`inside`).
@@ -144,21 +144,21 @@ def bit_rows(boxes: tuple[Box, ...], people: People, offset: int, width: int) ->
     return np.packbits(held, axis=1, bitorder="little").view(np.uint64)
 
 
-def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: bool) -> _Fits:
+def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: bool) -> Fits:
     """Return what the groups that fit each person show; groups are taken in blocks, so that memory stays small."""
     many, groups = len(people.truth), len(shown.sizes)
     nobody = np.zeros(many, np.int64)
-    fits = _Fits(nobody, nobody.copy(), nobody.copy(), np.full(many, -1, np.int64), np.zeros(groups, np.int64))
+    fits = Fits(nobody, nobody.copy(), nobody.copy(), np.full(many, -1, np.int64), np.zeros(groups, np.int64))
     rows = sum(len(places) for places in people.positions)
     step = max(64, _AT_ONCE // max(rows, 1) // 64 * 64)
     entries = shown.start, shown.value.astype(np.int64), shown.count
     for offset in range(0, groups, step):
         bits = bit_rows(boxes, people, offset, min(step, groups - offset))
-        walk_fits(people.words, bits, offset, people.truth, people.weight, shown.sizes, *entries, enough, *fits)
+        walk_fits(people.words, bits, offset, people.truth, people.weight, shown.sizes, entries, enough, fits)
     return fits
 
 
-def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: People, fits: _Fits) -> list[str]:
+def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: People, fits: Fits) -> list[str]:
     """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
     problems = []
     empty = int((fits.inside < shown.sizes).sum())
@@ -177,7 +177,7 @@ def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: People, fits: _Fi
     return problems
 
 
-def _loose(boxes: tuple[Box, ...], people: People, fits: _Fits) -> list[Box]:
+def _loose(boxes: tuple[Box, ...], people: People, fits: Fits) -> list[Box]:
     """Return the columns whose ranges or sets are not the smallest, when everybody's group is known."""
     loose = []
     for j, box in enumerate(boxes):

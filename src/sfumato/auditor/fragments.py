@@ -58,7 +58,8 @@ class Fragments(ABC):
         distinct, where = np.unique(key, return_inverse=True)
         group, value = np.divmod(distinct, len(release.domain))
         count = np.bincount(where, weights=release.st_count).astype(np.int64)
-        return Histograms(group.astype(np.int32), value.astype(np.int32), count, release.sizes, release.domain)
+        told = getattr(release, "told", None)  # views have none
+        return Histograms(group.astype(np.int32), value.astype(np.int32), count, release.sizes, release.domain, told=told)
 
     @property
     @abstractmethod

@@ -16,7 +16,8 @@ from sfumato.table.sensitive import Domain
 class Histograms:
     """How often each group shows each sensitive value: entries sorted by group, then by value.
 
-    With decoys every group shows so many more values than it has people.
+    With decoys every group shows so many more values than it has people. `told` is the account of each group where cuts were
+    soft, in thousandths.
     """
 
     group: Small
@@ -25,6 +26,7 @@ class Histograms:
     sizes: Integers
     domain: Domain
     decoys: int = 0
+    told: Integers | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:

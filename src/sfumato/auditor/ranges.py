@@ -28,7 +28,7 @@ def audit_ranges(case: Case[RangesRelease]) -> Audit:
     release, manifest = case.release, case.manifest
     start, value, count = release.shown
     group = np.repeat(np.arange(len(release.sizes), dtype=np.int32), np.diff(start))
-    shown = Histograms(group, value, count, release.sizes, release.domain)
+    shown = Histograms(group, value, count, release.sizes, release.domain, told=release.told)
     bounds = Bounds.of(case, shown)
     contained = None if case.table is None else contain(shown, release.boxes, case.table)
     problems = structure(manifest, shown, bounds, RECORDS) + (contained.problems if contained else [])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from sfumato import notebook
+from sfumato.exact import percent
 from sfumato.release.manifest import Claim
 
 
@@ -36,6 +38,8 @@ class ClaimResult:
     bound: Fraction | None = None
     value: str | None = None
     note: str = ""
+    reader: Fraction | None = None
+    """Where an engineer may believe more than a reader: the reader's belief, the one nearest to or furthest above its bound."""
 
     @property
     def adversary(self) -> str:
@@ -59,6 +63,7 @@ class ClaimResult:
             "used": None if self.used is None else float(self.used),
             "value": self.value,
             "note": self.note,
+            **({} if self.reader is None else {"reader": str(self.reader)}),
         }
 
 
@@ -70,16 +75,27 @@ class Finding:
     figure: float
 
 
-@dataclass(frozen=True)
+_VERDICT = {True: "holds", False: "does not hold", None: "needs the table to tell"}
+
+
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """The report. `problems` are faults of the files or tables; any of them means that the release is not what it says."""
+    """The report of an audit.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.audit(sf.publish(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", random=1))
+    Audit(holds: 1 claims, 0 problems)
+
+    `problems` are faults of the files or tables; any of them means that the release is not what it says."""
 
     claims: tuple[ClaimResult, ...]
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     stronger: Mapping[str, Finding] = field(default_factory=dict)
     exposure: float | None = None
-    against_table: bool = False
+    with_table: bool = False
     notice: str = ""
     """Whose word it is how the release was made, which no audit can see."""
 
@@ -90,19 +106,40 @@ class Audit:
             return False
         return None if any(result.holds is None for result in self.claims) else True
 
-    def __str__(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "needs the table to tell"}
-        lines = [
-            f"{verdict[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
+    def __repr__(self) -> str:
+        return f"Audit({_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems)"
+
+    def _repr_html_(self) -> str:
+        """Return each claim with the value closest to its bound, then problems and warnings."""
+        rows = [
+            (
+                one.adversary,
+                one.claim.kind,
+                _VERDICT[one.holds],
+                one.value or "",
+                "" if one.worst is None else percent(one.worst),
+                "" if one.bound is None else percent(one.bound),
+                "" if one.used is None else percent(one.used, 0),
+            )
+            for one in self.claims
         ]
-        lines += [f"against {one.adversary}: {verdict[one.holds]}" for one in self.claims]
+        headings = ("against", "claim", "", "closest to its bound", "belief", "bound", "used")
+        remarks = [*(f"problem: {one}" for one in self.problems), *(f"warning: {one}" for one in self.warnings)]
+        shown = notebook.table(headings, rows, right=(4, 5, 6))
+        return notebook.card(f"Audit: {_VERDICT[self.holds]}", shown, notebook.paragraphs([*remarks, self.notice]))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_VERDICT[self.holds]}: {len(self.claims)} claims, {len(self.problems)} problems, {len(self.warnings)} warnings"
+        ]
+        lines += [f"against {one.adversary}: {_VERDICT[one.holds]}" for one in self.claims]
         return "\n".join([*lines, *self.problems, *self.warnings, *([self.notice] if self.notice else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "holds": self.holds,
-            "checked_against_table": self.against_table,
+            "checked_with_table": self.with_table,
             "claims": [result.to_dict() for result in self.claims],
             "problems": list(self.problems),
             "warnings": list(self.warnings),

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-Data: TypeAlias = Annotated[Path, typer.Argument(help="The table: CSV, TSV, Parquet or Arrow.", show_default=False)]
+if TYPE_CHECKING:
+    from sfumato.table.database import Database
+
+Data: TypeAlias = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input.",
+        show_default=False,
+    ),
+]
+From: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="A database in place of a file: postgresql://user@host/name, sqlite:///FILE or duckdb:///FILE. Needs --sql.",
+        envvar="SFUMATO_FROM",
+        show_envvar=True,
+        show_default=False,
+    ),
+]
+Sql: TypeAlias = Annotated[
+    str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.", show_default=False)
+]
 ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.", show_default=False)]
 PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.", show_default=False)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
@@ -29,6 +51,20 @@ Workers: TypeAlias = Annotated[
         "--workers", help="How many processors to use; all of them otherwise. The result is the same.", show_default=False
     ),
 ]
+
+
+def table_source(data: Path | None, database: str | None, sql: str | None) -> Path | Database:
+    """Return where the table is: a file, or a query of a database, and one of the two."""
+    from sfumato.errors import InputError
+    from sfumato.table.database import Database
+
+    if data is not None and sql is not None:
+        raise InputError("both a file and --sql were given", hint="give one of the two")
+    if data is not None:
+        return data
+    if database is None or sql is None:
+        raise InputError("no table was given", hint='give a file, - for standard input, or --from DATABASE --sql "SELECT …"')
+    return Database(database, sql)
 
 
 class Format(StrEnum):

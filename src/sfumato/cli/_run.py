@@ -54,7 +54,15 @@ def _described(error: BaseException) -> tuple[str, int]:
     if out_of_memory(error):
         return NOT_ENOUGH, BAD_INPUT
     if isinstance(error, SfumatoError):
-        hint = "" if error.hint is None else f"\nhint: {visible(error.hint)}"
+        from sfumato.policy.wording import hint_in_toml
+
+        problems = getattr(error, "problems", ())
+        if problems:
+            first = error.message.splitlines()[0]
+            first = "\n".join([visible(first), *(_numbered(*one) for one in enumerate(problems, 1))])
+        hint = "" if error.hint is None else f"\nhint: {visible(hint_in_toml(error.hint) or '')}"
+        if problems:
+            return f"error: {first}{hint}", error.exit_code
         return f"error: {visible(error.message)}{hint}", error.exit_code
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
@@ -65,3 +73,8 @@ def _described(error: BaseException) -> tuple[str, int]:
         "hint: sfumato --debug … shows where; look through the text for personal data before passing it on",
         BUG,
     )
+
+
+def _numbered(number: int, problem: SfumatoError) -> str:
+    hint = "" if problem.hint is None else f"\n     hint: {visible(problem.hint)}"
+    return f"  {number}. {visible(problem.message)}{hint}"

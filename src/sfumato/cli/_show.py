@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli._state import check_interrupt
 from sfumato.cli._visible import escape_json, visible
-from sfumato.progress import Progress
+from sfumato.progress import Progress, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +99,8 @@ def progress_bar() -> Iterator[Progress]:
             check_interrupt()
             bars.update(task, description=stage, completed=done)
 
-        yield tell
+        with listening(tell) as passed_on:
+            yield passed_on
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import Json, Receipts, ReleaseDirectory
+from sfumato.cli._options import From, Json, Receipts, ReleaseDirectory, Sql, table_source
 from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.register import Kept
     from sfumato.table import Table
+    from sfumato.table.database import Database
 
 PROBLEMS = 5
 """How many problems are printed one by one; --json has them all."""
@@ -30,6 +31,8 @@ def audit(
     table: Annotated[
         Path | None, typer.Option(help="The original table: then it is also checked that nobody is lost.", show_default=False)
     ] = None,
+    database: From = None,
+    sql: Sql = None,
     policy: Annotated[
         Path | None,
         typer.Option(
@@ -72,9 +75,9 @@ def audit(
         kept = receipt_of(release, [] if receipts is None else [receipts])
         asked = None if policy is None else Policy.load(policy)
         original, how = None, ""
-        if table is not None:
+        if table is not None or sql is not None:
             tell("reading the table", 0.1)
-            original, how = read_original(release, table, asked, kept, named=str(policy))
+            original, how = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
         tell("checking the release", 0.5)
         away = None if outsiders is None else read_outsiders(release, outsiders)
         report = check(release, original, links=links, outsiders=away)
@@ -87,24 +90,42 @@ def audit(
         raise typer.Exit(BROKEN)
 
 
-def read_original(release: Path, table: Path, policy: Policy | None, kept: Kept | None, *, named: str = "") -> tuple[Table, str]:
+def read_original(
+    release: Path, table: Path | Database, policy: Policy | None, kept: Kept | None, *, named: str = ""
+) -> tuple[Table, str]:
     """Return the original table, read as the policy, the receipt of the release, or else the manifest says; and which."""
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.table import Schema, Table
     from sfumato.table.read import column_names
 
+    remembered = Policy.parse(kept.policy) if kept is not None and kept.same else None
     if policy is not None:
-        return policy.read_table(table), f"read as {named} says"
-    if kept is not None and kept.same:
-        return Policy.parse(kept.policy).read_table(table), f"read as the policy in {kept.path} says"
+        original = policy.read_table(table, random=None if remembered is None else remembered.coins)
+        _require_choice(original, remembered)
+        return original, f"read as {named} says"
+    if remembered is not None and kept is not None:
+        return remembered.read_table(table), f"read as the policy in {kept.path} says"
     declared = _declared(release)
     published = Schema.from_dict(declared)
     rest = [name for name in column_names(table) if published.role(name) is None]
     try:
-        return Table.read(table, Schema(**declared, other=rest)), "read as the manifest says"
+        original = Table.read(table, Schema(**declared, other=rest))
+        original.require_people()
     except InputError as error:
         raise InputError(error.message, hint="give --policy, which says how the publisher read the table") from None
+    return original, "read as the manifest says"
+
+
+def _require_choice(table: Table, remembered: Policy | None) -> None:
+    """Raise unless it is known which of several rows coins chose."""
+    from sfumato.errors import InputError
+
+    if table.choice is not None and table.choice.tied and (remembered is None or remembered.coins is None):
+        raise InputError(
+            f"for {table.choice.tied:,} people coins decided which of their rows was kept, and only the receipt knows how",
+            hint="--receipts DIR names where the receipt lies; or audit without --table",
+        )
 
 
 def read_outsiders(release: Path, people: Path) -> Table:
@@ -182,7 +203,7 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
     """
     from sfumato.exact import percent
 
-    words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be told from this[/yellow]"}
+    words = {True: "[green]holds[/green]", False: "[red]BROKEN[/red]", None: "[yellow]cannot be judged from this[/yellow]"}
     lines = []
     for result in report.claims:
         article = "an" if result.claim.adversary[0] in "aeiou" else "a"
@@ -194,6 +215,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
             used = f" ({percent(result.used, 0)} of it used)" if result.holds and result.used is not None else ""
             line += f"; {place}: {what}, {percent(result.worst)} where {allowed}{used}"
         lines.append(line)
+        if result.reader is not None:
+            lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")

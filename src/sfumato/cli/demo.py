@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Format
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, grid
 from sfumato.cli._state import STATE
@@ -19,39 +20,20 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.table import Table
 
+RECEIPTS = "SFUMATO_RECEIPTS"
 MARKER = ".sfumato-demo"
 """A file that tells a directory of ours from one that somebody else made."""
 
-POLICY = """\
-# The policy of the demo. HIV is bounded tightly, flu is nobody's secret, everything else follows the rule.
-[columns]
-identifier = ["patient"]
-quasi      = ["age", "sex", "postcode", "admitted", "ward", "insurance"]
-sensitive  = ["diagnosis"]
-
-[types]
-postcode = "categorical"        # leading zeros are part of it
-
-[recode]                        # what is published instead of the exact values
-age      = { width = 5, top = 90 }
-postcode = { prefix = 2 }
-admitted = { to = "month" }
-
-[requirement]
-model   = "f-privacy"
-against = "engineer"
-theta   = 8                     # a reader may become at most 8 · share + 0.02 sure of a diagnosis
-offset  = "0.02"
-
-[requirement.bounds]
-HIV = "0.03"                    # at most 3 % sure
-Flu = "1"                       # no bound
-
-[method]
-name     = "boxes"              # near people share a bucket
-floor    = 100                  # at least so many people in a bucket
-weights  = { ward = 2 }         # questions are often about wards: cut them apart sooner
-"""
+WALK = (
+    "sfumato sample hospital --rows 20000 --out patients.csv",
+    "sfumato policy init patients.csv --out policy.toml",
+    "sfumato policy check policy.toml patients.csv --reviewed",
+    "sfumato explain patients.csv --policy policy.toml",
+    "sfumato publish patients.csv --policy policy.toml --out release",
+    "sfumato audit release --table patients.csv",
+    "sfumato query release \"SELECT sex, COUNT(*) WHERE age BETWEEN 30 AND 39 AND diagnosis IN ('Flu', 'Asthma') GROUP BY sex\"",
+)
+"""The whole job, as README.md shows it."""
 
 QUESTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Heart failure and atrial fibrillation in cardiology", "ward = 'Cardiology'", ("Heart failure", "Atrial fibrillation")),
@@ -67,7 +49,7 @@ def demo(
     directory: Annotated[Path, typer.Option("--dir", help="Where everything is put.")] = Path("sfumato-demo"),
     rows: Annotated[int, typer.Option(help="Number of made-up patients.", min=1000)] = 20_000,
 ) -> None:
-    """Make a hospital table, publish it, audit the release and ask it three questions."""
+    """Do the whole job on a made-up hospital table, by the same commands that you would use on yours."""
     home = fresh_directory(directory)
     try:
         run(home, rows, console())
@@ -100,60 +82,39 @@ def fresh_directory(wanted: Path) -> Path:
 
 
 def run(home: Path, rows: int, screen: Console) -> None:
-    """Do the whole job in an empty directory, and tell each step."""
-    from sfumato.cli.audit import claim_lines
-    from sfumato.cli.publish import deliver
+    """Do the whole job in an empty directory by the commands of `WALK`, and show beside some answers what is true."""
+    from rich.markup import escape
+
     from sfumato.policy import Policy
     from sfumato.release import Release
-    from sfumato.table.generators import sample
-    from sfumato.table.write import write_table
 
+    place, receipts = Path.cwd(), os.environ.get(RECEIPTS)
+    os.environ[RECEIPTS] = "."  # beside the release: another demo is no second publication
+    os.chdir(home)
+    try:
+        for command in WALK:
+            screen.rule(f"$ {escape(command.replace('20000', str(rows)))}", align="left", characters="─")
+            _call(command.replace("20000", str(rows)))
+            screen.print()
+    finally:
+        os.chdir(place)
+        os.environ.pop(RECEIPTS)
+        if receipts is not None:
+            os.environ[RECEIPTS] = receipts
     data, policy, release = home / "patients.csv", home / "policy.toml", home / "release"
-    write_table(sample("hospital", rows, seed=0), data)
-    policy.write_text(POLICY, encoding="utf-8")
-    table = Policy.load(policy).read_table(data)
-    screen.rule("1  A table about people", align="left", characters="─")
-    _show_table(screen, table)
-    screen.rule("2  Published once", align="left", characters="─")
-    document, found = deliver(data, policy, release, seed=None, format=Format.parquet, receipts=home)
-    for line in document["made"]:
-        screen.print(line)
-    screen.rule("3  Audited, against the original table", align="left", characters="─")
-    for line in claim_lines(found, document["baseline"]):
-        screen.print(line)
-    screen.print(_worst_of(Release.load(release), "HIV"))
-    screen.rule("4  Three questions, answered from the release alone", align="left", characters="─")
-    _show_answers(screen, Release.load(release), table)
+    screen.rule("Three questions, answered from the release alone, beside the truth", align="left", characters="─")
+    _show_answers(screen, Release.load(release), Policy.load(policy).read_table(data))
     screen.rule("Where everything lies", align="left", characters="─")
-    _show_places(screen, data, policy, release, Path(document["receipt"]))
+    _show_places(screen, data, policy, release, home / "release.receipt.json")
 
 
-def _show_table(screen: Console, table: Table) -> None:
-    from sfumato.exact import percent
+def _call(command: str) -> None:
+    """Run a command line as a shell would, in this process."""
+    from sfumato.cli.app import app
 
-    counts = table.sensitive.histogram()
-    screen.print(
-        f"{table.rows:,} made-up patients, {len(counts)} diagnoses. {percent(table.unique_share(), 0)} of them are the only one "
-        f"with their {', '.join(column.name for column in table.quasi)} as published."
-    )
-    rule = {"Flu": "no bound", "HIV": "a reader may become at most 3 % sure"}
-    for value in ("Flu", "Depression", "HIV"):
-        share = counts[value] / table.rows
-        allowed = rule.get(value, f"a reader may become at most {percent(8 * share + 0.02)} sure")
-        screen.print(f"  {value}: {percent(share)} of people now; {allowed}")
-
-
-def _worst_of(release: Release, value: str) -> str:
-    """Return the highest share of one value in any bucket, from what is published."""
-    import pyarrow.compute as pc
-
-    from sfumato.exact import percent
-
-    tables = release.tables()
-    people = tables["qit"].group_by("bucket").aggregate([("bucket", "count")])
-    shown = tables["st"].filter(pc.field("diagnosis") == value).join(people, "bucket")
-    worst = pc.max(pc.divide(shown["count"].cast("float64"), shown["bucket_count"].cast("float64"))).as_py()
-    return f"  {value}: the highest share in any bucket is {percent(worst)}; the bound is 3 %"
+    code = app(shlex.split(command)[1:], standalone_mode=False)
+    if code:
+        raise typer.Exit(code)
 
 
 def _show_answers(screen: Console, release: Release, table: Table) -> None:
@@ -173,7 +134,6 @@ def _show_answers(screen: Console, release: Release, table: Table) -> None:
     screen.print(shown)
     screen.print("independence: what somebody would say who only knows how frequent each diagnosis is.")
     screen.print("A very strong link inside a bucket, such as a cancer that only one sex has, comes out weaker than it is.")
-    screen.print("`sfumato explain`, below, shows what buckets drawn at random would answer and expose instead.")
 
 
 def diagnosis_in(values: tuple[str, ...]) -> str:
@@ -193,15 +153,8 @@ def _show_places(screen: Console, data: Path, policy: Path, release: Path, recei
 
     shown = grid("what", "where", "for whom")
     shown.add_row("the table", escape(str(data)), "nobody else")
-    shown.add_row("the policy", escape(str(policy)), "the publisher; tells no figure of the table")
+    shown.add_row("the policy", escape(str(policy)), "the publisher; its comments tell figures of the table")
     shown.add_row("the release", escape(str(release)), "everybody")
     shown.add_row("the receipt", escape(str(policy.parent / receipt.name)), "nobody else")
     screen.print(shown)
-    screen.print("Try next:")
-    question = "SELECT sex, COUNT(*) WHERE age >= 80 AND diagnosis = 'Heart failure' GROUP BY sex"
-    for line in (
-        f"sfumato explain {data} --policy {policy}",
-        f"sfumato audit {release} --table {data}",
-        f'sfumato query {release} "{question}"',
-    ):
-        screen.print("  " + escape(line), soft_wrap=True)
+    screen.print("Try next: the same commands on a table of yours.")

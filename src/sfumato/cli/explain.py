@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli._options import Data, Json, PolicyFile, Workers
+from sfumato.cli._options import Data, From, Json, PolicyFile, Sql, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown
+from sfumato.cli._show import bullets, console, grid, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
@@ -18,15 +18,21 @@ if TYPE_CHECKING:
     from sfumato.explain import Explanation, Risk, Study
     from sfumato.query import Workload
 
+DRAFT = (
+    "the policy is a draft that nobody has reviewed, so `sfumato publish` refuses it; `sfumato policy check` lists its decisions"
+)
+
 LONGEST = 10_000_000
 """A file of questions has at most so many bytes."""
 
 
 @verb
 def explain(
-    data: Data,
-    policy: PolicyFile,
+    data: Data = None,
     *,
+    policy: PolicyFile,
+    database: From = None,
+    sql: Sql = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
@@ -46,7 +52,7 @@ def explain(
     First the verdict, then the figures to decide on, then five sentences; --all shows the rest.
 
     Query error and exposure are measured on releases that are made in memory and thrown away. Nothing is published. A policy that
-    cannot be kept is told, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
+    cannot be kept is said, and is no error: the exit code is 0. What is shown tells figures of the original table, so keep it
     private.
     """
     from sfumato.errors import PolicyError
@@ -55,11 +61,14 @@ def explain(
 
     if quick and workload is not None:
         raise PolicyError("--workload is measured, and --quick leaves measuring out", hint="give one of the two")
-    chosen = Policy.load(policy)
+    source = table_source(data, database, sql)
+    chosen = Policy.load(policy, data=source)
+    for warning in (*chosen.warnings, *(() if chosen.reviewed else (DRAFT,))):
+        warn(warning)
     asked = None if workload is None else read_workload(workload)
     with limited(workers), progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(data)
+        table = chosen.read_table(source)
         about = make(table, chosen.requirement, method=chosen.method, workload=asked, quick=quick, workers=workers, progress=tell)
     if as_json:
         print_json(about.to_dict())
@@ -100,7 +109,10 @@ def _show(about: Explanation, *, every: bool) -> None:
         _show_study(screen, about.study)
     _list(screen, about.highlights())
     if not every:
-        screen.print("These are figures of the original table: keep them private. --all shows every column, value and figure.")
+        screen.print(
+            "These are figures of the original table: keep them private. Choosing by them is your decision; claims take the "
+            "policy as fixed in advance. --all shows every column, value and figure."
+        )
         return
     if about.risk is not None:
         _show_risk(screen, about.risk)

@@ -1,33 +1,57 @@
-"""`sfumato policy init`: a draft of a policy, made by looking at the table."""
+"""`sfumato policy`: a draft of a policy, its check against a table, and what two policies say differently."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from sfumato.cli._options import Data
+from sfumato.cli._options import Data, From, Json, Sql, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import console, shown
+from sfumato.cli._show import console, grid, print_json, shown, warn
 
-app = typer.Typer(help="Write policy files.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from sfumato.policy import Decision, Policy
+    from sfumato.table import Table
+    from sfumato.table.read import Place
+
+app = typer.Typer(help="Write, check and compare policy files.", no_args_is_help=True)
+
+Columns: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.", show_default=False)]
+PolicyPath: TypeAlias = Annotated[Path, typer.Argument(help="A policy, a TOML file.", show_default=False)]
+
+_REVIEWED = re.compile(r"^reviewed[ \t]*=[ \t]*false\b", re.MULTILINE)
 
 
 @app.callback()
 def group() -> None:
-    """Write policy files."""
+    """Write, check and compare policy files."""
 
 
 @app.command("init")
 @verb
 def init(
-    data: Data,
+    data: Data = None,
     *,
+    database: From = None,
+    sql: Sql = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.", show_default=False)
     ] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="What is protected: columns, with commas between them.", show_default=False)
+    ] = None,
+    quasi: Annotated[list[str] | None, typer.Option(help="What a reader may know, and is published.", show_default=False)] = None,
+    identifier: Annotated[list[str] | None, typer.Option(help="What names a person, and is dropped.", show_default=False)] = None,
+    other: Annotated[list[str] | None, typer.Option(help="What is dropped for another reason.", show_default=False)] = None,
+    reviewed: Annotated[
+        bool, typer.Option("--reviewed", help="You know the role of every column: the draft can be published as it is.")
+    ] = False,
+    names: Columns = None,
     delimiter: Annotated[
         str | None, typer.Option(help="Between the values of a text file, such as ';' or tab; guessed otherwise.")
     ] = None,
@@ -36,10 +60,13 @@ def init(
 ) -> None:
     """Write a commented draft of a policy for a table; check every role before you use it.
 
-    As it stands the draft protects every sensitive value. It tells shares of the original table, so keep it private.
+    Every column gets a role, with the reason; what is not clear is dropped. --sensitive, --quasi, --identifier and --other fix
+    roles up front, --names says what the columns of a file without a header are called. The draft says reviewed = false, and
+    nothing is published until somebody has looked and says true. It tells shares of the original table, so keep it private.
     """
     from sfumato.errors import InputError, OutputError
     from sfumato.policy import draft_policy
+    from sfumato.policy.wording import hint_in_toml
     from sfumato.receipt import refuse_in_release
     from sfumato.release.atomic import write_private
 
@@ -50,12 +77,27 @@ def init(
             raise OutputError(f"cannot write {out}: there is no directory {out.parent}", hint="make it first")
         refuse_in_release(out)
     between = "\t" if delimiter in ("\\t", "tab") else delimiter
+    source = table_source(data, database, sql)
     try:
-        text = draft_policy(data, delimiter=between, decimal=decimal, encoding=encoding)
+        text = draft_policy(
+            source,
+            delimiter=between,
+            decimal=decimal,
+            encoding=encoding,
+            names=_listed(names),
+            roles={
+                "identifier": _listed(identifier),
+                "quasi": _listed(quasi),
+                "sensitive": _listed(sensitive),
+                "other": _listed(other),
+            },
+            reviewed=reviewed,
+        )
     except InputError as error:
-        if error.hint is None or "[input]" not in error.hint:
+        hint = hint_in_toml(error.hint)
+        if hint is None or "[input]" not in hint:
             raise
-        raise InputError(error.message, hint=f"{error.hint}; here: --delimiter, --decimal, --encoding") from None
+        raise InputError(error.message, hint=f"{hint}; here: --delimiter, --decimal, --encoding, --names") from None
     if out is None:
         sys.stdout.write(text)
         return
@@ -63,8 +105,120 @@ def init(
         write_private(out, lambda stream: stream.write(text.encode()))
     except OSError as error:
         raise OutputError(f"cannot write {out}: {error.strerror or error}", hint="check the path and its permissions") from None
+    where = "…" if data is None else shown(data)
     console().print(
-        f"Wrote a draft to {shown(out)}. Check the role of every column, then: "
-        f"sfumato explain {shown(data)} --policy {shown(out)}",
+        f"Wrote a draft to {shown(out)}. Look at the role of every column, at what has a ? first; then: "
+        f"sfumato policy check {shown(out)} {where}",
         soft_wrap=True,
     )
+
+
+@app.command("check")
+@verb
+def check(
+    policy: PolicyPath,
+    data: Data = None,
+    *,
+    database: From = None,
+    sql: Sql = None,
+    reviewed: Annotated[
+        bool, typer.Option("--reviewed", help="You have looked at every role: write reviewed = true into the policy.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a policy, by itself or with its table: everything that is wrong at once, and every role with what speaks for it.
+
+    Exit code 0 says that it can be used. A draft that nobody has reviewed passes, and is told.
+    """
+    from sfumato.errors import PolicyError
+    from sfumato.policy import Policy
+
+    given = data is not None or sql is not None
+    source = table_source(data, database, sql) if given else None
+    chosen = Policy.load(policy, data=source)
+    decisions, table = ([], None) if source is None else _judged(chosen, source)
+    if reviewed and not chosen.reviewed:
+        if source is None:
+            raise PolicyError("--reviewed: the roles are looked at beside the table", hint="give the table too")
+        _say_reviewed(policy)
+    if as_json:
+        print_json(
+            {
+                "reviewed": chosen.reviewed or reviewed,
+                "warnings": chosen.warnings,
+                "rows": None if table is None else table.rows,
+                "columns": [vars(one) for one in decisions],
+            }
+        )
+        return
+    for warning in chosen.warnings:
+        warn(warning)
+    _show(policy, chosen, decisions, table, reviewed=reviewed)
+
+
+def _judged(chosen: Policy, source: Place) -> tuple[list[Decision], Table]:
+    """Return every role with its reason, after reading the table and checking that the bounds can be kept."""
+    from sfumato.policy import review
+    from sfumato.table.unique import require_shared_texts
+
+    table = chosen.read_table(source)
+    table.require_people()
+    require_shared_texts(table)
+    chosen.requirement.bounds(table.sensitive.histogram())
+    return review(source, chosen.schema, chosen.options), table
+
+
+def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Table | None, *, reviewed: bool) -> None:
+    screen = console()
+    if decisions:
+        rows = grid("", "column", "role", "why")
+        for one in decisions:
+            rows.add_row("" if one.sure else "?", shown(one.column), one.role, shown(one.why))
+        screen.print(rows)
+    beside = "" if table is None else f" for this table of {table.rows:,} rows"
+    screen.print(f"{shown(policy)}: nothing is wrong with it{beside}.", soft_wrap=True)
+    if reviewed and not chosen.reviewed:
+        screen.print("It says reviewed = true now, and can be published.")
+    elif not chosen.reviewed:
+        screen.print("It is a draft: once every role is right, --reviewed says so, or reviewed = true in the file.")
+
+
+def _say_reviewed(policy: Path) -> None:
+    """Write reviewed = true into the file, in one step; nothing else in it changes."""
+    import os
+
+    from sfumato.errors import OutputError
+    from sfumato.release.atomic import workshop, write_draft
+
+    text = policy.read_text(encoding="utf-8")
+    changed = _REVIEWED.sub("reviewed = true", text, count=1)
+    try:
+        with workshop(policy) as hidden:
+            os.replace(write_draft(hidden / policy.name, lambda stream: stream.write(changed.encode())), policy)
+    except OSError as error:
+        raise OutputError(f"cannot write {policy}: {error.strerror or error}", hint="write reviewed = true yourself") from None
+
+
+@app.command("diff")
+@verb
+def diff(
+    old: PolicyPath,
+    new: PolicyPath,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Tell in sentences what a new policy says differently from an old one, and what that means."""
+    from sfumato.policy import Policy, differences
+
+    said = differences(Policy.load(old), Policy.load(new))
+    if as_json:
+        print_json(said)
+        return
+    screen = console()
+    for sentence in said or ["Both policies mean the same."]:
+        screen.print(shown(sentence), soft_wrap=True)
+
+
+def _listed(given: Sequence[str] | None) -> list[str]:
+    """Return the columns of an option that may be repeated and may hold several with commas between them."""
+    return [name.strip() for one in given or () for name in one.split(",") if name.strip()]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli._options import Data, Format, Json, PolicyFile, Receipts, Seed, Workers
+from sfumato.cli._options import Data, Format, From, Json, PolicyFile, Receipts, Seed, Sql, Workers, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
 from sfumato.cli._workers import limited
+from sfumato.errors import OneBox
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.privacy import Bounds, Requirement
     from sfumato.release import Release
     from sfumato.table import Table
+    from sfumato.table.database import Database
 
 NAMED = 5
 """How many values are named one by one in a warning."""
@@ -27,10 +30,12 @@ NAMED = 5
 
 @verb
 def publish(
-    data: Data,
+    data: Data = None,
+    *,
     policy: PolicyFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
-    *,
+    database: From = None,
+    sql: Sql = None,
     seed: Seed = None,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,
     receipts: Receipts = None,
@@ -52,7 +57,8 @@ def publish(
 
     check_outputs(out, receipts)
     with limited(workers):
-        document, audit = deliver(data, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+        source = table_source(data, database, sql)
+        document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
     if as_json:
         print_json(document)
         return
@@ -62,7 +68,7 @@ def publish(
 
 
 def deliver(
-    data: Path,
+    data: Path | Database,
     policy: Path,
     out: Path,
     *,
@@ -81,17 +87,21 @@ def deliver(
     from sfumato.release.links import require_private_place
     from sfumato.release.undisturbed import undisturbed
 
-    chosen = Policy.load(policy)
+    chosen = Policy.load(policy, data=data)
+    chosen.require_reviewed(data, named=str(policy))
     if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
         raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
         tell("reading the table", 0.0)
-        table = chosen.read_table(data)
+        table = chosen.read_table(data, random=seed)
         home = open_register() if receipts is None else receipts
-        places = places_of(out, [data.absolute().parent, *([] if home is None else [home])])
+        places = places_of(
+            out, [*([data.absolute().parent] if isinstance(data, Path) else []), *([] if home is None else [home])]
+        )
         earlier = earlier_publications(table.fingerprint, places)
+        warnings.simplefilter("ignore", OneBox)  # `room_lost` says it, and more
         made = publication(
             table, chosen.requirement, method=chosen.method, random=seed, progress=tell, register=home, budget=chosen.budget
         )
@@ -103,7 +113,7 @@ def deliver(
                 format=format.value,
                 receipts=home,
                 fingerprint=table.fingerprint,
-                policy=chosen.text,
+                policy=chosen.kept_text(table),
                 figures=made.private,
                 audit=made.audit.to_dict(),
                 people=table.people_fingerprint,
@@ -123,12 +133,14 @@ def deliver(
         "reproducible": made.release.manifest.reproducible,
         "method": made.method.name,
         "basis": made.release.manifest.basis,
-        "made": [how, *lost],
+        "one_row_per_person": table.schema.one_row_per_person,
+        "made": [*([] if table.choice is None else [table.choice.sentence]), how, *lost],
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "baseline": baseline_of(table),
+        "baseline": None if made.audit.exposure is None else baseline_of(table),
         "earlier": [found.to_dict() for found in earlier],
         "warnings": [
+            *chosen.warnings,
             *warnings_of(earlier),
             *([NO_REGISTER] if home is None else []),
             *open_values,
@@ -168,6 +180,7 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
 _TOGETHER = {
     "blind": "Who shares a {} was drawn at random",
     "safe": "Near people together, by safe cuts",
+    "soft": "Near people together, by soft cuts",
     "tight": "Near people together, by tight cuts",
     "matched": "Near people together, matched",
     "annealed": "Near people together, annealed",
@@ -179,9 +192,13 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
     from sfumato.methods import Boxes
+    from sfumato.methods.boxes import REFUSED
 
     if made.method.name != Boxes.name or made.private["groups"] > 1:
         return []
+    told = getattr(made.release, "told", None)
+    if told is not None and told[0] < 1000:
+        return [f"No cut was made: {REFUSED}."]
     other = 'What would tell more: the method "near-groups", or "multi-size".'
     return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
 
@@ -216,7 +233,9 @@ def show_published(document: dict[str, Any], audit: Audit) -> None:
     from sfumato.cli.audit import claim_lines
 
     screen = console()
-    screen.print(f"Published [bold]{counted(document['rows'])}[/bold] to [bold]{shown(document['release'])}[/bold]")
+    rows = document["rows"]
+    what = counted(rows) if document["one_row_per_person"] else counted(rows, "row", "rows")
+    screen.print(f"Published [bold]{what}[/bold] to [bold]{shown(document['release'])}[/bold]")
     for line in document["made"]:
         screen.print(shown(line))
     for line in claim_lines(audit, document["baseline"]):

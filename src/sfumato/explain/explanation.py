@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
+from sfumato import notebook
 from sfumato.basis import Basis
 from sfumato.errors import Infeasible, NotProvable, PolicyError
-from sfumato.exact import ceil_inverse, decimal_text
-from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, protects_nobody
+from sfumato.exact import ceil_inverse, decimal_text, percent
+from sfumato.explain.cost import Obstacle, StrategyLoss, compare_strategies, people_text, protects_nobody
 from sfumato.explain.forecast import Forecast
 from sfumato.explain.odds import Odds
 from sfumato.explain.presence import Presence
 from sfumato.explain.risk import Risk, risk_of
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import (
     Boxes,
     BuReLPerturbation,
@@ -61,19 +63,27 @@ class ValueBound:
 
 @dataclass(frozen=True)
 class Cut:
-    """The boxes into which near people are put: by which cuts, how many, and how large."""
+    """The boxes into which near people are put: by which cuts, how many, and how large; for soft cuts also their patience κ."""
 
     basis: Basis
     number: int
     sizes: tuple[int, int]
+    patience: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What a policy means for a table. Private: it tells shares of the original table, and is never written into a release.
 
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> sf.explain(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", quick=True)
+    Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
+
     `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds.
+    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
+    about values that may mean "missing".
     """
 
     rows: int
@@ -100,6 +110,37 @@ class Explanation:
     randomization: Forecast | None = None
     presence: Presence | None = None
     odds: Odds | None = None
+    people: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        can = "feasible" if self.feasible else "cannot be kept"
+        unique = f"{percent(self.unique_share, 1)} unique"
+        return (
+            f"Explanation({can}: {people_text(self.rows)}, {len(self.values)} sensitive values, method {self.method}; {unique})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return verdict, the figures to decide on, and the five sentences; private, as all of it is."""
+        parts = [notebook.paragraphs(self.verdict()[1:])]
+        if self.study is not None:
+            headings = ("people together", "holds against", "groups", *self.study.workloads, "exposure")
+            rows = [
+                ("independence", "", "", *(percent(e, 1) for e in self.study.independence), percent(self.study.prior_exposure, 1))
+            ]
+            rows += [
+                (
+                    row.name + (" (this policy)" if row.chosen else ""),
+                    row.against,
+                    f"{row.groups:,}",
+                    *(percent(error, 1) for error in row.errors),
+                    percent(row.exposure or 0.0, 1),
+                )
+                for row in self.study.rows
+                if row.groups is not None
+            ]
+            parts.append(notebook.table(headings, rows, right=tuple(range(2, len(headings)))))
+        parts.append(notebook.paragraphs(self.highlights()))
+        return notebook.card(self.verdict()[0], *parts, under="private: figures of the original table")
 
     @property
     def feasible(self) -> bool:
@@ -124,7 +165,7 @@ class Explanation:
         """Return the answers to the first questions: can the policy be kept, who is unprotected, who is unique?"""
         from sfumato.explain.sentences import verdict
 
-        return verdict(self)
+        return [*verdict(self), *self.people]
 
     def highlights(self) -> list[str]:
         """Return the five sentences that follow the decision table: who is found, why, what would help, bounds, the promise."""
@@ -160,6 +201,7 @@ class Explanation:
             "dropped": self.dropped,
             "roles": {role: list(names) for role, names in self.roles.items()},
             "one_row_per_person": self.one_row_per_person,
+            "people": list(self.people),
             "unique_share": float(self.unique_share),
             "requirement": dict(self.requirement),
             "against": self.against,
@@ -253,6 +295,7 @@ def explain(
         randomization=cost.randomization,
         presence=cost.presence,
         odds=cost.odds,
+        people=table.about_people(),
     )
 
 
@@ -290,8 +333,8 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
     try:
-        if isinstance(method, NoisyBoxes):  # bounds are about declared shares: groups of the table's people lose something else
-            return _Cost(None, odds=Odds.of(table, requirement, bounds, method))
+        if method.keeps_odds:  # bounds are about declared shares: groups of the table's people lose something else
+            return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
     strategies, obstacle = compare_strategies(bounds, method, tell)
@@ -306,7 +349,8 @@ def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) 
     """Return the boxes that would be cut, and why there is only one if so."""
     grouping = boxes_of(table, bounds, method, tight=requirement.against == "reader")
     sizes = grouping.sizes
-    made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())))
+    rule = soft_rule(bounds, method.patience) if grouping.basis == "soft" else None
+    made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())), None if rule is None else rule.patience)
     return {"boxes": made, "room": no_room(table, requirement, method) if len(sizes) == 1 else None}
 
 

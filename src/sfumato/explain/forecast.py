@@ -10,7 +10,7 @@ from sfumato.randomize.forecast import expected_relative_error, retention_per_pa
 from sfumato.randomize.plan import RandomizationPlan
 
 SIZES = (100, 1_000, 10_000)
-"""The counts whose expected error is told."""
+"""The counts whose expected error is given."""
 
 
 @dataclass(frozen=True)

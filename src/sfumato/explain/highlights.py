@@ -1,4 +1,4 @@
-"""The five sentences of an explanation that everybody should read: who is found, by what, what would help, bounds, the promise."""
+"""The five sentences of an explanation that everybody reads: who is found, by what, what would help, bounds, the promise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sfumato.exact import percent
 from sfumato.explain.explanation import Explanation
 from sfumato.explain.risk import ColumnRisk, Risk
 from sfumato.explain.sentences import value_sentence
+from sfumato.policy.words import rule_in_words
 
 
 def highlights(about: Explanation) -> list[str]:
@@ -13,7 +14,9 @@ def highlights(about: Explanation) -> list[str]:
     lines = finding(about.risk)
     tightest = about.tightest(1)
     if tightest and about.weaker is None:
-        lines.append(f"The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        shares, bounds = ({value.value: getattr(value, one) for value in about.values} for one in ("share", "bound"))
+        rule = rule_in_words(shares, bounds, compound=about.compound)
+        lines.append(f"In words: {rule}. The tightest bound: {value_sentence(tightest[0], inside=None)}.")
     return [*lines, _promise(about)]
 
 
@@ -39,8 +42,8 @@ def found(risk: Risk) -> str:
     largest, mean = risk.prosecutor
     return (
         f"Who is found: whoever knows a person's quasi values picks her row with chance {percent(mean, 1)} on average and "
-        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole population; "
-        f"marketer risk {percent(risk.marketer, 1)})."
+        f"{percent(largest, 1)} at most (prosecutor risk; journalist risk is the same, taking the table for the whole "
+        f"population; marketer risk {percent(risk.marketer, 1)})."
     )
 
 
@@ -49,8 +52,8 @@ def _promise(about: Explanation) -> str:
         return "Promised: no bound on what a reader believes, only what the method's paper claims."
     article = "an" if about.against[0] in "aeiou" else "a"
     return (
-        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and sensitive "
-        "values, has a list of the whole population, or holds a second release of this table."
+        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and "
+        "sensitive values, has a list of the whole population, or holds a second release of this table."
     )
 
 

@@ -13,6 +13,7 @@ from sfumato.methods import NearGroups
 WAYS: Mapping[str, str] = {
     "blind": "drawn at random (blind)",
     "safe": "near people, safe cuts",
+    "soft": "near people, soft cuts",
     "tight": "near people, tight cuts",
 }
 """What each way to put people together is called for people."""
@@ -30,8 +31,9 @@ def about(found: Study) -> list[str]:
     lines = []
     if any(row.name in WAYS for row in found.rows):
         lines.append(
-            "Blind draws people into groups at random; safe and tight cuts put near people together. Safe cuts look "
-            "only at what an engineer may know; a tight cut also looks at who has which value, so it holds against a reader only."
+            "Blind draws people into groups at random; cuts put near people together. Safe cuts look only at what an engineer "
+            "may know; soft ones also at who has which value, by coins and with an account of what that may tell; tight ones do "
+            "so without, and hold against a reader only."
         )
     if any(row.name == NearGroups.name for row in found.rows):
         lines.append(

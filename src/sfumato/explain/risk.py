@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,14 +116,14 @@ class Risk:
             "marketer": float(self.marketer),
             "classes": self.classes,
             "smallest_k": self.smallest,
-            "people_by_k": {name: number for name, number in zip(band_names(), self.bands, strict=True)},
+            "people_by_k": dict(zip(band_names(), self.bands, strict=True)),
             "columns": [column.to_dict() for column in self.columns],
         }
 
 
 def band_names() -> tuple[str, ...]:
     """Return "1", "2", "3–4", …, "100 or more"."""
-    ends = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in zip(STEPS, STEPS[1:], strict=False)]
+    ends = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(STEPS)]
     return (*ends, f"{STEPS[-1]} or more")
 
 
@@ -177,7 +178,7 @@ def _unique(ids: Integers) -> Fraction:
 
 
 def guessing(codes: Codes, levels: int, secret: Codes, values: int) -> tuple[Fraction, Fraction]:
-    """Return the share of secrets guessed right from the others with the same code, and by how much that beats guessing one value.
+    """Return the share of secrets guessed right from others with the same code, and by how much that beats guessing one value.
 
     A person's guess is the value most frequent among the others with her code; among equally frequent ones each is as likely.
     """

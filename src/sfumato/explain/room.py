@@ -13,13 +13,19 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
+from sfumato.methods.base import MAKING
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
+from sfumato.randomness import SeededRandomness
 from sfumato.table import Table
 
 _TIMES = tuple(Fraction(one) for one in ("1.25", "1.5", "2", "3", "4", "6", "8"))
 """By how much a parameter is loosened in the search for one that leaves room."""
+
+_SEED = 0
+"""Of the coins with which boxes are tried here: no release has them."""
 
 R = TypeVar("R", bound=Requirement)
 
@@ -42,7 +48,16 @@ class NoRoom:
 
 def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Grouping:
     """Return the boxes that this method cuts; a single one where there is no room."""
-    return cut_into_boxes(table.quasi, table.sensitive.codes, bounds, tight=tight, floor=method.floor, weights=method.weights)
+    return cut_into_boxes(
+        table.quasi,
+        table.sensitive.codes,
+        bounds,
+        tight=tight,
+        floor=method.floor,
+        weights=method.weights,
+        soft=None if tight else soft_rule(bounds, method.patience),
+        random=SeededRandomness(_SEED).spawn(MAKING),
+    )
 
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
@@ -77,9 +92,17 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = least_side(bounds)
+    place = bounds.values.index(value)
+    share, limit = bounds.shares[place], bounds.limits[place]
+    rule = soft_rule(bounds, method.patience)
+    if rule is not None:
+        if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):
+            return f"every cut into two sides of at least {method.floor} people that was tested was refused"
+        return (
+            f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}, which leaves too little to spare for a "
+            "test of where its people are"
+        )
     if 2 * needed > table.rows:
-        place = bounds.values.index(value)
-        share, limit = bounds.shares[place], bounds.limits[place]
         return (
             f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}; a first safe cut needs bounds of at "
             "least twice the share, so that either half could hold all people with the value"
@@ -93,7 +116,8 @@ def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: b
         bounds = requirement.bounds(table.sensitive.histogram())
     except (Infeasible, PolicyError):
         return False
-    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight):
+    rule = None if tight else soft_rule(bounds, method.patience)
+    if not bounds.protects or not room_for_a_cut(bounds, floor=method.floor, tight=tight, soft=rule):
         return False
     return boxes_of(table, bounds, method, tight=tight).groups > 1
 
@@ -102,10 +126,10 @@ def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Req
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
     if isinstance(requirement, FPrivacy):
         value, _ = least_side(bounds)
-        if value in requirement.overrides:
+        if value in requirement.own_bounds:
             own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
             if own < 1:
-                changed = {**requirement.overrides, value: own}
+                changed = {**requirement.own_bounds, value: own}
                 yield f"a bound of {decimal_text(own)} for '{value}'", variant(requirement, bounds=changed)
             return
         name = "theta" if requirement.theta else "offset"

@@ -13,7 +13,7 @@ from sfumato.release.manifest import KNOWS
 from sfumato.release.noise import noisy_claim
 
 _TIGHTEST = 3
-"""How many values are told one by one; the figures of the others are in the table beside the words."""
+"""How many values are listed one by one; the figures of the others are in the table beside the words."""
 
 _NAMED = 5
 """How many values are named in a list."""
@@ -69,6 +69,7 @@ def details(about: Explanation) -> list[str]:
         *_values(about),
         *([] if about.randomization is None else about.randomization.sentences()),
         *([] if about.odds is None else about.odds.sentences()),
+        *_patience(about),
         *_losses(about),
         *_forms(about),
         *not_promised(about),
@@ -239,6 +240,22 @@ def _values(about: Explanation) -> list[str]:
         value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
         for value in about.tightest(_TIGHTEST)
     ]
+
+
+def patience_text(patience: int) -> str:
+    """Return what the patience of soft cuts is and does."""
+    return (
+        f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if values fell well is tested, with "
+        "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
+        "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
+        "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
+        "Another draw makes a few boxes more or fewer. Publish the first: to draw again for more tells what no account counts."
+    )
+
+
+def _patience(about: Explanation) -> list[str]:
+    """Return what soft cuts do, where boxes are made by them."""
+    return [] if about.boxes is None or about.boxes.patience is None else [patience_text(about.boxes.patience)]
 
 
 def _losses(about: Explanation) -> list[str]:

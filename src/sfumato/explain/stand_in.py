@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ STRENGTH = 1.0
 """Standard deviation of the log odds that all quasi columns together give a value: about what real tables show."""
 
 _AT_ONCE = 1 << 22
+_SOME, _ROUNDS = 5_000, 20
 _SEED = 1
 
 
@@ -32,13 +34,34 @@ def stand_in(table: Table, method: NoisyBoxes) -> Table:
     ]
     codes = np.empty(table.rows, np.int64)
     step = max(1, _AT_ONCE // len(shares))
+    level = _levels(table, links, shares, max(1, table.rows // _SOME))
     for begin in range(0, table.rows, step):
         rows = slice(begin, begin + step)
-        odds = np.log(shares) + sum(_links(column, link, rows) for column, link in zip(table.quasi, links, strict=True))
-        codes[rows] = _drawn(np.exp(odds - odds.max(axis=1, keepdims=True)), random)
+        codes[rows] = _drawn(_weights(level + _together(table, links, rows)), random)
     used, inside = np.unique(codes, return_inverse=True)
     shown = Domain(domain.table.take(pa.array(used)), domain.kinds)
     return replace(table, sensitive=Sensitive(shown, inside.astype(table.sensitive.codes.dtype)))
+
+
+def _levels(table: Table, links: Sequence[Floats], shares: Floats, every: int) -> Floats:
+    """Return the log odds with which values have their shares on average, found on some of the people."""
+    level, linked = np.log(shares), _together(table, links, slice(None, None, every))
+    for _ in range(_ROUNDS):
+        weights = _weights(level + linked)
+        level = level + np.log(shares / (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0))
+    return level
+
+
+def _together(table: Table, links: Sequence[Floats], rows: slice) -> Floats:
+    total = np.zeros(())
+    for column, link in zip(table.quasi, links, strict=True):
+        total = total + _links(column, link, rows)
+    return total
+
+
+def _weights(odds: Floats) -> Floats:
+    weights: Floats = np.exp(odds - odds.max(axis=1, keepdims=True))
+    return weights
 
 
 def _links(column: Column, link: Floats, rows: slice) -> Floats:

@@ -6,6 +6,7 @@ choose by them: a claim takes the policy as fixed in advance.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -14,7 +15,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.auditor import audit_release
-from sfumato.errors import InputError, QueryError, SfumatoError
+from sfumato.errors import InputError, OneBox, QueryError, SfumatoError
 from sfumato.explain.room import variant
 from sfumato.explain.stand_in import stand_in
 from sfumato.methods import Boxes, Method, MultiSize, NoisyBoxes
@@ -104,9 +105,8 @@ def study(
     """
     progress("measuring: asking the table", 0.0)
     people = table if workload is not None else _sample(table)
-    generated = isinstance(method, NoisyBoxes)
-    if isinstance(method, NoisyBoxes):
-        people = stand_in(people, method)  # a draw on the table would count against its people
+    if method.keeps_odds:
+        people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
     drawn = _random(people) if workload is None else _owners(people, workload)
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
@@ -131,7 +131,7 @@ def study(
         independence=tuple(one.alone for one in asked),
         prior_exposure=float(((people.sensitive.counts / people.rows) ** 2).sum()),
         rows=tuple(rows),
-        generated=generated,
+        generated=method.keeps_odds,
     )
 
 
@@ -197,17 +197,20 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     near = method.name == Boxes.name
     own = cast(Boxes, method) if near else Boxes()
     blind = method if method.name == MultiSize.name else MultiSize()
-    safe = replace(own, weights=None) if own.weights == "association" else own
+    soft = replace(own, weights=None) if own.weights == "association" else own
+    cuts = "safe" if own.patience == 0 else "soft"
     yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
-    yield "safe", "engineer", safe, near and requirement.against != "reader"
-    yield "tight", "reader", own, near and requirement.against == "reader"
+    yield cuts, "engineer", soft, near and requirement.against != "reader"
+    yield "tight", "reader", replace(own, patience=None), near and requirement.against == "reader"
     if not near and blind is not method:
         yield method.name, requirement.against, method, True
 
 
 def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequence[_Asked], workers: int | None) -> Measured:
     """Return the figures of one way, under the name of its method."""
-    made = method.run(table, requirement, random=_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OneBox)  # one box is a figure here
+        made = method.run(table, requirement, random=_SEED)
     errors = []
     for one in asked:
         answers = count_many(made.release, one.queries, workers=workers)
@@ -217,5 +220,5 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
     note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
     # Of generated people the draw may be looked at.
-    audit = audit_release(made.release, table) if isinstance(method, NoisyBoxes) else made.audit
+    audit = audit_release(made.release, table) if method.keeps_odds else made.audit
     return Measured(method.name, against, len(sizes), spread, tuple(errors), audit.exposure, note)

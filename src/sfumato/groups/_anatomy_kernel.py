@@ -11,7 +11,7 @@ from sfumato.arrays import Array
 
 
 @njit(cache=True)
-def draw_groups(counts: Array, l: int, groups: int) -> Any:  # noqa: E741
+def draw_groups(counts: Array, l: int, groups: int) -> Any:
     """Return (group of each slot, value of each slot, how many of each value are left over).
 
     Values are kept sorted by remaining count. Taking one from each of the ℓ largest keeps the order except among equals at

@@ -10,18 +10,18 @@ from sfumato._jit import njit
 
 
 @njit(cache=True)
-def curve_words(cells: Any, bits: int) -> Any:
+def curve_words(points: Any, bits: int) -> Any:
     """Return [words × rows]: where each row lies on the curve, as a number of bits · columns bits, most significant word first.
 
-    `cells` are [columns × rows] coordinates below 2^bits. Skilling's transposition: undo the turns of the sub-cubes from the
+    `points` are [columns × rows] coordinates below 2^bits. Skilling's transposition: undo the turns of the sub-cubes from the
     largest to the smallest, then take the Gray code across the columns, level by level.
     """
-    columns, rows = cells.shape
+    columns, rows = points.shape
     words = np.zeros(((columns * bits + 63) // 64, rows), np.uint64)
     x = np.empty(columns, np.int64)
     top = 1 << (bits - 1)
     for r in range(rows):
-        x[:] = cells[:, r]
+        x[:] = points[:, r]
         bit = top
         while bit > 1:
             below = bit - 1

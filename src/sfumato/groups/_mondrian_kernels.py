@@ -18,7 +18,7 @@ GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of thi
 class Classical(NamedTuple):
     """The cut nearest the median whose two sides have k people and keep the bounds and a rule, in one of Mondrian's two ways.
 
-    `look` is False where nothing depends on sensitive values.
+    `look` is False where nothing depends on sensitive values, so that the most even cut is the answer.
     """
 
     k: int
@@ -27,13 +27,13 @@ class Classical(NamedTuple):
     need: Integers
     start: Integers
     rule: int
-    l: int  # noqa: E741
+    l: int
     most: Integers
     whole: Integers
 
 
 @njit(cache=True)
-def powers_balance(counts: Any, size: int, l: int) -> bool:  # noqa: E741
+def powers_balance(counts: Any, size: int, l: int) -> bool:
     """Return whether size^size = l^size · Π count^count, by comparing the power of every prime: entropy is exactly ln l."""
     rest = np.empty(len(counts) + 2, np.int64)
     rest[: len(counts)] = np.maximum(counts, 1)
@@ -56,7 +56,7 @@ def powers_balance(counts: Any, size: int, l: int) -> bool:  # noqa: E741
 
 
 @njit(cache=True)
-def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # noqa: E741
+def entropy_suffices(counts: Any, size: int, l: int) -> bool:
     """Return whether −Σ q ln q ≥ ln l. Within 1e-9 of ln l only exact equality counts, which integers decide."""
     total = 0.0
     for count in counts:
@@ -67,7 +67,7 @@ def entropy_suffices(counts: Any, size: int, l: int) -> bool:  # noqa: E741
 
 
 @njit(cache=True)
-def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:  # noqa: E741
+def spread_enough(counts: Any, size: int, l: int, most: Any) -> bool:
     """Return whether the largest count is below c times what is left without the l−1 largest (recursive (c, l)-diversity)."""
     falling = np.sort(counts)
     tail = size
@@ -88,31 +88,23 @@ def distance_within(counts: Any, size: int, whole: Any, people: int, ordered: bo
 
 
 @njit(cache=True)
-def satisfies(
-    counts: Any,
-    size: int,
-    need: Any,
-    start: Any,
-    rule: int,
-    l: int,  # noqa: E741
-    most: Any,
-    whole: Any,
-) -> bool:
+def satisfies(counts: Any, size: int, classical: Any) -> bool:
     """Return whether people with these counts keep the bounds and the rule."""
+    rule, l = classical.rule, classical.l
     distinct = 0
     for value in range(len(counts)):
         if counts[value] > 0:
             distinct += 1
-            if need[start[value] + counts[value]] > size:
+            if classical.need[classical.start[value] + counts[value]] > size:
                 return False
     if rule == DISTINCT:
-        return distinct >= l
+        return bool(distinct >= l)
     if rule == ENTROPY:
         return entropy_suffices(counts, size, l)
     if rule == RECURSIVE:
-        return spread_enough(counts, size, l, most)
+        return spread_enough(counts, size, l, classical.most)
     if rule in (EQUAL, ORDERED):
-        return distance_within(counts, size, whole, whole.sum(), rule == ORDERED, most)
+        return distance_within(counts, size, classical.whole, classical.whole.sum(), rule == ORDERED, classical.most)
     return True
 
 
@@ -135,25 +127,8 @@ def boundaries(at: Any, lost: int, size: int, least: int) -> Any:
 
 
 @njit(cache=True)
-def strict_cut(
-    mine: Any,
-    column: Any,
-    absent: int,
-    sensitive: Any,
-    counts: Any,
-    least: int,
-    look: bool,
-    need: Any,
-    start: Any,
-    rule: int,
-    l: int,  # noqa: E741
-    most: Any,
-    whole: Any,
-) -> int:
-    """Cut {value ≤ x} from {value > x} at the allowable x nearest the median and return the size of the left side, 0 for none.
-
-    `look` is False where nothing depends on sensitive values, so that the most even cut is the answer.
-    """
+def strict_cut(classical: Any, mine: Any, column: Any, absent: int, sensitive: Any, counts: Any, least: int) -> int:
+    """Cut {value ≤ x} from {value > x} at the allowable x nearest the median and return the size of the left side, 0 for none."""
     size, values = len(mine), len(counts)
     keys = np.empty(size, np.int64)
     lost = np.zeros(values, np.int64)
@@ -178,7 +153,7 @@ def strict_cut(
     for cut in boundaries(at[:distinct], gone, size, least):
         b, joins = cut // 2, cut % 2
         left = at[b] + joins * gone
-        if look:
+        if classical.look:
             walk = 2 * joins + int(2 * left > size)
             for k in range(reached[walk], at[b]):
                 walks[walk, keys[k] % values] += 1
@@ -186,27 +161,16 @@ def strict_cut(
                 walks[walk, keys[k] % values] -= 1
             reached[walk] = at[b]
             side = walks[walk] + joins * lost
-            if not satisfies(side, left, need, start, rule, l, most, whole):
+            if not satisfies(side, left, classical):
                 continue
-            if not satisfies(counts - side, size - left, need, start, rule, l, most, whole):
+            if not satisfies(counts - side, size - left, classical):
                 continue
         return split_rows(mine, column, codes[b], joins == 1, absent)
     return 0
 
 
 @njit(cache=True)
-def median_cut(
-    mine: Any,
-    column: Any,
-    sensitive: Any,
-    counts: Any,
-    need: Any,
-    start: Any,
-    rule: int,
-    l: int,  # noqa: E741
-    most: Any,
-    whole: Any,
-) -> int:
+def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: Any) -> int:
     """Cut into halves whose sizes differ by at most one and return the size of the left one, 0 where that is not allowed.
 
     People at the median are divided in the order in which they stand, which is a shuffled one. Missing is the highest value.
@@ -227,9 +191,9 @@ def median_cut(
             room -= 1
         if goes[k]:
             side[sensitive[mine[k]]] += 1
-    if not satisfies(side, half, need, start, rule, l, most, whole):
+    if not satisfies(side, half, classical):
         return 0
-    if not satisfies(counts - side, size - half, need, start, rule, l, most, whole):
+    if not satisfies(counts - side, size - half, classical):
         return 0
     lefts, rights = mine[goes], mine[~goes]
     mine[:half] = lefts
@@ -244,13 +208,11 @@ def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:
 def _divide_classically(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
-    need, start, most, whole = acceptance.need, acceptance.start, acceptance.most, acceptance.whole
-    rule, l = acceptance.rule, acceptance.l  # noqa: E741
     if acceptance.relaxed:
-        left = median_cut(mine, column, sensitive, counts, need, start, rule, l, most, whole)
+        left = median_cut(acceptance, mine, column, sensitive, counts)
         if left > 0:
             return left
-    return strict_cut(mine, column, absent, sensitive, counts, least, acceptance.look, need, start, rule, l, most, whole)
+    return strict_cut(acceptance, mine, column, absent, sensitive, counts, least)
 
 
 @overload(least_side)

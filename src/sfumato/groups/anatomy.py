@@ -14,7 +14,7 @@ from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
 
 
-def excess(counts: Sequence[int], l: int) -> list[int]:  # noqa: E741
+def excess(counts: Sequence[int], l: int) -> list[int]:
     """Return how many people of each value stand in the way of ℓ-diversity: the fewest whose removal makes ℓ·max ≤ n.
 
     Only values above the final cap lose people. Removing one person of a too frequent value also lowers n, so the cap is found
@@ -30,7 +30,7 @@ def excess(counts: Sequence[int], l: int) -> list[int]:  # noqa: E741
     return [max(0, count - low) for count in counts]
 
 
-def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, random: Randomness) -> Grouping:  # noqa: E741
+def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, random: Randomness) -> Grouping:
     """Return Anatomy's grouping: ℓ largest values at a time, then each left-over person to a group without her value.
 
     The composition of the groups follows from counts and coins alone, and people of a value are dealt to its slots at random:

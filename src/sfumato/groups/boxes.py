@@ -9,9 +9,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Floats
-from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import Accounts, Rule, affords
 from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 
 
@@ -23,15 +25,22 @@ def cut_into_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | Literal["association"] | None,
+    soft: Rule | None = None,
+    random: Randomness | None = None,
 ) -> Grouping:
-    """Return the boxes that safe cuts make, or tight ones.
+    """Return the boxes that safe cuts make, or tight ones, or soft ones by a rule with coins.
 
-    Tight cuts may order columns by their association with the sensitive one; safe cuts may not, because that looks at where
+    Tight cuts may order columns by their association with the sensitive one; others may not, because that looks at where
     values fell.
     """
     space = Space.of(columns)
     chosen = association(columns, sensitive) if weights == "association" else column_weights(columns, weights)
-    grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
+    if soft is None:
+        grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
+    else:
+        rows = np.arange(len(sensitive), dtype=np.int32)
+        accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
+        grouping = cut_space(space, sensitive, len(bounds.counts), rows, accounts, basis="soft", weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
 
@@ -43,9 +52,16 @@ def least_side(bounds: Bounds) -> tuple[str, int]:
     return bounds.values[sides.index(max(sides))], max(sides)
 
 
-def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool) -> bool:
-    """Return whether counts leave room for a first cut: a safe one needs two sides that could each hold all of any value."""
-    return 2 * max(floor, 1 if tight else least_side(bounds)[1]) <= bounds.total
+def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None = None) -> bool:
+    """Return whether counts leave room for a first cut: a safe one needs two sides that could each hold all of any value.
+
+    Where cuts are soft, a first test must be affordable, and no value may have more than three quarters of what its bound allows:
+    with less to spare few tests of real tables are passed. Counts alone decide, before anything is cut.
+    """
+    if 2 * floor > bounds.total:
+        return False
+    needed = 1 if tight else least_side(bounds)[1]
+    return 2 * needed <= bounds.total or (soft is not None and 4 * needed <= 3 * bounds.total and affords(bounds, soft))
 
 
 def association(columns: Sequence[Column], sensitive: Array) -> Floats:

@@ -3,11 +3,13 @@
 A *safe* cut is decided by quasi values and by the histogram of the box as a whole: it is made only if both sides would keep the
 bounds however the box's values fell on its people, count(v) ≤ ⌊bound(v)·(smaller side)⌋ for every v with a bound below 1. A
 *tight* cut is made if the two sides, as they are, keep the bounds; it looks at where values fell, and a refused one tells
-something to a reader who reruns the program.
+something to a reader who reruns the program. A *soft* cut looks at the same, but is refused by coins, and every box keeps account
+of what its refusals may have told (`soft.py`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Tight, cut_level
@@ -24,6 +26,36 @@ from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
+
+
+class Ledger(ABC):
+    """An acceptance that is another one for every level of boxes, because boxes have accounts of their own."""
+
+    @abstractmethod
+    def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
+        """Return the acceptance of the boxes rows[low:high], without coins."""
+
+    @property
+    @abstractmethod
+    def waiting(self) -> Integers:
+        """Which boxes of the level came to a test, and wait for coins."""
+
+    @abstractmethod
+    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> tuple[Any, ...]:
+        """Return the acceptance of these boxes of the level, with coins."""
+
+    @abstractmethod
+    def settle(self, low: Integers, done: Flags) -> None:
+        """Close the accounts of the boxes that are done; the others hand theirs down to both sides."""
+
+    @property
+    @abstractmethod
+    def told(self) -> Integers:
+        """What each final box told, in thousandths rounded down, boxes from left to right along the cuts."""
+
+
+_ENDLESS = 1 << 62
+"""A need beyond what any table has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +91,16 @@ class Space:
         return cls(codes, first, missing, position)
 
 
-def need_table(bounds: Bounds) -> tuple[Integers, Integers]:
+def need_table(bounds: Bounds, scale: int = 1) -> tuple[Integers, Integers]:
     """Return the smallest group for every count of every value up to its own, exactly, and where each value's entries start.
 
-    That is ⌈count / bound⌉, and 0 for a value with a bound of 1: such a value may fill any group, so it needs no room of its own.
+    That is ⌈scale · count / bound⌉, and 0 for a value with a bound of 1: it may fill any group, so it needs no room of its own.
     """
     start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.counts]))).astype(np.int64)
     need = np.zeros(int(start[-1]), np.int64)
     for k, (count, limit) in enumerate(zip(bounds.counts, bounds.limits, strict=True)):
         if limit < 1:
-            need[start[k] : start[k + 1]] = _ceilings(count, limit)
+            need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
     return need, start
 
 
@@ -76,7 +108,7 @@ def _ceilings(count: int, limit: Fraction) -> Integers:
     over, under = limit.denominator, limit.numerator
     if over * (count + 1) < 1 << 62:
         return -(-(np.arange(count + 1, dtype=np.int64) * over) // under)
-    return np.array([-(-(k * over) // under) for k in range(count + 1)], dtype=np.int64)
+    return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)
 
 
 def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | None) -> Floats:
@@ -112,7 +144,7 @@ def cut_space(
     sensitive: Array,
     values: int,
     rows: Small,
-    acceptance: tuple[Any, ...],
+    acceptance: tuple[Any, ...] | Ledger,
     *,
     basis: Basis,
     weights: Floats,
@@ -125,15 +157,22 @@ def cut_space(
     number changes nothing.
     """
     codes = sensitive.astype(np.int32)
+
+    def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
+        return cut_level(space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, level)
+
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []
     settled = 0
     while len(low):
         progress("cutting quasi space", settled / len(rows))
-        where = cut_level(
-            space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, acceptance
-        )
+        where = cut(low, high, acceptance.level(low, high) if isinstance(acceptance, Ledger) else acceptance)
+        if isinstance(acceptance, Ledger):
+            late = acceptance.waiting
+            where[late] = cut(low[late], high[late], acceptance.tossed(late, low[late], high[late]))
         done = where < 0
+        if isinstance(acceptance, Ledger):
+            acceptance.settle(low, done)
         final.append((low[done], high[done]))
         settled += int((high[done] - low[done]).sum())
         low, high = (
@@ -144,7 +183,7 @@ def cut_space(
     order = np.argsort(begins)
     group = np.empty(len(rows), np.int32)
     group[rows] = np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order])
-    return Grouping(group, len(begins), basis)
+    return Grouping(group, len(begins), basis, told=acceptance.told if isinstance(acceptance, Ledger) else None)
 
 
 def _on_a_line(column: Column) -> Floats:

@@ -31,7 +31,8 @@ class Grouping:
 
     The numbers may tell how groups were made: a release numbers its groups anew, by what they show. `basis` says what was looked
     at. `figures` are about the making and only for the publisher; `public` ones go into the manifest. `complete` is False when a
-    clock stopped a search. `shown` is what groups show where that is not just their people's values (decoys).
+    clock stopped a search. `shown` is what groups show where that is not just their people's values (decoys). `told` is the
+    account of each group, in thousandths rounded down, where groups are `soft`: how far what was refused may have told something.
     """
 
     group: Small
@@ -41,6 +42,11 @@ class Grouping:
     public: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     shown: Histograms | None = None
+    told: Integers | None = None
+
+    def __post_init__(self) -> None:
+        if (self.basis == "soft") != (self.told is not None):
+            raise ValueError("soft groups, and no others, keep account of what they told")
 
     @cached_property
     def sizes(self) -> Integers:
@@ -71,13 +77,23 @@ def histograms(group: Array, codes: Array, values: int) -> Histograms:
     return Histograms(group, value, count)
 
 
-def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any]) -> None:
-    """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value of every group: the last look before publishing."""
-    distinct, which = np.unique(sizes, return_inverse=True)
-    caps = np.array([[floor_times(limit, int(size)) for size in distinct] for limit in limits], dtype=np.int64)
+def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None) -> None:
+    """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value of every group: the last look before publishing.
+
+    With accounts, in thousandths, 1 + (size − 1)·told takes the place of the size where the bound is below 1.
+    """
+    rooms = 1000 * sizes if told is None else 1000 + (sizes - 1) * told
+    distinct, which = np.unique(rooms, return_inverse=True)
+    caps = np.array(
+        [[floor_times(limit / 1000, int(room)) if limit < 1 else _NO_CAP for room in distinct] for limit in limits],
+        dtype=np.int64,
+    )
     broken = found.count > caps[found.value, which[found.group]]
     if broken.any():
         raise ClaimBroken(f"{int(broken.sum())} group counts exceed their bound: nothing is published")
+
+
+_NO_CAP = 1 << 62
 
 
 def canonical_order(bounds: Bounds) -> Integers:

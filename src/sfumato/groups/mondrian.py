@@ -46,7 +46,7 @@ class Constraint:
     """
 
     kind: Kind = "bounds"
-    l: int = 1  # noqa: E741  (the models' own letter)
+    l: int = 1
     c: Fraction = Fraction(0)
     t: Fraction = Fraction(0)
     distance: Literal["equal", "ordered"] = "equal"
@@ -137,7 +137,7 @@ def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:
         _require_spread(constraint, bounds)
 
 
-def _require_entropy(l: int, bounds: Bounds) -> None:  # noqa: E741
+def _require_entropy(l: int, bounds: Bounds) -> None:
     counts = np.array(bounds.counts, dtype=np.int64)
     if entropy_suffices(counts, bounds.total, l):
         return

@@ -27,8 +27,8 @@ def usual_floor(gamma: Fraction, values: int, people: int) -> int:
     """Return the floor where none is given: a public rule in how much odds may grow, and in numbers of values and people.
 
     33·√values/ε, and less than that beyond 100,000 people, by the root of their number. Smaller boxes tell more of who is where,
-    but every box has its own noise. Found on the bundled census, on a real one of 333,000 and on Adult (benchmarks/noisy_boxes.py):
-    a floor of half or twice as many changes errors by some per cent.
+    but every box has its own noise. Found on the bundled census, on a real one of 333,000 people and on Adult; a floor of half or
+    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py).
     """
     usual = 33 * math.sqrt(values) / math.log(gamma)
     return max(2, round(usual * min(1.0, math.sqrt(100_000 / people))))
@@ -108,6 +108,8 @@ class _Joining:
         self.bounded = np.array([k for k, limit in enumerate(limits) if limit < 1], dtype=np.int64)
         self.rough = np.array([float(limits[k]) for k in self.bounded])
         self.home = np.arange(len(sizes))
+        # Most boxes lie clearly below their bounds as they are.
+        self.clear = (counts[:, self.bounded] <= sizes[:, None] * self.rough - 1e-6).all(axis=1)
 
     def up(self, tree: Tree) -> Joined:
         kept: list[list[int]] = [[] for _ in tree.sides]
@@ -124,6 +126,7 @@ class _Joining:
                 self._join(open_[0], open_[1])
             if open_:
                 self._settle(open_[0], kept[node], over, node)
+        within = True
         if over[0] >= 0:  # what nothing has taken in joins the nearest in size until it is kept, or everybody is together
             for box in sorted(kept[0], key=lambda one: (-int(self.sizes[one]), one)):
                 if self._keeps(over[0]):
@@ -131,12 +134,13 @@ class _Joining:
                 kept[0].remove(box)
                 self._join(over[0], box)
             kept[0].append(over[0])
+            within = self._keeps(over[0])
         number = {box: k for k, box in enumerate(sorted(kept[0]))}
         of = np.array([number[self._end(box)] for box in range(len(self.home))], dtype=np.int64)
-        return Joined(of, all(self._keeps(box) for box in kept[0]))
+        return Joined(of, within)
 
     def _put(self, box: int, kept: list[int], over: list[int], node: int) -> None:
-        if self._keeps(box):
+        if self.clear[box] or self._keeps(box):
             kept.append(box)
         else:
             over[node] = box

@@ -23,7 +23,7 @@ class Step(IntEnum):
     BOXES = 103
     """What is drawn inside a box."""
     KEYS = 104
-    """In which order the members of a bucket are listed, by box."""
+    """In which order the members of a pool are listed, by box."""
     DECOYS = 105
     """Which slots are decoys."""
     GUARD = 106
@@ -44,5 +44,7 @@ class Step(IntEnum):
     """Whose value a record carries."""
     RINGS = 114
     """Which exchanges are tried on a ring."""
+    CUTS = 115
+    """Which tests of a soft cut refuse, by the first and last place of a box along the cuts."""
     NOISE = 116
     """What is added to the counts of boxes."""

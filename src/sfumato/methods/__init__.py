@@ -2,6 +2,7 @@
 
 from sfumato.groups.boxes import room_for_a_cut
 from sfumato.groups.settings.feasible import exists, nearest_size
+from sfumato.groups.soft import soft_rule
 from sfumato.methods.ambiguity import Ambiguity
 from sfumato.methods.anatomy import Anatomy
 from sfumato.methods.base import Method, Publication, Task
@@ -62,7 +63,7 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     boxes = Boxes()
     bounds = requirement.bounds(table.sensitive.histogram())
     tight = requirement.against == "reader"
-    if room_for_a_cut(bounds, floor=boxes.floor, tight=tight):
+    if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
         return boxes
     if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
         return NearGroups(form="buckets")

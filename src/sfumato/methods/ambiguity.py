@@ -12,6 +12,7 @@ from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.fragments.halves import half_boxes
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import MOST_PATIENCE, soft_rule
 from sfumato.methods.base import Method, Task
 from sfumato.papers.overlapping.scattered import scattered_groups
 from sfumato.parameters import choice, flag, parameter, weights, whole
@@ -36,6 +37,8 @@ class Ambiguity(Method):
         Boxes hold at least so many people. Larger boxes answer worse, and rule out fewer outsiders.
     weights
         How much a column counts when boxes are cut: a wide column with a large weight is cut first.
+    patience
+        κ of soft cuts, for ``"boxes"`` against an engineer, as in `Boxes`; 0 for safe cuts only. Halves are always cut safely.
     suppress
         For ``"paper"``: leave out people whom no group can take, instead of refusing.
     pick
@@ -56,6 +59,7 @@ class Ambiguity(Method):
     grouping: Literal["boxes", "halves", "paper"] = parameter("boxes", choice("boxes", "halves", "paper"))
     floor: int = parameter(2, whole(1), only={"grouping": ("boxes", "halves")})
     weights: Mapping[str, float] | None = parameter(None, weights(), only={"grouping": ("boxes", "halves")})
+    patience: int | None = parameter(None, whole(0, MOST_PATIENCE), only={"grouping": ("boxes",)})
     suppress: bool = parameter(False, flag, only={"grouping": ("paper",)})
     pick: Literal["sampled", "greedy"] = parameter("sampled", choice("sampled", "greedy"), only={"grouping": ("paper",)})
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
@@ -71,8 +75,10 @@ class Ambiguity(Method):
         return "columns"
 
     def proves(self) -> tuple[Against, ...]:
-        """Return reader and engineer for boxes of both kinds; nobody for groups as published."""
-        return () if self.grouping == "paper" else ("reader", "engineer")
+        """Return reader and engineer for boxes of both kinds, only engineer with patience; nobody for groups as published."""
+        if self.grouping == "paper":
+            return ()
+        return ("reader", "engineer") if self.patience is None else ("engineer",)
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps; where they and α cannot be kept, the error names both."""
@@ -95,14 +101,28 @@ class Ambiguity(Method):
             return scattered_groups(
                 task.quasi, task.codes, task.bounds, alpha, suppress=self.suppress, greedy=greedy, progress=progress
             )
-        return (presence_boxes if self.grouping == "boxes" else half_boxes)(
+        tight = task.against == "reader"
+        if self.grouping == "halves":
+            return half_boxes(
+                task.quasi,
+                task.codes,
+                task.bounds,
+                alpha,
+                tight=tight,
+                floor=self.floor,
+                weights=self.weights,
+                progress=progress,
+            )
+        return presence_boxes(
             task.quasi,
             task.codes,
             task.bounds,
             alpha,
-            tight=task.against == "reader",
+            tight=tight,
             floor=self.floor,
             weights=self.weights,
+            soft=None if tight else soft_rule(task.bounds, self.patience),
+            random=task.random,
             progress=progress,
         )
 

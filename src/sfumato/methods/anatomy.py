@@ -32,7 +32,7 @@ class Anatomy(Method):
         from the release then has a frequent value, so the claim holds against a reader only.
     """
 
-    l: int | None = parameter(None, whole(1))  # noqa: E741
+    l: int | None = parameter(None, whole(1))
     suppress: bool = parameter(False, flag)
 
     name: ClassVar[str] = "anatomy"

@@ -16,7 +16,7 @@ from sfumato.errors import ClaimBroken, NotProvable, PolicyError
 from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
-from sfumato.parameters import check_parameters, plain
+from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.progress import Progress, silent
@@ -110,6 +110,7 @@ class Method(ABC):
 
     def __new__(cls, **parameters: Any) -> Self:
         """Return an empty method, after refusing parameters that nothing should be done with."""
+        require_known(cls, parameters)
         require_short(cls.__name__, parameters)
         return super().__new__(cls)
 
@@ -175,7 +176,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
-        require_bounds(found, grouping.sizes, task.bounds.limits)
+        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
         figures = {

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from sfumato.errors import OneBox, PolicyError
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import MOST_PATIENCE, WHOLE, soft_rule
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
+
+REFUSED = (
+    "every cut that was tested was refused, so everybody is in one box; publish that, since to publish otherwise for this reason "
+    "tells something that no account counts"
+)
+"""What is said where tests left one box: another method in its place would be chosen by where values fell."""
+
+_ONE_BOX = (
+    "not even one cut keeps the bounds, so everybody is in one box; NearGroups() or MultiSize() would tell more, and "
+    "`sfumato explain` says what would leave room for cuts"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +38,10 @@ class Boxes(Method):
     floor
         No box holds fewer people. The bound holds for any floor, against either adversary; larger boxes expose less and answer
         more coarsely.
+    patience
+        κ of soft cuts, against an engineer. A refused test in a box of n people takes κ/n, at most 3/10, off the box's account.
+        With a larger κ a good cut is refused by chance less often, and every refusal costs more. None: by a fixed rule from the
+        bounds and counts. 0: safe cuts only.
     weights
         Columns with larger weights are cut first, 1 being usual. Fixed in advance they tell nobody anything; ``"association"``
         weighs columns by what they tell about the sensitive values in this table, which an engineer could rerun, so it holds
@@ -31,24 +49,49 @@ class Boxes(Method):
 
     Notes
     -----
-    The requirement's adversary decides how boxes are cut. Against an engineer cuts are *safe*, decided by quasi values and by
-    counts that the release shows anyway, so that rerunning the program tells nothing; against a reader they are *tight*, decided
-    by where values fell, so that boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is
-    made there is one box, and `no_room` says what would tell more.
+    The requirement's adversary decides how boxes are cut. Against an engineer cuts are *soft*: safe where quasi values and counts
+    that the release shows decide, else tested with coins. Every box keeps account of what refused tests may have told, so that an
+    engineer who reruns the program stays within the bounds. Against a reader they are *tight*, decided by where values fell:
+    boxes are smaller, but a refused cut would tell an engineer something. Where not even one cut is made there is one box, and
+    a warning (`OneBox`) names what would tell more.
     """
 
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
     floor: int = parameter(100, whole(1))
     weights: Mapping[str, float] | Literal["association"] | None = parameter(None, weights("association"))
+    patience: int | None = parameter(None, whole(0, MOST_PATIENCE))
 
     name: ClassVar[str] = "boxes"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.patience is not None and self.weights == "association":
+            raise PolicyError(
+                "Boxes(patience=…): with weights = 'association' cuts look at sensitive values openly, and use no patience",
+                hint="leave one of the two out",
+            )
+
     def proves(self) -> tuple[Against, ...]:
-        """Return reader and engineer; only reader where weights come from the sensitive values."""
-        return ("reader",) if self.weights == "association" else ("reader", "engineer")
+        """Return reader and engineer; only reader where weights come from the sensitive values, only engineer with patience."""
+        if self.weights == "association":
+            return ("reader",)
+        return ("reader", "engineer") if self.patience is None else ("engineer",)
 
     def group(self, task: Task) -> Grouping:
-        """Return tight boxes against a reader, else safe ones."""
+        """Return tight boxes against a reader, else soft ones, or safe ones where patience is 0."""
         task.progress("cutting quasi space into boxes", 0.0)
         tight = task.against == "reader"
-        return cut_into_boxes(task.quasi, task.codes, task.bounds, tight=tight, floor=self.floor, weights=self.weights)
+        boxes = cut_into_boxes(
+            task.quasi,
+            task.codes,
+            task.bounds,
+            tight=tight,
+            floor=self.floor,
+            weights=self.weights,
+            soft=None if tight else soft_rule(task.bounds, self.patience),
+            random=task.random,
+        )
+        if boxes.groups == 1:
+            refused = boxes.told is not None and boxes.told[0] < WHOLE
+            warnings.warn(f"Boxes(floor={self.floor}): {REFUSED if refused else _ONE_BOX}", OneBox, stacklevel=2)
+        return boxes

@@ -55,7 +55,7 @@ class Mondrian(Method):
     partition: Literal["strict", "relaxed"] = parameter("strict", choice("strict", "relaxed"))
     constraint: Kind = parameter("bounds", choice(*get_args(Kind)))
     k: int = parameter(1, whole(1))
-    l: int | None = parameter(None, whole(1), only=_DIVERSE)  # noqa: E741  (the models' own letter)
+    l: int | None = parameter(None, whole(1), only=_DIVERSE)
     c: Number | None = parameter(None, rational("a number above 0", lambda c: c > 0), only=_RECURSIVE)
     t: Number | None = parameter(None, rational("a distance from 0 to 1", lambda t: 0 <= t <= 1), only=_CLOSE)
     distance: Literal["equal", "ordered"] | None = parameter(None, choice("equal", "ordered"), only=_CLOSE)

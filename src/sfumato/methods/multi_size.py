@@ -9,9 +9,10 @@ import numpy as np
 
 from sfumato.groups.blind import assign_blindly
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.groups.settings.plan import plan
+from sfumato.groups.settings.feasible import Strategy
+from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.groups.settings.setting import Plan
-from sfumato.groups.settings.two_size import Search
+from sfumato.groups.settings.two_size import SEARCHES, Search
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, seconds, whole
 from sfumato.privacy.bounds import Bounds
@@ -45,10 +46,8 @@ class MultiSize(Method):
     there is room for them.
     """
 
-    strategy: Literal["optimal", "top-down", "two-size", "one-size"] = parameter(
-        "optimal", choice("optimal", "top-down", "two-size", "one-size")
-    )
-    search: Search = parameter("full", choice("none", "loss", "full"), only={"strategy": ("two-size", "top-down")})
+    strategy: Strategy = parameter("optimal", choice(*STRATEGIES))
+    search: Search = parameter("full", choice(*SEARCHES), only={"strategy": ("two-size", "top-down")})
     max_size: int = parameter(50, whole(1))
     gap: float = parameter(1e-4, seconds)
     time_limit: float = parameter(30.0, seconds)

@@ -47,7 +47,7 @@ class Ring(Linking):
     records whose ranges fit a person.
     """
 
-    l: int | None = parameter(None, whole(2))  # noqa: E741  (the model's own letter)
+    l: int | None = parameter(None, whole(2))
     partition: Partition = parameter("diverse", choice("diverse", "merged"))
     assignment: Assigned = parameter("walks", choice("walks", "shift"))
     tries: int = parameter(20, whole(0, MOST_TRIES))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from sfumato.errors import InputError
-from sfumato.policy.profile import Profile, profiles
-from sfumato.table.read import is_text
+from sfumato.policy.profile import Profile, place_name, profiles
+from sfumato.table.header import HeaderlessError
+from sfumato.table.read import Place, is_text
 from sfumato.table.textfile import EncodingError, ReadOptions
 
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
@@ -29,32 +29,48 @@ class Looked:
     why: dict[str, str]
 
 
-def look(path: str | Path, *, delimiter: str | None, decimal: str | None, encoding: str | None) -> Looked:
-    """Return the columns of a file, read as told; an encoding or a decimal sign that was not told is guessed."""
+def look(path: Place, *, delimiter: str | None, decimal: str | None, encoding: str | None, names: Sequence[str] = ()) -> Looked:
+    """Return the columns of a file, read as told; an encoding, a decimal sign or a header that was not told of is guessed.
+
+    `names` are those of the columns of a file without a header.
+    """
     given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
-    options = ReadOptions(**{key: value for key, value in given.items() if value is not None})
+    known = {key: value for key, value in given.items() if value is not None}
+    options = ReadOptions(**known, **({"header": False, "names": names} if names else {}))  # type: ignore[arg-type]
     if any(given.values()) and not is_text(path):
         raise InputError(
-            f"{Path(path).name}: this is no text file, so it has no delimiter, decimal sign or encoding",
+            f"{place_name(path)}: this is no text file, so it has no delimiter, decimal sign or encoding",
             hint="leave --delimiter, --decimal and --encoding out",
         )
-    why = {key: "as asked for" for key, value in given.items() if value is not None}
+    why = dict.fromkeys(known, "as asked for") | ({"header": "as asked for"} if names else {})
     try:
-        found, columns = profiles(path, options)
+        found, columns = _without_header(path, options, why)
     except EncodingError as error:
         if encoding is not None:
             raise
         options = replace(options, encoding=error.suggestion)
         try:
-            found, columns = profiles(path, options)
+            found, columns = _without_header(path, options, why)
         except EncodingError:
             raise error from None
         why["encoding"] = "a guess: the file is not UTF-8; look whether letters with accents are right"
+    if "header" in why:
+        options = replace(options, header=False, names=columns.column_names)
     if decimal is None and is_text(path) and _decimal_comma(columns):
         options = replace(options, decimal=",")
         found, columns = profiles(path, options)
         why["decimal"] = "a guess: some columns hold numbers such as 1,5"
     return Looked(found, columns, options, why)
+
+
+def _without_header(path: Place, options: ReadOptions, why: dict[str, str]) -> tuple[list[Profile], pa.Table]:
+    """Return the columns of a file, also of one whose first line looks like data; `why` then says so."""
+    try:
+        return profiles(path, options)
+    except HeaderlessError:
+        found = profiles(path, replace(options, header=False))
+        why["header"] = "a guess: the first line looks like data"
+        return found
 
 
 def _decimal_comma(columns: pa.Table) -> bool:

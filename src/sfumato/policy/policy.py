@@ -4,37 +4,50 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.errors import PolicyError, SfumatoError, did_you_mean
+from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_you_mean, joined, listing
 from sfumato.exact import exact
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
+from sfumato.policy.columns import by_header
+from sfumato.policy.hierarchies import with_hierarchies, written
 from sfumato.policy.sections import (
     Section,
     check_numbers,
     flag,
     known_keys,
     known_sections,
+    near,
     parameters,
     plain,
     section,
     text,
     texts,
 )
-from sfumato.policy.wording import in_toml
+from sfumato.policy.wording import hint_in_toml, in_toml
 from sfumato.privacy import MODELS, Requirement
+from sfumato.randomness import Randomness
 from sfumato.table import ReadOptions, Schema, Table
+from sfumato.table.read import Place
 from sfumato.table.regular import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 
-TABLES = ("input", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method", "budget")
-INPUT = ("delimiter", "decimal", "encoding", "null", "one_row_per_person")
+TABLES = ("input", "people", "columns", "types", "recode", "bins", "domains", "missing", "requirement", "method", "budget")
+DECISIONS = 30
+"""How many decisions of an unreviewed draft are listed, doubtful ones first."""
+
+KEPT = "receipt"
+"""The table that only the policy in a receipt has: the files it named, and the coins that chose among rows of one person."""
+
+INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "one_row_per_person")
 ROLES = ("identifier", "quasi", "sensitive", "other")
+RULES = ("types", "recode", "bins", "domains", "missing")
+"""The tables that say something of single columns."""
 
 LONGEST, DEEPEST = 10_000_000, 100
 """A policy file has at most so many bytes, and a key in it so many parts."""
@@ -50,9 +63,10 @@ EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
 class Policy:
     """What a policy file says: how to read the table, its schema, what is promised, and by which method.
 
-    `method` is None where the policy names none: `default_method` then chooses.
-    `text` is the file as it was written; the private receipt keeps it. A number with a decimal point is taken as written: 0.29 is
-    29/100.
+    `method` is None where the policy names none: `default_method` then chooses. A draft is not `reviewed`, and `sfumato publish`
+    refuses it; a policy that does not say is. `warnings` tell what the policy says in vain.
+    `text` is the file as it was written and `files` are the texts of those it names; the private receipt keeps both, and the
+    `coins` that chose among rows of one person. A number with a decimal point is taken as written: 0.29 is 29/100.
     """
 
     options: ReadOptions
@@ -60,11 +74,15 @@ class Policy:
     requirement: Requirement
     method: Method | None
     text: str
+    reviewed: bool = True
+    warnings: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    coins: bytes | None = None
     budget: Fraction | None = None
 
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Return the policy in a file."""
+    def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
+        """Return the policy in a file. All that is wrong is told at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
         refused = refusal(path)
         if refused == "there is no such file":
@@ -82,36 +100,87 @@ class Policy:
         except OSError as error:
             raise PolicyError(f"{path}: cannot be read: {error.strerror or 'the disk refused'}") from None
         try:
-            return cls.parse(content)
+            return cls.parse(content, base=path.parent)
         except PolicyError as error:
-            raise PolicyError(f"{path}: {error.message}", hint=error.hint) from None
+            found = error.problems or (error,)
+            raise joined(found if data is None else by_header(found, content, data), str(path)) from None
 
     @classmethod
-    def parse(cls, content: str) -> Policy:
-        """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where."""
+    def parse(cls, content: str, *, base: Path | None = None) -> Policy:
+        """Return the policy in TOML text; whatever is unknown, missing or of the wrong type is an error that says where.
+
+        Files that it names are looked for from `base` on, the directory of the policy file.
+        """
         document = _document(content)
-        known_sections(document, TABLES)
+        problems = Problems()
+        made: dict[str, Any] = {}
+        files: dict[str, str] = {}
+        warnings: list[str] = []
+        with problems.noted():
+            made["reviewed"] = flag(document, "reviewed", "", default=True)
+        with problems.noted():
+            known_sections({name: value for name, value in document.items() if name not in ("reviewed", KEPT)}, TABLES)
         for name, why in (("columns", "the role of every column"), ("requirement", "what is promised")):
-            if name not in document:
-                raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
-        schema = _schema(document)
-        requirement = _requirement(section(document, "requirement"))
-        method = _method(section(document, "method"), requirement, schema)
-        return cls(
-            options=_options(section(document, "input")),
-            schema=_closed(schema, method),
-            requirement=requirement,
-            method=method,
-            text=content,
-            budget=_budget(section(document, "budget")),
+            with problems.noted():
+                if name not in document and not any(near(other, TABLES) == name for other in document):
+                    raise PolicyError(f"[{name}]: missing; it says {why}", hint="`sfumato policy init DATA` writes a draft")
+        with problems.noted():
+            made["options"] = _options(section(document, "input"))
+        if "columns" in document:
+            with problems.noted():
+                made["schema"] = _schema(document, warnings, base, files)
+        if "requirement" in document:
+            with problems.noted():
+                made["requirement"] = _requirement(section(document, "requirement"))
+        with problems.noted():
+            found = section(document, "method")
+            made["method"] = _method(found, made.get("requirement"), made.get("schema"))
+        with problems.noted():
+            made["budget"] = _budget(section(document, "budget"))
+        problems.stop()
+        made |= {"text": content, "files": files, "coins": _coins(section(document, KEPT))}
+        return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
+
+    def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
+        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words.
+
+        `random` decides among equally early rows of one person, see `Table.read`.
+        """
+        try:
+            return Table.read(path, self.schema, options=self.options, random=self.coins if random is None else random)
+        except PolicyError as error:
+            raise PolicyError(in_toml(error.message), hint=hint_in_toml(error.hint)) from None
+        except InputError as error:
+            error.hint = hint_in_toml(error.hint)
+            raise
+
+    def require_reviewed(self, data: Place, *, named: str = "the policy") -> None:
+        """Raise a `PolicyError` that lists the decisions to look at, unless somebody has looked and says `reviewed`."""
+        if self.reviewed:
+            return
+        from sfumato.policy.draft import review
+
+        made = review(data, self.schema, self.options)
+        shown = [PolicyError(f"{'' if one.sure else '? '}{one.column}: {one.role}; {one.why}") for one in made[:DECISIONS]]
+        more = f" ({len(made) - DECISIONS} more not shown)" if len(made) > DECISIONS else ""
+        raise listing(
+            f"{named}: a draft that nobody has reviewed is not published. Look at the role of every column{more}",
+            shown,
+            hint=f"once they are right, `sfumato policy check {named} DATA --reviewed`, or reviewed = true in the file",
         )
 
-    def read_table(self, path: str | Path) -> Table:
-        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words."""
-        try:
-            return Table.read(path, self.schema, options=self.options)
-        except PolicyError as error:
-            raise PolicyError(in_toml(error.message), hint=error.hint) from None
+    def kept_text(self, table: Table) -> str:
+        """Return the policy as a receipt keeps it: read again from there, it makes the same table of the same file."""
+        known = _document(self.text).get(KEPT) is not None
+        return self.text if known else written(self.text, self.files, None if table.choice is None else table.choice.coins)
+
+
+def _coins(found: Section) -> bytes | None:
+    coins = text(found, "coins", "[receipt]")
+    try:
+        return None if coins is None else bytes.fromhex(coins)
+    except ValueError:
+        raise PolicyError("[receipt] coins: expected what a receipt says", hint="leave [receipt] out") from None
 
 
 def _document(content: str) -> dict[str, Any]:
@@ -132,18 +201,40 @@ def _document(content: str) -> dict[str, Any]:
 
 def _options(found: Section) -> ReadOptions:
     known_keys(found, "[input]", INPUT)
-    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding")}
-    options["null"] = texts(found, "null", "[input]")
+    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding", "sheet")}
+    options |= {key: texts(found, key, "[input]") for key in ("null", "names")}
+    options["header"] = flag(found, "header", "[input]", default=True)
     return _located("[input]", ReadOptions, {key: value for key, value in options.items() if value is not None})
 
 
-def _schema(document: Section) -> Schema:
-    columns = section(document, "columns")
-    known_keys(columns, "[columns]", ROLES)
-    arguments: dict[str, Any] = {role: texts(columns, role, "[columns]") or () for role in ROLES}
-    for name in ("types", "recode", "bins", "domains", "missing"):
-        arguments[name] = plain(section(document, name))
+def _schema(document: Section, warnings: list[str], base: Path | None, files: dict[str, str]) -> Schema:
+    problems = Problems()
+    columns: Section = {}
+    with problems.noted():
+        columns = section(document, "columns")
+    with problems.noted():
+        known_keys(columns, "[columns]", (*ROLES, "allow_unique"))
+    arguments: dict[str, Any] = {}
+    for role in (*ROLES, "allow_unique"):
+        with problems.noted():
+            arguments[role] = texts(columns, role, "[columns]") or ()
+    for name in RULES:
+        with problems.noted():
+            arguments[name] = plain(section(document, name))
+    with problems.noted():
+        kept = section(section(document, KEPT), "hierarchies")
+        arguments["recode"] = with_hierarchies(arguments.get("recode", {}), kept, base, files)
+    problems.stop()
+    unused = {*arguments["identifier"], *arguments["other"]} - {*arguments["quasi"], *arguments["sensitive"]}
+    for name in RULES:
+        idle = [column for column in arguments[name] if column in unused]
+        if idle:
+            what = "such columns are" if len(idle) > 1 else "such a column is"
+            warnings.append(f"[{name}] {', '.join(map(repr, idle))}: without effect, since {what} dropped")
+            arguments[name] = {column: rule for column, rule in arguments[name].items() if column not in unused}
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
+    if "people" in document:
+        arguments["people"] = dict(section(document, "people"))
     return _located("", Schema, arguments)
 
 
@@ -158,12 +249,12 @@ def _requirement(found: Section) -> Requirement:
     return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
 
 
-def _method(found: Section, requirement: Requirement, schema: Schema) -> Method | None:
+def _method(found: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:
     name = text(found, "name", "[method]")
     if not found:
         return None
     if name is None:  # options without a name are options of the usual method
-        name = (Ambiguity if requirement.presence is not None else NoisyBoxes if requirement.against == "insider" else Boxes).name
+        name = _usual(requirement).name
     if name == "buckets" or "locality" in found:
         old = "name" if name == "buckets" else "locality"
         raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(found))
@@ -176,9 +267,16 @@ def _method(found: Section, requirement: Requirement, schema: Schema) -> Method 
     options = {key: value if key in EXACT_OPTIONS else plain(value) for key, value in given.items()}
     if options.get("max_size") == 1 and options["max_size"] is not True:
         raise PolicyError("[method] max_size: a bucket of 1 person hides nothing", hint="max_size = 50 is usual")
-    if isinstance(options.get("weights"), dict):
+    if isinstance(options.get("weights"), dict) and schema is not None:
         known_keys(options["weights"], "[method] weights", schema.quasi)
     return _located("[method]", cls, options)
+
+
+def _usual(requirement: Requirement | None) -> type[Method]:
+    """Return the method that a policy without a name for one means by its options."""
+    if requirement is None or requirement.presence is None:
+        return NoisyBoxes if requirement is not None and requirement.against == "insider" else Boxes
+    return Ambiguity
 
 
 def _budget(found: Section) -> Fraction | None:
@@ -207,7 +305,7 @@ def _closed(schema: Schema, method: Method | None) -> Schema:
     try:
         return schema if method is None else method.close(schema)
     except SfumatoError as error:
-        raise PolicyError(in_toml(error.message, "[method] shares:"), hint=error.hint) from None
+        raise PolicyError(in_toml(error.message, "[method] shares:"), hint=hint_in_toml(error.hint)) from None
 
 
 def _named(name: str, known: Mapping[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
@@ -223,4 +321,10 @@ def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
     try:
         return cls(**arguments)
     except SfumatoError as error:
-        raise PolicyError(in_toml(error.message, where), hint=error.hint) from None
+        found = getattr(error, "problems", ()) or (error,)
+        raise joined(
+            [
+                PolicyError(in_toml(one.message, where), hint=hint_in_toml(one.hint), column=getattr(one, "column", None))
+                for one in found
+            ]
+        ) from None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from sfumato.errors import PolicyError, did_you_mean
+from sfumato.errors import PolicyError, Problems, did_you_mean, joined
 
 Section = Mapping[str, Any]
 
@@ -37,29 +37,34 @@ def section(document: Section, name: str) -> Section:
 
 def known_sections(document: Section, known: Iterable[str]) -> None:
     """Refuse a table, or a key outside of all tables, that a policy does not have."""
-    known = list(known)
+    known, problems = list(known), Problems()
     for name, value in document.items():
         if name in known:
             continue
-        if isinstance(value, dict):
-            near = difflib.get_close_matches(name.casefold(), known, n=1)
-            sections = ", ".join(f"[{one}]" for one in known)
+        with problems.noted():
+            if not isinstance(value, dict):
+                raise PolicyError(
+                    f"{name}: this key stands outside of all sections",
+                    hint="put it below its section, such as [columns] or [requirement]",
+                )
+            meant, sections = near(name, known), ", ".join(f"[{one}]" for one in known)
             raise PolicyError(
-                f"unknown section [{name}]", hint=f"did you mean [{near[0]}]?" if near else f"the sections are {sections}"
+                f"unknown section [{name}]", hint=f"did you mean [{meant}]?" if meant else f"the sections are {sections}"
             )
-        raise PolicyError(
-            f"{name}: this key stands outside of all sections",
-            hint="put it below its section, such as [columns] or [requirement]",
-        )
+    problems.stop()
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """Return the known word that a misspelt one may mean, whatever its case."""
+    return next(iter(difflib.get_close_matches(name.casefold(), list(known), n=1)), None)
 
 
 def known_keys(found: Section, where: str, known: Iterable[str]) -> None:
     """Refuse a key that is not known."""
     known = list(known)
-    for key in found:
-        if key in known:
-            continue
-        raise PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known))
+    wrong = [PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known)) for key in found if key not in known]
+    if wrong:
+        raise joined(wrong)
 
 
 def text(found: Section, key: str, where: str) -> str | None:
@@ -74,7 +79,8 @@ def flag(found: Section, key: str, where: str, *, default: bool) -> bool:
     """Return true or false under `key`."""
     value = found.get(key, default)
     if not isinstance(value, bool):
-        raise PolicyError(f"{where} {key}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
+        place = f"{where} {key}".strip()
+        raise PolicyError(f"{place}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
     return value
 
 
@@ -131,10 +137,14 @@ def _place(path: tuple[str, ...]) -> str:
 def parameters(found: Section, where: str, cls: type[Any]) -> dict[str, Any]:
     """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
     takes = inspect.signature(cls).parameters
-    known_keys(found, where, takes)
+    problems = Problems()
+    with problems.noted():
+        known_keys(found, where, takes)
     for name, parameter in takes.items():
-        if parameter.default is parameter.empty and name not in found:
-            raise PolicyError(f"{where} {name}: missing", hint=f"add a line {name} = …; the keys are {', '.join(takes)}")
+        if parameter.default is parameter.empty and name not in found and not any(near(key, takes) == name for key in found):
+            missing = PolicyError(f"{where} {name}: missing", hint=f"add a line {name} = …; the keys are {', '.join(takes)}")
+            problems.found.append(missing)
+    problems.stop()
     return dict(found)
 
 

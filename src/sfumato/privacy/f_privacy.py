@@ -36,7 +36,7 @@ class FPrivacy(Requirement):
 
     theta: Fraction = parameter(0, rational("a number from 0 on", lambda theta: theta >= 0))
     offset: Fraction = parameter(0, rational("a number from 0 to 1", lambda offset: 0 <= offset <= 1))
-    overrides: Mapping[str, Fraction] = parameter(None, _own_bounds)
+    own_bounds: Mapping[str, Fraction] = parameter(None, _own_bounds)
     """`bounds` as given: the name is taken by what every requirement returns."""
 
     model: ClassVar[str] = "f-privacy"
@@ -49,34 +49,36 @@ class FPrivacy(Requirement):
         bounds: Mapping[str, Number] | None = None,
         against: Against = "engineer",
     ) -> None:
-        self._set(theta=theta, offset=offset, overrides={} if bounds is None else bounds, against=against)
+        self._set(theta=theta, offset=offset, own_bounds={} if bounds is None else bounds, against=against)
         if self.theta == 0 and self.offset == 0:
             raise PolicyError(
                 "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'
             )
 
     def __hash__(self) -> int:
-        return hash((self.against, self.theta, self.offset, tuple(sorted(self.overrides.items()))))
+        return hash((self.against, self.theta, self.offset, tuple(sorted(self.own_bounds.items()))))
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return min(1, theta·f + offset), or the value's own bound; a bound for a value nobody has is an error."""
-        for value in self.overrides:
+        for value in self.own_bounds:
             if value not in shares:
                 raise PolicyError(
                     f"[requirement.bounds] {value!r}: the table has no such sensitive value", hint=did_you_mean(value, shares)
                 )
         one = Fraction(1)
-        return {value: self.overrides.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
+        return {value: self.own_bounds.get(value, min(one, self.theta * share + self.offset)) for value, share in shares.items()}
 
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return the smallest offset, and the smallest own bounds, that no share exceeds."""
-        rest = [share - self.theta * share for value, share in shares.items() if value not in self.overrides]
+        rest = [share - self.theta * share for value, share in shares.items() if value not in self.own_bounds]
         needed = max([self.offset, *rest])
         result: dict[str, object] = {}
         if needed > self.offset:
             result["offset"] = round_up(needed)
         own = {
-            value: round_up(shares[value]) for value, limit in self.overrides.items() if value in shares and limit < shares[value]
+            value: round_up(shares[value])
+            for value, limit in self.own_bounds.items()
+            if value in shares and limit < shares[value]
         }
         if own:
             result["bounds"] = own
@@ -85,5 +87,5 @@ class FPrivacy(Requirement):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters under the names of the policy file."""
         document = super().to_dict()
-        document["bounds"] = document.pop("overrides")
+        document["bounds"] = document.pop("own_bounds")
         return document

@@ -15,7 +15,7 @@ from sfumato.privacy.requirement import Requirement
 class LDiversity(Requirement):
     """bound(x) = 1/ℓ for every value."""
 
-    l: int = parameter(REQUIRED, whole(1))  # noqa: E741  (the model's own letter)
+    l: int = parameter(REQUIRED, whole(1))
 
     model: ClassVar[str] = "l-diversity"
 

@@ -29,7 +29,7 @@ class PresenceAssociation(Requirement):
 
     `beta` is a number, or another requirement, or a mapping with its `model` and parameters. A bound on presence can only be
     kept against a stranger, who does not know who else is in the table; `against` says who the bounds on values hold against.
-    It rules over that of a requirement given as `beta`: one that is against an engineer, as every requirement is unless told
+    It rules over that of a requirement given as `beta`: one that is against an engineer, as every requirement is unless it says
     otherwise, becomes one against whom is named here; one that is against somebody else must name the same.
     """
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent, require_short
-from sfumato.parameters import check_parameters, choice, parameter, plain
+from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
 from sfumato.plugins import package_of
 from sfumato.privacy.bounds import Bounds
 
@@ -31,6 +31,7 @@ class Requirement(ABC):
 
     def __new__(cls, *values: Any, **parameters: Any) -> Self:
         """Return an empty requirement, after refusing parameters that nothing should be done with."""
+        require_known(cls, parameters)
         require_short(cls.__name__, {"…": list(values), **parameters})
         return super().__new__(cls)
 

@@ -1,4 +1,7 @@
-"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the estimators of buckets."""
+"""Compiled loops of the query engine: finding rows, counting by bucket, and the sums of the estimators of buckets.
+
+Before a kernel stands its twin in numpy, for a process that asks a question or two and never loads numba.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,13 @@ import numpy as np
 from sfumato._jit import njit
 
 
-@njit(cache=True, nogil=True)
+def _keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> int:
+    kept = np.flatnonzero(accepted[codes[:count]]) if start else rows[:count][accepted[codes[rows[:count]]] != 0]
+    rows[: len(kept)] = kept
+    return len(kept)
+
+
+@njit(cache=True, nogil=True, plain=_keep_rows)
 def keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> int:
     """Keep in `rows` those of its first `count` entries whose code is accepted; with `start`, choose among rows 0 … count−1."""
     kept = 0
@@ -25,7 +34,11 @@ def keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> 
     return kept
 
 
-@njit(cache=True, nogil=True)
+def _count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
+    hits += np.bincount(bucket[rows[:count]], minlength=len(hits))
+
+
+@njit(cache=True, nogil=True, plain=_count_by_bucket)
 def count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
     """Add to `hits` the number of the given rows in each bucket."""
     for j in range(count):
@@ -61,7 +74,16 @@ def together(weight: Any, st_start: Any, st_value: Any, st_count: Any, out: Any)
                 out[st_value[i], st_value[j]] += scaled * st_count[j]
 
 
-@njit(cache=True, nogil=True)
+def _wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
+    out[:] = _by_bucket(wanted[st_value].astype(np.int64) * st_count, st_start)
+
+
+def _by_bucket(numbers: Any, st_start: Any) -> Any:
+    before = np.concatenate((np.zeros(1, numbers.dtype), np.cumsum(numbers)))
+    return before[st_start[1:]] - before[st_start[:-1]]
+
+
+@njit(cache=True, nogil=True, plain=_wanted_by_bucket)
 def wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, out: Any) -> None:
     """Write to out[g] how many of the values shown in bucket g are wanted."""
     for g in range(len(out)):
@@ -71,7 +93,22 @@ def wanted_by_bucket(wanted: Any, st_start: Any, st_value: Any, st_count: Any, o
         out[g] = total
 
 
-@njit(cache=True, nogil=True)
+def _one_piece(
+    hits: Any, wanted: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any
+) -> tuple[float, float, int, int]:
+    asked = hits > 0
+    k, n = hits[asked].astype(np.int64), shown[asked].astype(np.int64)
+    s = _by_bucket(wanted[st_value].astype(np.int64) * st_count, st_start)[asked]
+    weight = np.repeat(np.where(asked, hits / np.maximum(shown, 1), 0.0), np.diff(st_start))
+    out += np.bincount(st_value, weights=weight * st_count, minlength=len(out))
+    mean = k * s / n
+    variance = np.where(n > 1, mean * (n - k) / n * (n - s) / np.maximum(n - 1, 1), 0.0)
+    some = s > 0
+    low, high = np.maximum(0, k + s - n)[some].sum(), np.minimum(k, s).sum()
+    return float(mean.sum()), float(variance[some].sum()), int(low), int(high)
+
+
+@njit(cache=True, nogil=True, plain=_one_piece)
 def one_piece(
     hits: Any, wanted: Any, shown: Any, st_start: Any, st_value: Any, st_count: Any, out: Any
 ) -> tuple[float, float, int, int]:
@@ -97,7 +134,11 @@ def one_piece(
     return value, variance, low, high
 
 
-@njit(cache=True, nogil=True)
+def _times(matrix: Any, vector: Any) -> Any:
+    return matrix @ vector
+
+
+@njit(cache=True, nogil=True, plain=_times)
 def times(matrix: Any, vector: Any) -> Any:
     """Return matrix · vector."""
     rows, columns = matrix.shape
@@ -110,7 +151,15 @@ def times(matrix: Any, vector: Any) -> Any:
     return out
 
 
-@njit(cache=True, nogil=True)
+def _weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
+    s2 = spread2 / (1.0 + grid)
+    scale = s2[:, None] * (1.0 + grid[:, None] * mu)
+    logs = 0.5 * np.log(s2 * (1.0 + grid * total_gain)) - 0.5 * (np.log(scale) + t * t / scale).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+@njit(cache=True, nogil=True, plain=_weigh)
 def weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
     """Return the posterior weight of each association strength in `grid`, all equally likely before."""
     logs = np.empty(len(grid))
@@ -126,7 +175,12 @@ def weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
     return weights / weights.sum()
 
 
-@njit(cache=True, nogil=True)
+def _deviations(t: Any, weights: Any, grid: Any, mu: Any, f: Any, pf: Any, root: Any) -> Any:
+    each = weights[:, None] / (1.0 + grid[:, None] * mu)
+    return (f @ (each.sum(axis=0) * t) + pf @ ((grid[:, None] * each).sum(axis=0) * t)) / root
+
+
+@njit(cache=True, nogil=True, plain=_deviations)
 def deviations(t: Any, weights: Any, grid: Any, mu: Any, f: Any, pf: Any, root: Any) -> Any:
     """Return the posterior mean of each value's share minus its prior mean."""
     a = np.zeros(len(t))
@@ -139,7 +193,18 @@ def deviations(t: Any, weights: Any, grid: Any, mu: Any, f: Any, pf: Any, root: 
     return (times(f, a) + times(pf, b)) / root
 
 
-@njit(cache=True, nogil=True)
+def _functional(
+    t: Any, x: Any, spread2: float, weights: Any, grid: Any, mu: Any, ft: Any, pft: Any, prior: Any
+) -> tuple[float, float]:
+    both = ft @ x + grid[:, None] * (pft @ x)
+    scale = 1.0 + grid[:, None] * mu
+    means, taken = (both * t / scale).sum(axis=1), (both * both / scale).sum(axis=1)
+    mean = float(weights @ means)
+    rest = spread2 / (1.0 + grid) * (x @ x + grid * ((prior @ x) @ x) - taken)
+    return mean, float(weights @ np.maximum(0.0, rest) + weights @ (means - mean) ** 2)
+
+
+@njit(cache=True, nogil=True, plain=_functional)
 def functional(
     t: Any, x: Any, spread2: float, weights: Any, grid: Any, mu: Any, ft: Any, pft: Any, prior: Any
 ) -> tuple[float, float]:

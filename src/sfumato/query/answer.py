@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
 
+from sfumato import notebook
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
@@ -17,9 +18,12 @@ SHOWN = 20
 """Cells of a grouped answer that its text shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimated number of people.
+
+    >>> Estimate(120.4, 3.1, 114.3, 126.5, 0.95, "likelihood")
+    Estimate(120.4 ± 3.1; 114.3 to 126.5 with 95 % confidence)
 
     `low` and `high` hold the true count with the given confidence; both are None where no honest interval is known, and `note`
     says why. `note` also tells when a value that the query names does not occur. `value` lies within what the release makes
@@ -35,6 +39,29 @@ class Estimate:
     estimator: Estimator
     note: str = ""
     raw: float | None = None
+    native: Native = field(default="pyarrow", compare=False)
+
+    def __repr__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"Estimate({self.value:.1f}, standard error {self.std_error:.1f}, no interval)"
+        within = f"{self.low:.1f} to {self.high:.1f} with {100 * self.confidence:g} % confidence"
+        return f"Estimate({self.value:.1f} ± {self.std_error:.1f}; {within})"
+
+    def _repr_html_(self) -> str:
+        return notebook.card(f"{self.value:,.1f}", under=f"{_range(self)} ({100 * self.confidence:g} %). {self.note}")
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of one row: count, std_error, low, high."""
+        figures = {"count": self.value, "std_error": self.std_error, "low": self.low, "high": self.high}
+        return pa.table({name: pa.array([figure], pa.float64()) for name, figure in figures.items()})
+
+    def frame(self, kind: Native | None = None) -> Any:
+        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
+        return to_native(self.to_arrow(), kind or self.native)
+
+    def to_pandas(self) -> Any:
+        """Return the same table as a pandas frame."""
+        return self.frame("pandas")
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
@@ -46,7 +73,15 @@ class Estimate:
 
 @dataclass(frozen=True, repr=False)
 class GroupedAnswer:
-    """One estimate per cell of a GROUP BY; the cells add up to the estimate of the same question without GROUP BY."""
+    """One estimate per cell of a GROUP BY; the cells add up to the estimate of the same question without GROUP BY.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"sex": ["f", "f", "m", "m"], "illness": ["Flu", "Gout", "Flu", "Gout"]})
+    >>> release = sf.publish(people, sf.LDiversity(2), quasi=["sex"], sensitive="illness", random=1)
+    >>> release.count("SELECT sex, COUNT(*) GROUP BY sex").to_arrow().column_names
+    ['sex', 'count', 'std_error', 'low', 'high']
+    """
 
     columns: tuple[str, ...]
     cells: tuple[tuple[Mapping[str, Any], Estimate], ...]
@@ -82,22 +117,49 @@ class GroupedAnswer:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Return the cells as a table, the first of them when there are many, and the total."""
+        headings = (*self.columns, "count", "std. error", f"{100 * self.total.confidence:g} % interval")
+        rows = [
+            (
+                *(MISSING if key[name] is None else as_text(key[name]) for name in self.columns),
+                f"{estimate.value:,.1f}",
+                f"{estimate.std_error:,.1f}",
+                _range(estimate),
+            )
+            for key, estimate in self.cells[:SHOWN]
+        ]
+        more = [f"… and {len(self.cells) - SHOWN:,} more"] if len(self.cells) > SHOWN else []
+        places = range(len(self.columns), len(headings))
+        shown = notebook.table(headings, rows, right=tuple(places))
+        return notebook.card(f"{len(self.cells):,} cells", shown, notebook.paragraphs([*more, f"in all: {self.total}"]))
+
+    def to_pandas(self) -> Any:
+        """Return the cells as a pandas frame: the grouped columns, then count, std_error, low, high."""
+        return self.frame("pandas")
+
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then count, std_error, low, high."""
         data: dict[str, pa.Array] = {
             name: pa.array([key[name] for key, _ in self.cells], kind)
             for name, kind in zip(self.columns, self.types, strict=True)
         }
-        for field, name in (("value", "count"), ("std_error", "std_error"), ("low", "low"), ("high", "high")):
+        for figure, name in (("value", "count"), ("std_error", "std_error"), ("low", "low"), ("high", "high")):
             free = name
             while free in data:
                 free += "_"
-            data[free] = pa.array([getattr(estimate, field) for _, estimate in self.cells], pa.float64())
+            data[free] = pa.array([getattr(estimate, figure) for _, estimate in self.cells], pa.float64())
         return pa.table(data)
 
     def frame(self, kind: Native | None = None) -> Any:
         """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
         return to_native(self.to_arrow(), kind or self.native)
+
+
+def _range(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{estimate.low:,.1f} to {estimate.high:,.1f}"
 
 
 Answer = Estimate | GroupedAnswer

@@ -20,7 +20,7 @@ def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float
     question = engine.ask(asked, estimator)
     compiled = compile_condition(asked.condition, question.vocabulary)
     total = _outcome(question, compiled)
-    whole = total.estimate(estimator, confidence, compiled.notes)
+    whole = replace(total.estimate(estimator, confidence, compiled.notes), native=native)
     if not asked.group_by:
         return whole
     grouped = find_grouped(question.vocabulary, asked.group_by)

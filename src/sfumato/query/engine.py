@@ -92,6 +92,11 @@ class Engine(Protocol):
     """A release of one form, laid out for many questions. It does not refer to the release, so that both can go."""
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The columns of the release and their values."""
+        ...
+
+    @property
     def no_likelihood(self) -> str:
         """Why the likelihood estimator cannot be used; "" where it can, and is then the default."""
         ...
@@ -133,8 +138,7 @@ class learned(Generic[T]):  # noqa: N801  (used like `property`)
         kept = instance.__dict__
         with _lock:
             if self.name not in kept:  # afterwards Python finds it there by itself
-                with one_thread():
-                    kept[self.name] = self._found(instance)
+                kept[self.name] = self._found(instance)
             value: T = kept[self.name]
             return value
 
@@ -142,13 +146,17 @@ class learned(Generic[T]):  # noqa: N801  (used like `property`)
         """Return what was learned before, or learn it."""
         shelf: Shelf | None = instance.__dict__.get(SHELF)
         if shelf is None or self.keeping is None:
-            return self.learn(instance)
+            return self._learned(instance)
         before = shelf.take(self.name, self.keeping, instance)
         if before is not None:
             return before
-        made = self.learn(instance)
+        made = self._learned(instance)
         shelf.put(self.name, self.keeping, made)
         return made
+
+    def _learned(self, instance: object) -> T:
+        with one_thread():
+            return self.learn(instance)
 
 
 def learns(keeping: Any) -> Callable[[Callable[[Any], T]], learned[T]]:

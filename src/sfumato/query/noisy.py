@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.query.answer import Estimator
-from sfumato.query.buckets import LEANS, RowQuestion, combine, few_boxes
+from sfumato.query.buckets import LEANS, RowQuestion, combine
 from sfumato.query.engine import Guess, add_up, learned, learns
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
@@ -34,6 +34,17 @@ from sfumato.query.rows import BucketIndex
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
+
+TRUST = 0.7
+"""How much of the model's correction is made: on real tables all of it errs more than the papers' estimate for random sets, and
+this much errs less for sets and for ranges."""
+
+DRIFT = 0.06
+"""By how much of what is left open inside boxes the model errs alike in all of them: found on real tables, where it counts once
+there are hundreds of thousands of people."""
+
+FEWEST = 50
+FEW = f"no interval: with fewer than {FEWEST} buckets too little is known of columns that were hardly cut"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +107,9 @@ class NoisyEngine:
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
-            value, variance, prior = combine(value + shift, variance + more, inner)
-            why = few_boxes(index.buckets) or prior
+            drift = (DRIFT * float(placed.sum())) ** 2
+            value, variance, prior = combine(value + TRUST * shift, variance + more + drift, inner)
+            why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
 
 

@@ -1,9 +1,9 @@
 """What a release teaches, kept between runs: learned once, read back when the same release is asked again.
 
 A file holds the arrays of one model: a line with the format, the sha-256 of all that follows, a line of JSON that says what they
-are (the sha-256 of the release's manifest, which fixes its tables; the model, its version and the code that learned it; name, type
-and shape of each array), then the arrays' bytes. Nothing in it is executed. A file that is not exactly that, that anybody else
-could have written, or whose arrays do not fit the release, is not used: the model is learned again, and the answer is the same.
+are (the sha-256 of the release's manifest, which fixes its tables; the model, its version and the code that learned it; name,
+type and shape of each array), then the arrays' bytes. Nothing in it is executed. A file that is not exactly that, that anybody
+else could have written, or whose arrays do not fit the release, is not used: the model is learned again, the answer the same.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Shelf:
 
     @classmethod
     def of_user(cls, manifest: str) -> Shelf | None:
-        """Return the user's shelf for a release: in `SFUMATO_CACHE` if that is set, else in the user's cache; None without one."""
+        """Return the user's shelf for a release: in `SFUMATO_CACHE` if that is set, else in her cache; None without one."""
         stated = os.environ.get("SFUMATO_CACHE")
         home = Path(os.path.abspath(stated)) if stated else user_cache()
         place = private_directory(None if home is None else home / "learned")
@@ -125,7 +125,7 @@ class Shelf:
 
 
 def fitting(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kind: str = "<f8") -> Array:
-    """Return an array that has this type and shape (None fits any length); `ValueError` for another, which a kernel might misread."""
+    """Return an array of this type and shape (None fits any length); `ValueError` for another, which a kernel might misread."""
     array = arrays[name]
     given = array.shape
     if array.dtype.str != kind or len(given) != len(shape) or any(b not in (None, a) for a, b in zip(given, shape, strict=True)):

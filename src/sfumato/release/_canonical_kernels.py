@@ -1,6 +1,11 @@
-"""Kernels of the canonical order: sequences of integers sorted, and compared with the next one."""
+"""Kernels of the canonical order: sequences of integers sorted, and compared with the next one.
+
+Before a kernel that is called from outside stands its twin in Python, for a process that never loads numba.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +26,16 @@ def _after(start: Integers, keys: Integers, one: int, two: int) -> bool:
     return bool(i < end)
 
 
-@njit(cache=True)
+def _lists(start: Integers, keys: Integers) -> list[list[int]]:
+    whole = keys.tolist()
+    return [whole[a:b] for a, b in pairwise(start.tolist())]
+
+
+def _first_fall(start: Integers, keys: Integers) -> int:
+    return next((place for place, (one, two) in enumerate(pairwise(_lists(start, keys))) if one > two), -1)
+
+
+@njit(cache=True, plain=_first_fall)
 def first_fall(start: Integers, keys: Integers) -> int:
     """Return the first sequence that comes after the next one, −1 where there is none."""
     for one in range(len(start) - 2):
@@ -30,7 +44,12 @@ def first_fall(start: Integers, keys: Integers) -> int:
     return -1
 
 
-@njit(cache=True)
+def _sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
+    lists = _lists(start, keys)
+    return np.array(sorted(order.tolist(), key=lists.__getitem__), order.dtype)
+
+
+@njit(cache=True, plain=_sort_ties)
 def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the sequences in ascending order, from an `order` that is right but for those whose first numbers are equal."""
     here, there = order.copy(), np.empty_like(order)
@@ -67,11 +86,19 @@ def _merge_sort(start: Integers, keys: Integers, here: Integers, there: Integers
                 else:
                     there[k] = here[j]
                     j += 1
-        here[first:end] = there[first:end]
+        for k in range(first, end):  # assigning a slice would compile the words of an error too, for seconds
+            here[k] = there[k]
         width *= 2
 
 
-@njit(cache=True)
+def _ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
+    lists = _lists(start, keys)
+    found = np.zeros(len(order), np.int64)
+    found[order[1:]] = np.cumsum([lists[two] > lists[one] for one, two in pairwise(order.tolist())], dtype=np.int64)
+    return found
+
+
+@njit(cache=True, plain=_ranks)
 def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the rank of every sequence, given their ascending order; equal ones have the same."""
     found = np.zeros(len(order), np.int64)

@@ -27,16 +27,16 @@ def lowest_bit(x: Any) -> Any:
 
 
 @njit(cache=True)
-def _listed(groups: Any, low: int, high: int, group: int) -> bool:
-    """Return whether a group is among the ascending `groups[low:high]`."""
+def entry_of(codes: Any, low: int, high: int, code: int) -> int:
+    """Return the place of a code among the ascending `codes[low:high]`, −1 if it is not there."""
     end = high
     while low < high:
         middle = (low + high) // 2
-        if groups[middle] < group:
+        if codes[middle] < code:
             low = middle + 1
         else:
             high = middle
-    return low < end and groups[low] == group
+    return low if low < end and codes[low] == code else -1
 
 
 @njit(cache=True)
@@ -73,7 +73,7 @@ def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, fou
                 break
         for j in range(len(sparse)):
             if fits and j != best:
-                fits = _listed(groups, start[sparse[j]], start[sparse[j] + 1], group)
+                fits = entry_of(groups, start[sparse[j]], start[sparse[j] + 1], group) >= 0
         if fits:
             found[used + many] = group
             many += 1

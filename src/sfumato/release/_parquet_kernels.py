@@ -1,6 +1,11 @@
-"""Loops over the bytes of a table file: bit packing, and texts with their lengths. Every index is checked where it is used."""
+"""Loops over the bytes of a table file: bit packing, and texts with their lengths. Every index is checked where it is used.
+
+Before each kernel stands its twin in numpy, for a process that reads one release and never loads numba.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -8,7 +13,13 @@ from sfumato._jit import njit
 from sfumato.arrays import Array
 
 
-@njit(cache=True)
+def _pack(codes: Array, width: int, out: Array) -> None:
+    bits = (codes.astype(np.int64)[:, None] >> np.arange(width)) & 1
+    packed = np.packbits(bits.astype(np.uint8).ravel(), bitorder="little")[: len(out)]
+    out[: len(packed)] = packed
+
+
+@njit(cache=True, plain=_pack)
 def pack(codes: Array, width: int, out: Array) -> None:
     """Write each code with `width` bits, lowest bits first, into `out`, which is zero and has room for them all."""
     waiting, bits, at = np.uint64(0), 0, 0
@@ -24,7 +35,16 @@ def pack(codes: Array, width: int, out: Array) -> None:
         out[at] = np.uint8(waiting & np.uint64(255))
 
 
-@njit(cache=True)
+def _unpack(packed: Array, width: int, out: Array) -> None:
+    bits = np.zeros(len(out) * width, np.uint8)
+    found = np.unpackbits(packed, bitorder="little")[: len(bits)]
+    bits[: len(found)] = found
+    out[:] = 0
+    for place, column in enumerate(bits.reshape(len(out), width).T):
+        out |= column.astype(np.int32) << np.int32(place)
+
+
+@njit(cache=True, plain=_unpack)
 def unpack(packed: Array, width: int, out: Array) -> None:
     """Read as many codes of `width` bits as `out` takes; bits that are not there are zero."""
     waiting, bits, at = np.uint64(0), 0, 0
@@ -40,7 +60,13 @@ def unpack(packed: Array, width: int, out: Array) -> None:
         bits -= width
 
 
-@njit(cache=True)
+def _all_used(codes: Array, values: int) -> bool:
+    if len(codes) and (codes.min() < 0 or codes.max() > values):
+        return False
+    return bool((np.bincount(codes, minlength=values + 1)[:values] > 0).all())
+
+
+@njit(cache=True, plain=_all_used)
 def all_used(codes: Array, values: int) -> bool:
     """Return whether every code is a place among the values or the one after them, and every place occurs."""
     seen = np.zeros(values + 1, np.bool_)
@@ -51,7 +77,22 @@ def all_used(codes: Array, values: int) -> bool:
     return bool(seen[:values].all())
 
 
-@njit(cache=True)
+def _write_texts(offsets: Array, letters: Array, out: Array) -> bool:
+    ends = offsets.tolist()
+    if any(a < 0 or b < a or b > len(letters) for a, b in pairwise(ends)):
+        return False
+    whole = letters.tobytes()
+    texts = [whole[a:b] for a, b in pairwise(ends)]
+    if any(a >= b for a, b in pairwise(texts)):
+        return False
+    written = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+    if len(written) != len(out):
+        return False
+    out[:] = np.frombuffer(written, np.uint8)
+    return True
+
+
+@njit(cache=True, plain=_write_texts)
 def write_texts(offsets: Array, letters: Array, out: Array) -> bool:
     """Write each text after its length in four bytes; False if the texts are not strictly ascending by their bytes, or don't fit.
 
@@ -79,7 +120,19 @@ def write_texts(offsets: Array, letters: Array, out: Array) -> bool:
     return at == len(out)
 
 
-@njit(cache=True)
+def _read_texts(page: Array, offsets: Array, letters: Array) -> bool:
+    whole, at, total = page.tobytes(), 0, 0
+    for k in range(len(offsets) - 1):
+        length = int.from_bytes(whole[at : at + 4], "little")
+        if len(whole) - at < 4 or length > len(whole) - at - 4 or length > len(letters) - total:
+            return False
+        letters[total : total + length] = np.frombuffer(whole, np.uint8, count=length, offset=at + 4)
+        at, total = at + 4 + length, total + length
+        offsets[k + 1] = total
+    return at == len(whole) and total == len(letters)
+
+
+@njit(cache=True, plain=_read_texts)
 def read_texts(page: Array, offsets: Array, letters: Array) -> bool:
     """Undo write_texts: fill offsets and letters; False if the page does not hold exactly so many texts of so many letters."""
     at, total = 0, 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from sfumato import notebook
 from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
@@ -29,10 +30,23 @@ if TYPE_CHECKING:
 
 FORMS: dict[str, type[Release]] = {}
 
+SHOWN = 5
+"""How many rows of each published table a notebook shows."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(ABC):
-    """A published table. Immutable; a subclass per form."""
+    """A published table. Immutable; a subclass per form.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> release = sf.publish(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", random=1)
+    >>> release.claims[0].adversary
+    'engineer'
+    >>> round(release.count("illness = 'Flu'").value)
+    2
+    """
 
     manifest: Manifest
 
@@ -56,6 +70,17 @@ class Release(ABC):
         public = self.manifest.parameters
         groups = public.get("buckets", public.get("groups", len(public.get("parts", ()))))
         return f"{type(self).__name__}({self.rows:,} people in {groups:,} groups; {quasi} → {sensitive})"
+
+    def _repr_html_(self) -> str:
+        """Return what the release promises and the first rows of each published table."""
+        claims = notebook.paragraphs(claim.statement for claim in self.claims)
+        parts = []
+        for name, table in self.tables().items():
+            first = table.slice(0, SHOWN)
+            rows = zip(*(column.to_pylist() for column in first.columns), strict=True)
+            more = f"{name}: {table.num_rows:,} rows, the first of them"
+            parts.append(notebook.card(more, notebook.table(first.column_names, rows)))
+        return notebook.card(repr(self), claims or notebook.paragraphs(["It makes no claim."]), *parts)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -85,7 +110,7 @@ class Release(ABC):
     @property
     def native(self) -> Native:
         """The kind of frame that results come back in: that of the table published here, pyarrow for a loaded release."""
-        kind: Native = getattr(self, "made_from")  # noqa: B009  (the last field of every form)
+        kind: Native = getattr(self, "made_from")  # noqa: B009  (a field of every form)
         return kind
 
     def frames(self, kind: Native | None = None) -> dict[str, Any]:

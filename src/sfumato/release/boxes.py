@@ -38,6 +38,14 @@ class Ranges:
     high: Small
     missing: Flags
 
+    @classmethod
+    def between(cls, column: Column, low: Integers, high: Integers, missing: Flags) -> Ranges:
+        """Return the ranges between these codes of a column; `high` is −1 where nobody has a value."""
+        nobody = high < 0
+        ends = np.unique(np.concatenate([low[~nobody], high[~nobody]]))
+        first, last = (np.where(nobody, -1, np.searchsorted(ends, codes)).astype(np.int32) for codes in (low, high))
+        return cls(column.name, column.kind, column.values.take(pa.array(ends)), first, last, missing)
+
     @property
     def has_missing(self) -> bool:
         """Whether some group holds people without a value."""
@@ -155,16 +163,7 @@ def box_of(column: Column, group: Array, groups: int) -> Box:
     np.maximum.at(high, group[held], codes[held])
     missing = np.zeros(groups, bool)
     missing[group[~held]] = True
-    nobody = high < 0
-    ends = np.unique(np.concatenate([low[~nobody], high[~nobody]]))
-    return Ranges(
-        column.name,
-        column.kind,
-        column.values.take(pa.array(ends)),
-        np.where(nobody, -1, np.searchsorted(ends, low)).astype(np.int32),
-        np.where(nobody, -1, np.searchsorted(ends, high)).astype(np.int32),
-        missing,
-    )
+    return Ranges.between(column, low, high, missing)
 
 
 def box_ranks(boxes: Sequence[Box]) -> Integers:

@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
+from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import DRAWS, NOISE, drawn_counts, is_noisy, joins_boxes, noisy_claim, noisy_counts
+from sfumato.release.noise import is_noisy, noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -31,8 +32,9 @@ class BucketsRelease(Release):
     """`qit`: one row per person, quasi values and bucket; `st`: bucket, sensitive value, count ([F' §3.1]).
 
     Buckets are numbered 0 … in memory and 1 … in the tables. The rows of `st` are sorted by bucket, then value. With decoys every
-    bucket shows `decoys` more sensitive values than it has people. With noise (basis `noisy`) every bucket shows every declared
-    value, counts may be negative, and `draws` says how many draws of noise are in each count of a bucket.
+    bucket shows `decoys` more sensitive values than it has people. With soft cuts `groups` has the account of every bucket. With
+    noise (basis `noisy`) every bucket shows every declared value, counts may be negative, and `draws` says how many draws of
+    noise are in each count of a bucket.
     """
 
     form = "buckets"
@@ -44,6 +46,7 @@ class BucketsRelease(Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
+    told: Integers | None = None
     draws: Integers | None = None
 
     @property
@@ -80,16 +83,13 @@ class BucketsRelease(Release):
         return np.searchsorted(self.st_bucket, np.arange(len(self.sizes) + 1)).astype(np.int64)
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return `qit` (quasi…, bucket) and `st` (bucket, sensitive…, count)."""
+        """Return `qit` (quasi…, bucket), `st` (bucket, sensitive…, count), and `groups` (group, told) after soft cuts."""
         qit = {column.name: dictionary_array(column) for column in self.quasi}
         qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        if self.draws is None:
-            return {"qit": pa.table(qit), "st": pa.table(st)}
-        noise = {BUCKET: pa.array(np.arange(1, len(self.draws) + 1), pa.int32()), DRAWS: pa.array(self.draws, pa.int64())}
-        return {"qit": pa.table(qit), "st": pa.table(st), NOISE: pa.table(noise)}
+        return {"qit": pa.table(qit), "st": pa.table(st), **account_tables(self.told), **noise_tables(self.draws, BUCKET)}
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
@@ -117,14 +117,12 @@ class BucketsRelease(Release):
         return nearest_shares(share.reshape(len(self.sizes), -1)).ravel() if self.noisy else share
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
-        """Return rows by quasi values, and entries by value and count."""
+        """Return rows by quasi values, entries by value and count, and accounts or draws."""
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        shown = Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries)
-        if self.draws is None:
-            return shown, len(self.sizes)
-        return (*shown, Shown(NOISE, np.arange(len(self.draws), dtype=np.int32), self.draws)), len(self.sizes)
+        tables = (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries))
+        return (*tables, *account_listing(self.told), *noise_listing(self.draws)), len(self.sizes)
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
@@ -137,7 +135,8 @@ class BucketsRelease(Release):
             st_bucket=order.number[self.st_bucket[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
-            draws=None if self.draws is None else self.draws[order.rows[2]],
+            told=renumbered(self.told, order.number),
+            draws=renumbered(self.draws, order.number),
         )
 
     def in_fixed_words(self, claim: Claim) -> Claim:
@@ -151,8 +150,7 @@ class BucketsRelease(Release):
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
-        joined = is_noisy(manifest) and joins_boxes(manifest)
-        require_tables(tables, cls.form, ("qit", "st", NOISE) if joined else ("qit", "st"))
+        require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
         st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
         if qit.num_rows != manifest.rows:
@@ -167,8 +165,9 @@ class BucketsRelease(Release):
             _require_people(manifest, count, st_bucket, bucket, buckets)
             require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        draws = drawn_counts(tables, BUCKET, buckets) if joined else None
-        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count, draws=draws)
+        told = read_accounts(manifest, tables, buckets, in_any_order=in_any_order)
+        draws = read_noise(manifest, tables, BUCKET, buckets, in_any_order=in_any_order)
+        release = cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count, told=told, draws=draws)
         return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
 
 

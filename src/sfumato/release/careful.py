@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
+from sfumato.table.plain import numbers
 
 TYPES: dict[str, tuple[str, ...]] = {
     "numeric": ("int64", "double"),
@@ -75,7 +76,7 @@ def decoded(column: pa.ChunkedArray) -> pa.Array:
 def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
     """Return a column of whole numbers from 1 on; anything else is refused."""
     values = decoded(table[column])
-    found: Integers = np.asarray(pc.cast(values, pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+    found: Integers = np.asarray(numbers(pc.cast(values, pa.int64())), dtype=np.int64)
     if found.min(initial=1) < 1:
         raise FormatError(f"table {name!r}: column {column!r} holds {int(found.min())}, but groups and counts start at 1")
     return found

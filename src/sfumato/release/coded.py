@@ -129,4 +129,7 @@ def arrow(column: Coded) -> pa.Array:
 
 def _indices(column: Coded) -> pa.Array:
     missing: Flags = column.codes == len(column.values)
-    return pa.array(column.codes, mask=missing) if missing.any() else pa.array(column.codes)
+    present = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    codes = np.ascontiguousarray(column.codes)
+    # Not pa.array: it loads pandas where that is installed, which takes longer than to read a release.
+    return pa.Array.from_buffers(pa.from_numpy_dtype(codes.dtype), len(codes), [present, pa.py_buffer(codes)])

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sfumato.arrays import Integers, Small
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.plain import numbers
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
@@ -23,14 +24,15 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
         encoded = encoded.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    order = np.asarray(pc.sort_indices(encoded.dictionary))
+    ascending = pc.sort_indices(encoded.dictionary)
+    order = numbers(ascending)
     missing, index = encoded.indices.null_count > 0, encoded.indices
     size = len(order) + int(missing)
-    codes = np.asarray(index.cast(pa.int64()).fill_null(len(order)) if missing else index)
+    codes = numbers(index.cast(pa.int64()).fill_null(len(order)) if missing else index)
     if (order[1:] < order[:-1]).any():
         rank = np.append(np.argsort(order), len(order))  # a null keeps its place, the last
         codes = rank[codes]
-    return Column(name, kind, encoded.dictionary.take(pa.array(order)), codes.astype(code_type(size)), missing)
+    return Column(name, kind, encoded.dictionary.take(ascending), codes.astype(code_type(size)), missing)
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:

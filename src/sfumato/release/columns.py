@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
+from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
@@ -43,6 +44,7 @@ class ColumnsRelease(Fragments, Release):
     st_value: Small
     st_count: Integers
     made_from: Native = "pyarrow"
+    told: Integers | None = None
 
     @cached_property
     def codes(self) -> tuple[Small, ...]:
@@ -66,7 +68,7 @@ class ColumnsRelease(Fragments, Release):
         )
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return `at_<column>` (column, group) per quasi column, and `st` (group, sensitive…, count)."""
+        """Return `at_<column>` (column, group) per quasi column, `st` (group, sensitive…, count); after soft cuts `groups`."""
         tables = {}
         for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True):
             group = np.repeat(np.arange(len(start) - 1), np.diff(start)) + 1
@@ -75,15 +77,16 @@ class ColumnsRelease(Fragments, Release):
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
         tables[ST] = pa.table(st)
-        return tables
+        return tables | account_tables(self.told)
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
-        """Return the entries of every column's table by value, and those of `st` by value and count."""
+        """Return the entries of every column's table by value, those of `st` by value and count, and accounts."""
         shown = [
             Shown(name, np.repeat(np.arange(len(start) - 1), np.diff(start)), column.codes.astype(np.int64))
             for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True)
         ]
-        return (*shown, counted_entries(self.st_group, self.st_value, self.st_count)), len(self.sizes)
+        entries = counted_entries(self.st_group, self.st_value, self.st_count)
+        return (*shown, entries, *account_listing(self.told)), len(self.sizes)
 
     def canonical(self) -> ColumnsRelease:
         """Return the same release with group numbers in canonical order."""
@@ -93,14 +96,16 @@ class ColumnsRelease(Fragments, Release):
     def _arranged(self, group: Sequence[Array], order: Order) -> ColumnsRelease:
         """Return the release with its entries in this order, `group` being the group of each entry of every table."""
         number = [order.number[one[rows]] for one, rows in zip(group, order.rows, strict=True)]
-        entries = order.rows[-1]
+        many = len(self.columns)
+        entries = order.rows[many]
         return replace(
             self,
             columns=tuple(column.take(rows) for column, rows in zip(self.columns, order.rows, strict=False)),
-            start=tuple(starts(one, len(order.number)) for one in number[:-1]),
-            st_group=number[-1],
+            start=tuple(starts(one, len(order.number)) for one in number[:many]),
+            st_group=number[many],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
+            told=renumbered(self.told, order.number),
         )
 
     def presence(self, people: Any) -> Floats:
@@ -132,7 +137,7 @@ class ColumnsRelease(Fragments, Release):
         """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
-        require_tables(tables, cls.form, (*names, ST))
+        require_tables(tables, cls.form, (*names, ST, *account_names(manifest)))
         st = take_table(tables, ST, {GROUP: "group"} | {name: kinds[name] for name in sensitive} | {COUNT: "count"})
         count = whole_numbers(st, COUNT, ST)
         require_counts(count, manifest.rows)
@@ -148,11 +153,12 @@ class ColumnsRelease(Fragments, Release):
             require_distinct(group[-1] * np.int64(columns[-1].size) + columns[-1].codes, f"table {name!r}")
             _require_owners(np.bincount(group[-1], minlength=groups), sizes, name)
         start = tuple(starts(np.sort(one), groups) for one in group)
-        release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count)
+        told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
+        release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count, told=told)
         shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in zip(names, group, columns, strict=True)]
-        listed = [*shown, counted_entries(st_group, release.st_value, count)]
+        listed = [*shown, counted_entries(st_group, release.st_value, count), *account_listing(told)]
         if in_any_order:
-            return release._arranged([*group, st_group], canonical_order(listed, groups))
+            return release._arranged([one.group for one in listed], canonical_order(listed, groups))
         require_canonical(listed, groups)
         return release
 

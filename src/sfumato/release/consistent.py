@@ -14,7 +14,9 @@ Method = Mapping[str, Any]
 def _cuts(method: Method, against: str) -> Basis:
     if method.get("grouping") == "paper":
         return "paper"
-    return "tight" if against == "reader" else "safe"
+    if against == "reader":
+        return "tight"
+    return "safe" if method.get("patience") == 0 or method.get("grouping") == "halves" else "soft"
 
 
 def _near(method: Method, against: str) -> Basis:

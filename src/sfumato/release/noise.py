@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
+from sfumato.release.canonical import Shown
 from sfumato.release.careful import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 
@@ -67,13 +68,35 @@ def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: 
     return count
 
 
-def drawn_counts(tables: Mapping[str, pa.Table], bucket: str, buckets: int) -> Integers:
-    """Return from how many draws of noise the counts of each bucket come, as the table `noise` says."""
+def noise_names(manifest: Manifest) -> tuple[str, ...]:
+    """Return the table that says how many draws are in the counts of each bucket, where boxes were joined."""
+    return (NOISE,) if is_noisy(manifest) and joins_boxes(manifest) else ()
+
+
+def noise_tables(draws: Integers | None, bucket: str) -> dict[str, pa.Table]:
+    """Return the table of draws, nothing where every count has one."""
+    if draws is None:
+        return {}
+    number = pa.array(np.arange(1, len(draws) + 1), pa.int32())
+    return {NOISE: pa.table({bucket: number, DRAWS: pa.array(draws, pa.int64())})}
+
+
+def noise_listing(draws: Integers | None) -> tuple[Shown, ...]:
+    """Return the rows of the table of draws, for the canonical order."""
+    return () if draws is None else (Shown(NOISE, np.arange(len(draws), dtype=np.int32), draws),)
+
+
+def read_noise(
+    manifest: Manifest, tables: Mapping[str, pa.Table], bucket: str, buckets: int, *, in_any_order: bool = False
+) -> Integers | None:
+    """Return from how many draws of noise the counts of each bucket come; None where every count has one."""
+    if not noise_names(manifest):
+        return None
     table = take_table(tables, NOISE, {bucket: "group", DRAWS: "count"})
     place, _ = groups_of(table, bucket, NOISE, buckets)
     draws = whole_numbers(table, DRAWS, NOISE)
     if len(place) != buckets or draws.max() > MOST_PEOPLE:
         raise FormatError(f"table {NOISE!r} should have one row for each bucket")
-    found = np.empty(buckets, np.int64)
-    found[place] = draws
-    return found
+    if not in_any_order and (np.diff(place) < 0).any():
+        raise FormatError(f"the rows of table {NOISE!r} are not in the canonical order, and another order could tell anything")
+    return draws[np.argsort(place)]

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.errors import FormatError
+from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
 from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
@@ -35,7 +36,7 @@ class RangesRelease(Release):
 
     This is generalization as the literature knows it, every group shown by the smallest box that holds its people. Rows
     carry nothing of a person but her group, so that nothing links a sensitive value to one of the group.
-    Groups are numbered 0 … in memory and 1 … in the table.
+    Groups are numbered 0 … in memory and 1 … in the table. With soft cuts `groups` has their accounts.
     """
 
     form = "ranges"
@@ -45,6 +46,7 @@ class RangesRelease(Release):
     domain: Domain
     value: Small
     made_from: Native = "pyarrow"
+    told: Integers | None = None
 
     @cached_property
     def sizes(self) -> Integers:
@@ -59,13 +61,13 @@ class RangesRelease(Release):
         return start, (key % len(self.domain)).astype(np.int32), count.astype(np.int64)
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return `records`: per quasi column its range or set, the sensitive columns, and the group."""
+        """Return `records`: per quasi column its range or set, the sensitive columns, and the group; after soft cuts `groups`."""
         columns: dict[str, pa.Array] = {}
         for box in self.boxes:
             columns |= box_arrays(box, self.group)
         columns |= sensitive_columns(self.domain, self.value)
         columns[GROUP] = pa.array(self.group + 1, pa.int32())
-        return {RECORDS: pa.table(columns)}
+        return {RECORDS: pa.table(columns), **account_tables(self.told)}
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value among all published rows whose ranges fit a person.
@@ -119,7 +121,7 @@ class RangesRelease(Release):
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by what their group shows, then by value."""
         shown = box_ranks(self.boxes)[self.group] * np.int64(len(self.domain)) + self.value
-        return (Shown(RECORDS, self.group, shown),), len(self.sizes)
+        return (Shown(RECORDS, self.group, shown), *account_listing(self.told)), len(self.sizes)
 
     def canonical(self) -> tuple[RangesRelease, Integers]:
         """Return the same release with rows and group numbers in canonical order, and the row here of each of its rows."""
@@ -127,13 +129,14 @@ class RangesRelease(Release):
         rows = order.rows[0]
         groups = np.argsort(order.number)
         boxes = tuple(box.take(groups) for box in self.boxes)
-        return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows]), rows
+        told = renumbered(self.told, order.number)
+        return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows], told=told), rows
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
         """Return the release whose `records` these are; a table that cannot be such is refused."""
         quasi, sensitive, kinds = published_names(manifest)
-        require_tables(tables, cls.form, (RECORDS,))
+        require_tables(tables, cls.form, (RECORDS, *account_names(manifest)))
         there = set(tables[RECORDS].column_names)
         expected = {
             name: kind
@@ -150,7 +153,8 @@ class RangesRelease(Release):
         first[group[::-1]] = np.arange(len(group))[::-1]
         boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
-        release = cls(manifest, boxes, group, domain, value.astype(np.int32))
+        told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
+        release = cls(manifest, boxes, group, domain, value.astype(np.int32), told=told)
         return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -126,7 +127,7 @@ def _identity(data: pa.Table, schema: Schema) -> Unsigned | None:
             hint="convert the column to text, or drop it as other",
         ) from None
     ordered = np.sort(hashes)
-    if schema.one_row_per_person and (ordered[1:] == ordered[:-1]).any():
+    if schema.one_row_per_person and not schema.people_rule.key and (ordered[1:] == ordered[:-1]).any():
         _refuse_repeated([column for _, column in columns], schema)
     return hashes
 
@@ -143,8 +144,8 @@ def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None
         raise InputError(
             f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
             f"({int(counts[counts > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint="aggregate the table to one row per person; or set one_row_per_person = false, knowing that the claims "
-            "then speak of rows",
+            hint='people={"key": "COLUMN", "keep": "first by COLUMN"} keeps one row of each person; or one_row_per_person=False, '
+            "knowing that the claims then speak of rows",
         )
 
 
@@ -157,14 +158,17 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
             continue
         missing = column.codes == len(column.values)
         if rule == "error":
-            hint = f'under [missing] write: {column.name} = "drop" (leave these people out) or "value" (a value of its own)'
+            hint = (
+                f'missing={{{_quoted(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people out, '
+                "and the claim then holds against a reader only"
+            )
             raise InputError(f"column {column.name!r}: {int(missing.sum()):,} of {rows:,} values are missing", hint=hint)
         drop |= missing
     if not drop.any():
         return None
     if drop.all():
         raise InputError(
-            "every row has a missing value in a column whose rule is drop", hint='set [missing] … = "value" where possible'
+            "every row has a missing value in a column whose rule is drop", hint='use the rule "value" where possible'
         )
     return np.flatnonzero(~drop)
 
@@ -185,7 +189,7 @@ def _few_values(column: Column, schema: Schema) -> Column:
     if column.kind == "numeric" and len(column.values) > MOST_UNBINNED:
         raise InputError(
             f"sensitive column {column.name!r}: {len(column.values):,} different numbers; a bound on each would say little",
-            hint=f'under [bins] write: {column.name} = [edge, edge, …]; or [types] {column.name} = "categorical"',
+            hint=f'bins={{{_quoted(column.name)}: [edge, edge, …]}}; or types={{{_quoted(column.name)}: "categorical"}}',
         )
     return column
 
@@ -194,7 +198,7 @@ def _binned(column: Column, bins: Bins) -> Column:
     """Return the column with each number replaced by its bin's text, in the order of the bins."""
     if column.kind != "numeric":
         raise PolicyError(
-            f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from [bins]"
+            f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
         )
     places = bins.place(column.values.to_numpy(zero_copy_only=False))
     outside = places < 0
@@ -212,6 +216,10 @@ def _binned(column: Column, bins: Bins) -> Column:
     return Column(column.name, "categorical", labels, codes, column.has_missing)
 
 
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
 def _check_domain(column: Column, schema: Schema) -> None:
     domain = schema.domain(column.name)
     if domain is None:
@@ -221,5 +229,5 @@ def _check_domain(column: Column, schema: Schema) -> None:
         raise InputError(
             f"column {column.name!r}: {rows_with(column.codes, outside):,} of {len(column):,} values lie outside the declared "
             f"domain ({int(outside.sum()):,} different ones)",
-            hint="extend the domain under [domains] (it speaks of recoded values), or recode the column into it",
+            hint="extend the domain (it speaks of recoded values), or recode the column into it",
         )

@@ -205,7 +205,9 @@ def _as_kind(name: str, values: pa.Array, codes: Array, kind: Kind, *, show: boo
     if kind == "categorical":
         return texts(values)
     if own == "date" or pt.is_floating(values.type):
-        raise InputError(f"column {name!r}: declared {kind}, but the table holds {own} values", hint=f'[types] {name} = "{own}"')
+        raise InputError(
+            f"column {name!r}: declared {kind}, but the table holds {own} values", hint=f'types={{"{name}": "{own}"}}'
+        )
     parsed: Parsed = parse_numbers(texts(values), decimal) if kind == "numeric" else parse_dates(texts(values))
     unreadable = parsed.bad & ~np.asarray(pc.is_null(values).to_numpy(zero_copy_only=False), dtype=bool)
     if unreadable.any():

@@ -10,24 +10,50 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.table.cells import cell_texts
+from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
-from sfumato.table.sound import require_sound
+from sfumato.table.sound import comparable, require_sound
 
 Native = Literal["pandas", "polars", "pyarrow"]
 
 WHERE = "the data frame"
 
 
-def from_native(frame: Any, schema: Schema) -> tuple[pa.Table, Native]:
-    """Return the columns that the schema uses as an Arrow table, and the kind of frame they came in."""
+def from_native(frame: Any, rows: Rows) -> tuple[pa.Table, Native]:
+    """Return the columns that the schema uses as an Arrow table of one row a person, and the kind of frame they came in."""
+    schema = rows.schema
     if isinstance(frame, pa.Table):
         schema.check_columns(frame.column_names, WHERE)
-        return require_sound(frame.select(_used(schema)), WHERE), "pyarrow"
+        beside = [name for name in rows.beside if comparable(frame.schema.field(name).type)]
+        return rows.pick(require_sound(frame.select([*rows.used, *beside]), WHERE)), "pyarrow"
     wrapped, native = _wrap(frame, schema)
     schema.check_columns(wrapped.columns, WHERE)
     alone = schema.sensitive if schema.closed else ()
-    columns = {name: (_cells if name in alone else _column)(wrapped, name) for name in _used(schema)}
-    return require_sound(pa.table(columns), WHERE), native
+    columns = {name: (_cells if name in alone else _column)(wrapped, name) for name in rows.used}
+    for name in rows.beside:
+        with contextlib.suppress(InputError):  # nothing of it is published
+            columns[name] = _column(wrapped, name)
+    columns = {name: column for name, column in columns.items() if name in rows.used or comparable(column.type)}
+    return rows.pick(require_sound(pa.table(columns), WHERE)), native
+
+
+def column_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns."""
+    if isinstance(frame, pa.Table):
+        return list(frame.column_names)
+    return [str(name) for name in getattr(frame, "columns", ())]
+
+
+def as_arrow(frame: Any) -> pa.Table:
+    """Return a whole frame as an Arrow table."""
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        return nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
+        raise InputError(
+            f"{WHERE}: got a {type(frame).__name__}", hint="give a pandas, polars or pyarrow table, or the path of a file"
+        ) from None
 
 
 def to_native(table: pa.Table, kind: Native) -> Any:
@@ -46,10 +72,6 @@ def to_native(table: pa.Table, kind: Native) -> Any:
         raise InputError(
             f"{kind} is not installed, so no {kind} frame can be made", hint=f"pip install {kind}, or ask for 'pyarrow'"
         ) from None
-
-
-def _used(schema: Schema) -> list[str]:
-    return [*schema.identifier, *schema.quasi, *schema.sensitive]
 
 
 def _wrap(frame: Any, schema: Schema) -> tuple[nw.DataFrame[Any], Native]:

@@ -1,4 +1,4 @@
-"""Reading a table from a file: CSV and TSV, Parquet, Arrow and Feather."""
+"""Reading a table: delimited text, Parquet, Arrow and Feather, workbooks, files of statistics programs, a database."""
 
 from __future__ import annotations
 
@@ -13,112 +13,126 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 from pyarrow import ipc
 
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError
+from sfumato.table.database import Database
+from sfumato.table.found import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, Found, ending_of, find
 from sfumato.table.parse import guess
-from sfumato.table.regular import refusal
+from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema, check_unique
-from sfumato.table.sound import require_publishable, require_sound
+from sfumato.table.sound import comparable, require_publishable, require_sound
 from sfumato.table.textfile import ReadOptions, TextFile
 
-TEXT_ENDINGS = (".csv", ".tsv", ".txt")
-ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather", ".ipc")
-_COMPRESSIONS = (".gz", ".bz2", ".zst")
+Place = str | os.PathLike[str]
+"""A path, "-" for standard input, or a `Database`."""
 
 
 def read_arrow(
-    path: str | os.PathLike[str],
+    path: Place,
     options: ReadOptions | None = None,
     *,
     schema: Schema | None = None,
     columns: Sequence[str] | None = None,
+    rows: Rows | None = None,
 ) -> pa.Table:
     """Return the table in a file, text columns coded by a dictionary; what Arrow and Parquet files hold is checked.
 
-    With a schema, the columns must be those it names: `other` columns are not read, identifiers stay text, and a column with a
+    With a schema, the columns must be those it names: `other` columns are not kept, identifiers stay text, and a column with a
     declared type, or with declared values, comes as the text of the file, to be parsed where errors can name what is wrong.
-    Without one, every column, or every one of these `columns`, comes with the type its values suggest.
+    Without one, every column, or every one of these `columns`, comes with the type its values suggest. `rows` says which rows
+    are kept; types are guessed from these alone.
     """
     options = options or ReadOptions()
-    path = Path(path)
-    ending = _checked(path)
-    if ending in TEXT_ENDINGS:
-        return _read_text(TextFile(path, options), options, schema, columns)
-    with _telling(path, ending):
-        fields = _schema_of(path, ending)
+    if isinstance(path, Database):
+        return _selected(path.read(), path.name, schema, columns, rows)
+    found = find(path)
+    if found.is_text:
+        return _read_text(TextFile(found, options), options, schema, columns, rows)
+    whole = _whole(found, options)
+    if whole is not None:
+        return _selected(whole, found.name, schema, columns, rows)
+    with _telling(found):
+        fields = _schema_of(found)
         if len(fields) < 2:
-            raise InputError(f"{path.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
-        wanted = _wanted(fields.names, schema, path.name, columns)
+            raise InputError(f"{found.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
+        wanted = _wanted(fields.names, schema, found.name, columns)
         for name in wanted:
             require_publishable(name, fields.field(name).type)
-        table = _read_columns(path, ending, fields, wanted, schema.identifier if schema else ())
-    require_sound(table, path.name)
-    if table.num_rows == 0:
-        raise InputError(f"{path.name}: the table has no rows", hint="expected one row per person")
-    return table
+        beside = [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
+        table = _read_columns(found, fields, [*wanted, *beside], schema.identifier if schema else ())
+    return _checked(table, found.name, rows)
 
 
-def column_names(path: str | os.PathLike[str], options: ReadOptions | None = None) -> list[str]:
-    """Return the names of the columns in a file, without reading the rows."""
-    path = Path(path)
-    ending = _checked(path)
-    if ending in TEXT_ENDINGS:
-        return _wanted(TextFile(path, options or ReadOptions()).names, None, path.name)
-    with _telling(path, ending):
-        return _wanted(_schema_of(path, ending).names, None, path.name)
+def column_names(path: Place, options: ReadOptions | None = None) -> list[str]:
+    """Return the names of the columns in a file, without reading the rows where that can be done."""
+    options = options or ReadOptions()
+    if isinstance(path, Database):
+        return _wanted(path.read().column_names, None, path.name)
+    found = find(path)
+    if found.is_text:
+        file = TextFile(found, options)
+        file.require_header()
+        return _wanted(file.names, None, found.name)
+    whole = _whole(found, options)
+    if whole is not None:
+        return _wanted(whole.column_names, None, found.name)
+    with _telling(found):
+        return _wanted(_schema_of(found).names, None, found.name)
 
 
-def is_text(path: str | os.PathLike[str]) -> bool:
+def is_text(path: Place) -> bool:
     """Return whether a file is read as delimited text, whose types are guessed."""
-    return _ending(Path(path)) in TEXT_ENDINGS
+    if isinstance(path, Database):
+        return False
+    ending = ending_of(Path(path))
+    return ending in TEXT_ENDINGS or ((ending == ".zip" or os.fspath(path) == "-") and find(path).is_text)
 
 
-def _ending(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] in _COMPRESSIONS and suffixes[-2] in TEXT_ENDINGS:
-        return suffixes[-2]
-    return suffixes[-1] if suffixes else ""
+def _whole(found: Found, options: ReadOptions) -> pa.Table | None:
+    """Return the table of a file that is read as a whole by a library of its own, None for others."""
+    if found.ending in SHEET_ENDINGS:
+        from sfumato.table.workbook import read_sheet
+
+        return read_sheet(found, options)
+    if found.ending in LABELLED_ENDINGS:
+        from sfumato.table.labelled import read_labelled
+
+        return read_labelled(found)
+    return None
 
 
-def _checked(path: Path) -> str:
-    refused = refusal(path)
-    if refused is not None:
-        near = _neighbours(path) if "no such" in refused else []
-        hint = did_you_mean(path.name, near) if near else None
-        if "directory" in refused:
-            hint = "give the path of a CSV or Parquet file"
-        raise InputError(f"{path.name or path}: {refused}", hint=hint if hint and "known" not in hint else None)
-    ending = _ending(path)
-    if ending not in ENDINGS:
-        raise InputError(
-            f"{path.name}: unknown file ending {ending!r}", hint=f"known endings: {', '.join(ENDINGS)} (text also with .gz)"
-        )
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name}: the file is empty", hint="expected a header line and one line per person")
-    return ending
+def _selected(table: pa.Table, where: str, schema: Schema | None, columns: Sequence[str] | None, rows: Rows | None) -> pa.Table:
+    """Return the wanted columns of a table that is there as a whole."""
+    if table.num_columns < 2:
+        raise InputError(f"{where}: only one column was found", hint="a table needs a quasi and a sensitive column")
+    wanted = _wanted(table.column_names, schema, where, columns)
+    for name in wanted:
+        require_publishable(name, table.schema.field(name).type)
+    beside = [name for name in (rows.beside if rows else ()) if comparable(table.schema.field(name).type)]
+    return _checked(table.select([*wanted, *beside]), where, rows)
 
 
-def _neighbours(path: Path) -> list[str]:
-    try:
-        return [each.name for each in path.parent.iterdir() if each.is_file()]
-    except OSError:
-        return []
+def _checked(table: pa.Table, where: str, rows: Rows | None) -> pa.Table:
+    require_sound(table, where)
+    if table.num_rows == 0:
+        raise InputError(f"{where}: the table has no rows", hint="expected one row per person")
+    return table if rows is None else rows.pick(table)
 
 
 @contextlib.contextmanager
-def _telling(path: Path, ending: str) -> Iterator[None]:
+def _telling(found: Found) -> Iterator[None]:
     """Turn what Arrow says of a file into one sentence: its own messages may quote cells."""
-    name = "Parquet" if ending == ".parquet" else "Arrow"
+    name = "Parquet" if found.ending == ".parquet" else "Arrow"
     try:
         yield
     except PermissionError:
-        raise InputError(f"{path.name}: no permission to read the file") from None
+        raise InputError(f"{found.name}: no permission to read the file") from None
     except MemoryError:
         raise InputError(
-            f"{path.name}: there is not enough memory for what the file says it holds", hint=f"is it a whole file of {name}?"
+            f"{found.name}: there is not enough memory for what the file says it holds", hint=f"is it a whole file of {name}?"
         ) from None
     except (pa.ArrowException, OSError, ValueError):
         raise InputError(
-            f"{path.name}: the file is damaged or not a file of {name}", hint="write it again, or check its ending"
+            f"{found.name}: the file is damaged or not a file of {name}", hint="write it again, or check its ending"
         ) from None
 
 
@@ -130,11 +144,19 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Se
     return [*schema.identifier, *schema.quasi, *schema.sensitive]
 
 
-def _read_text(file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None) -> pa.Table:
-    columns = _wanted(file.names, schema, file.path.name, only)
+def _read_text(
+    file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None, rows: Rows | None
+) -> pa.Table:
+    if schema is None or (file.headerless and not schema.accepts(file.names)):
+        file.require_header()
+    columns = _wanted(file.names, schema, file.name, only)
     plain = list(schema.identifier) if schema else []
     declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
-    table = file.read(columns, plain)
+    beside = rows.beside if rows else []
+    by = rows.schema.people_rule.by if rows else None
+    table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+    if rows is not None:
+        table = rows.pick(table)
     typed = [
         column if name in plain or name in declared else _typed(column, options.decimal)
         for name, column in zip(columns, table.select(columns).columns, strict=True)
@@ -149,22 +171,26 @@ def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(whole.indices, guessed.values)])
 
 
-def _schema_of(path: Path, ending: str) -> pa.Schema:
-    if ending == ".parquet":
-        with pq.ParquetFile(path) as file:
-            return file.schema_arrow
-    with pa.OSFile(str(path)) as source:
+def _source(found: Found) -> pa.NativeFile:
+    """Return a file that can be read anywhere. Not a memory map: one that is written to meanwhile would change checked data."""
+    return found.open() if found.path is None else pa.OSFile(str(found.path))
+
+
+def _schema_of(found: Found) -> pa.Schema:
+    with _source(found) as source:
+        if found.ending == ".parquet":
+            with pq.ParquetFile(source) as file:
+                return file.schema_arrow
         return _open_ipc(source).schema
 
 
-def _read_columns(path: Path, ending: str, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
+def _read_columns(found: Found, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
     """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded."""
-    if ending == ".parquet":
-        texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
-            return file.read(columns=columns).select(columns)
-    # Not by a memory map: a file that is written to meanwhile would change checked data.
-    with pa.OSFile(str(path)) as source:
+    with _source(found) as source:
+        if found.ending == ".parquet":
+            texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
+            with pq.ParquetFile(source, read_dictionary=texts) as file:
+                return file.read(columns=columns).select(columns)
         return _open_ipc(source, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
 
 

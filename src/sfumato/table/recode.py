@@ -47,7 +47,7 @@ class Recode:
         if kind != self.needs:
             raise PolicyError(
                 f"recode of {column!r}: {self.called} needs a {self.needs} column, and this one is {kind}",
-                hint=f'for a {kind} column write {_FOR_KIND[kind]}, or declare [types] {column} = "{self.needs}"',
+                hint=f'for a {kind} column: {_FOR_KIND[kind]}; or types={{"{column}": "{self.needs}"}}',
             )
         return self._published(values), kind
 
@@ -174,9 +174,9 @@ class Regroup(Recode):
 
 _KEYS: dict[str, type[Recode]] = {key.name: kind for kind in (Bands, Rounded, Prefix, DateTo, Regroup) for key in fields(kind)}
 _FOR_KIND: dict[Kind, str] = {
-    "numeric": "{ width = 5, top = 90 }",
-    "categorical": '{ prefix = 2 } or { map = { … }, other = "rest" }',
-    "date": '{ to = "month" }',
+    "numeric": '{"width": 5, "top": 90}',
+    "categorical": '{"prefix": 2} or {"map": {…}, "other": "rest"}',
+    "date": '{"to": "month"}',
 }
 _FIRST_DAY: dict[str, Callable[[Any], Any]] = {
     "day": lambda days: days,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, Self, cast, get_args
 
-from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato import notebook
+from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, bins
 from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
+from sfumato.table.people import People, people
 from sfumato.table.recode import Recode, recoding
 
 MissingRule = Literal["value", "drop", "error"]
@@ -23,16 +26,21 @@ _SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Schema:
     """The role of every column, and what the policy says about single columns. Checked at construction.
+
+    >>> from sfumato import Schema
+    >>> Schema(quasi=["age", "sex"], sensitive=["illness"], recode={"age": {"width": 5}})
+    Schema(quasi=['age', 'sex'], sensitive=['illness'], recode={'age': {'width': 5}})
 
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
     `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
-    another one, or none, has `otherwise`; nothing about it is refused.
+    another one, or none, has `otherwise`; nothing about it is refused. A quasi column of texts that nearly name people is not
+    published unless it is among `allow_unique`. `people` says which rows are one person's, and which of them is kept.
     """
 
     identifier: Sequence[str] = ()
@@ -45,22 +53,69 @@ class Schema:
     domains: Mapping[str, DeclaredDomain | Sequence[Any] | Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
+    allow_unique: Sequence[str] = ()
     closed: Closed | Mapping[str, Any] | None = None
+    people: People | Mapping[str, Any] | None = None
+
+    def __new__(cls, *roles: Any, **given: Any) -> Self:
+        """Return an empty schema, after refusing parameters that it does not have."""
+        names = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in names:
+                raise PolicyError(f"Schema({name}=…): unknown parameter", hint=did_you_mean(name, names))
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        problems = Problems()
         for role in _ROLES:
-            self._store(role, _names(role, getattr(self, role)))
-        self._check_roles()
+            with problems.noted():
+                self._store(role, _names(role, getattr(self, role)))
+        problems.stop()
+        with problems.noted():
+            self._check_roles()
         for option, (allowed, _) in _OPTIONS.items():
-            self._check_option(option, allowed)
+            with problems.noted():
+                self._check_option(option, allowed)
+        problems.found += self._strangers()
         for option, (_, read) in _OPTIONS.items():
-            self._store(option, {name: read(spec, name) for name, spec in getattr(self, option).items()})
+            with problems.noted():
+                self._store(option, self._read_option(option, read))
+        problems.stop()
         self._check_bins()
+        self._store("allow_unique", _names("allow_unique", self.allow_unique))
+        for name in self.allow_unique:
+            if name not in self.quasi:
+                raise PolicyError(f"allow_unique: {name!r} is no quasi column", hint=did_you_mean(name, self.quasi))
         if self.closed is not None:
             self._store("closed", closed(self.closed))
             self._check_closed()
         if not isinstance(self.one_row_per_person, bool):
             raise PolicyError(f"one_row_per_person: expected true or false, got {self.one_row_per_person!r}")
+        if self.people is not None:
+            self._store("people", people(self.people))
+            self._check_people()
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(f'{name}={value!r}' for name, value in self._stated().items())})"
+
+    def _repr_html_(self) -> str:
+        rules = {name: value for name, value in self._stated().items() if name not in _ROLES}
+        named = {name: value for name, value in rules.items() if isinstance(value, dict) and set(value) <= set(self._role_of)}
+        rows = [
+            (name, role, "; ".join(f"{rule}: {value[name]}" for rule, value in named.items() if name in value))
+            for name, role in self._role_of.items()
+        ]
+        rest = [f"{name}: {value}" for name, value in rules.items() if name not in named]
+        return notebook.card("Schema", notebook.table(("column", "role", "rules"), rows), notebook.paragraphs(rest))
+
+    def _stated(self) -> dict[str, Any]:
+        """Return what is stated, as it would be written; what has its default is left out."""
+        roles: dict[str, Any] = {role: list(getattr(self, role)) for role in _ROLES}
+        rest = {"missing": dict(self.missing), "allow_unique": list(self.allow_unique), "people": self.people}
+        stated: dict[str, Any] = {**roles, **self.to_dict(), **rest}
+        if not self.one_row_per_person:
+            stated["one_row_per_person"] = False
+        return {name: value for name, value in stated.items() if value not in ({}, [], None)}
 
     def role(self, name: str) -> Role | None:
         """Return the role of a column, None when the schema does not know it."""
@@ -73,6 +128,11 @@ class Schema:
     def bins_of(self, name: str) -> Bins | None:
         """Return the bins of a sensitive column, None when it has none."""
         return cast("Bins | None", self.bins.get(name))
+
+    @property
+    def people_rule(self) -> People:
+        """What is said of people; a rule that says nothing where nothing is."""
+        return cast("People", self.people) if self.people is not None else People()
 
     def domain(self, name: str) -> DeclaredDomain | None:
         """Return the declared domain of a column, None when the policy declares none."""
@@ -100,18 +160,18 @@ class Schema:
                 f"{where}: its first line does not name the columns of the schema, {_listed(self._looked_at)}",
                 hint="a table starts with the names of its columns; what stands there instead may be a person, and is not shown",
             )
-        if absent:
-            known = [name for name in names if name not in roles] or list(names)
-            raise InputError(
-                f"{where}: the schema names {_listed(absent)}, which the table does not have",
-                hint=did_you_mean(absent[0], known),
-            )
         unlabelled = [name for name in names if name not in roles]
+        if absent:
+            rest = f"; {_listed(unlabelled)} of the table {_has(unlabelled)} no role" if unlabelled else ""
+            raise InputError(
+                f"{where}: the schema names {_listed(absent)}, which the table does not have{rest}",
+                hint=did_you_mean(absent[0], unlabelled or list(names)),
+            )
         if unlabelled:
             quoted = ", ".join(f'"{name}"' for name in unlabelled[:_SHOWN]) + (", …" if len(unlabelled) > _SHOWN else "")
             raise InputError(
-                f"{where}: {_listed(unlabelled)} {'has' if len(unlabelled) == 1 else 'have'} no role; every column needs one",
-                hint=f"under [columns] add to identifier, quasi or sensitive, or drop with: other = [{quoted}]",
+                f"{where}: {_listed(unlabelled)} {_has(unlabelled)} no role; every column needs one",
+                hint=f"add to identifier, quasi or sensitive, or drop with other=[{quoted}]",
             )
 
     def check_unique(self, names: Sequence[str], where: str) -> None:
@@ -160,30 +220,61 @@ class Schema:
         object.__setattr__(self, name, value)
 
     def _check_roles(self) -> None:
+        problems = Problems()
         uses = Counter(name for role in _ROLES for name in getattr(self, role))
         for name, count in uses.items():
             if count > 1:
                 roles = [role for role in _ROLES if name in getattr(self, role)]
                 place = "as " + " and as ".join(roles) if len(roles) > 1 else f"twice as {roles[0]}"
-                raise PolicyError(f"column {name!r} is listed {place}", hint="every column has exactly one role")
+                problems.found.append(PolicyError(f"column {name!r} is listed {place}", hint="every column has exactly one role"))
         for role in ("quasi", "sensitive"):
             if not getattr(self, role):
-                raise PolicyError(f"the schema names no {role} column", hint=f'under [columns] write: {role} = ["…"]')
+                problems.found.append(PolicyError(f"the schema names no {role} column", hint=f'name one: {role}=["…"]'))
+        problems.stop()
 
     def _check_option(self, option: str, allowed: tuple[Role, ...]) -> None:
         given = getattr(self, option)
         if not isinstance(given, Mapping):
             raise PolicyError(f"{option}: expected column = …, got {given!r}")
-        known = [name for role in allowed for name in getattr(self, role)]
+        problems = Problems()
         for name in given:
             role = self.role(name)
-            if role is None:
-                raise PolicyError(f"{option}: no column {name!r} in the schema", hint=did_you_mean(str(name), known))
-            if role not in allowed:
-                raise PolicyError(
-                    f"{option}: {name!r} is a column of role {role}, and {option} is for {' or '.join(allowed)} columns",
-                    hint=_ROLE_HINTS.get((option, role), f"remove {name!r} from {option}"),
+            if role is not None and role not in allowed:
+                problems.found.append(
+                    PolicyError(
+                        f"{option}: {name!r} is a column of role {role}, and {option} is for {' or '.join(allowed)} columns",
+                        hint=_ROLE_HINTS.get((option, role), f"remove {name!r} from {option}"),
+                    )
                 )
+        problems.stop()
+
+    def _strangers(self) -> list[PolicyError]:
+        """Return a problem for every column that something is said of though it has no role; which name is wrong is not known."""
+        said: dict[str, list[str]] = {}
+        for option in _OPTIONS:
+            given = getattr(self, option)
+            for name in given if isinstance(given, Mapping) else ():
+                if self.role(name) is None:
+                    said.setdefault(str(name), []).append(option)
+        found = []
+        for name, options in said.items():
+            alike = {one.casefold(): one for one in self._role_of}
+            near = difflib.get_close_matches(name.casefold(), alike, n=1)
+            hint = (
+                f"one of {name!r} and {alike[near[0]]!r} is misspelt: write it as the table does"
+                if near
+                else (f"give it a role, or remove it; the columns are {_listed(list(self._role_of))}")
+            )
+            found.append(PolicyError(f"{', '.join(options)}: no column {name!r} in the schema", hint=hint, column=name))
+        return found
+
+    def _read_option(self, option: str, read: Callable[[Any, str], Any]) -> dict[str, Any]:
+        problems, made = Problems(), {}
+        for name, spec in getattr(self, option).items():
+            with problems.noted():
+                made[name] = read(spec, name)
+        problems.stop()
+        return made
 
     def _check_bins(self) -> None:
         for name in self.bins:
@@ -194,8 +285,24 @@ class Schema:
             if name in self.domains:
                 raise PolicyError(f"domains: the bins of {name!r} are its domain already", hint="remove one of the two")
 
+    def _check_people(self) -> None:
+        """Refuse columns that there are not, and rules that would look at a secret."""
+        rule = self.people_rule
+        known = [*self.identifier, *self.quasi, *self.other]
+        for name in (*rule.key, *(() if rule.by is None else (rule.by,))):
+            if self.role(name) is None:
+                raise PolicyError(f"people: no column {name!r} in the schema", hint=did_you_mean(name, known))
+            if self.role(name) == "sensitive":
+                what = "who is one person" if name in rule.key else "which row of a person is kept"
+                raise PolicyError(
+                    f"people: {name!r} is sensitive, and {what} must not depend on a secret: it would tell something about it",
+                    hint=f"take one of {', '.join(known)}",
+                )
+        if not self.one_row_per_person and (rule.key or rule.rows):
+            raise PolicyError("people: one_row_per_person = false says that rows are not people", hint="leave one of the two out")
+
     def _check_closed(self) -> None:
-        """Refuse what would look at sensitive values after all, and values that cannot be told apart or typed."""
+        """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
         for name in self.sensitive:
             rule = self.missing.get(name, "value")
             if rule != "value":
@@ -215,8 +322,8 @@ class Schema:
 
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
-    ("recode", "sensitive"): "a numeric sensitive column is made coarser with [bins]",
-    ("bins", "quasi"): "a quasi column is made coarser with [recode]: { width = 5 }",
+    ("recode", "sensitive"): "a numeric sensitive column is made coarser with bins",
+    ("bins", "quasi"): "a quasi column is made coarser with recode",
 }
 
 
@@ -257,6 +364,10 @@ _OPTIONS: dict[str, tuple[tuple[Role, ...], Callable[[Any, str], Any]]] = {
     "domains": (("quasi", "sensitive"), declared_domain),
 }
 """What a policy says of single columns: for columns of which roles, and how it is read."""
+
+
+def _has(names: Sequence[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 def _listed(names: Sequence[str]) -> str:

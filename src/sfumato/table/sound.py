@@ -40,6 +40,12 @@ def require_sound(table: pa.Table, where: str) -> pa.Table:
     return table
 
 
+def comparable(kind: Any) -> bool:
+    """Return whether values of a type are numbers, text or dates: a column that is not published may hold anything."""
+    plain = kind.value_type if pt.is_dictionary(kind) else kind
+    return any(test(plain) for test in _PLAIN) or str(plain) in ("string_view", "binary")
+
+
 def require_publishable(name: str, kind: Any) -> None:
     """Raise an `InputError` unless a column of this type can hold numbers, text or dates."""
     if pt.is_dictionary(kind):

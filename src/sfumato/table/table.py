@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato import notebook
 from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
@@ -19,20 +20,34 @@ from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
+from sfumato.table.gaps import missing_suspects
+from sfumato.table.people import Choice
+from sfumato.table.person_key import PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
+from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 from sfumato.table.sorting import ascending
 from sfumato.table.textfile import ReadOptions
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Table:
     """One row per person: the quasi columns as they will be published (recoded), and the sensitive attribute.
 
+    >>> import pyarrow as pa
+    >>> from sfumato import Schema, Table
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> Table.from_frame(people, Schema(quasi=["age"], sensitive=["illness"]))
+    Table(4 rows; quasi: age; sensitive: illness with 3 values)
+
     Made by `Table.read` or `Table.from_frame`. Identifiers have been compared and dropped, `other` columns never read. `dropped`
-    rows had a missing value in a column whose rule is "drop". `native` is the kind of frame the caller uses.
+    rows had a missing value in a column whose rule is "drop". `choice` says which of several rows of a person were kept, and
+    `suspects` are columns that look like keys of people although the schema does not say so. `native` is the kind of frame the
+    caller uses.
     """
 
     schema: Schema
@@ -40,30 +55,83 @@ class Table:
     sensitive: Sensitive
     rows: int
     dropped: int = 0
+    choice: Choice | None = None
+    suspects: tuple[PersonKey, ...] = ()
     native: Native = "pyarrow"
     _source: Source
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], schema: Schema, *, options: ReadOptions | None = None) -> Table:
-        """Return the table in a CSV, TSV, Parquet, Arrow or Feather file."""
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        schema: Schema,
+        *,
+        options: ReadOptions | None = None,
+        random: Randomness | int | bytes | None = None,
+    ) -> Table:
+        """Return the table in a file of any kind that `docs/input.md` knows, in a `Database`, or from standard input ("-").
+
+        `random` decides which of a person's rows is kept where several are equally early: coins, an integer that seeds them for
+        experiments, or the `choice.coins` of a table that was read before.
+        """
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
-        table = cls._of(read_arrow(path, options, schema=schema), schema, reading, "pyarrow")
+        rows = Rows(schema, random)
+        table = cls._of(read_arrow(path, options, schema=schema, rows=rows), rows, reading, "pyarrow")
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
     @classmethod
-    def from_frame(cls, frame: Any, schema: Schema) -> Table:
-        """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared."""
-        data, native = from_native(frame, schema)
-        return cls._of(data, schema, Reading(), native)
+    def from_frame(cls, frame: Any, schema: Schema, *, random: Randomness | int | bytes | None = None) -> Table:
+        """Return the table in a pandas, polars or pyarrow frame. Types are the frame's own: text stays text unless declared.
+
+        `random` is what it is for `read`.
+        """
+        rows = Rows(schema, random)
+        data, native = from_native(frame, rows)
+        return cls._of(data, rows, Reading(), native)
 
     @classmethod
-    def _of(cls, data: pa.Table, schema: Schema, reading: Reading, native: Native) -> Table:
-        quasi, sensitive, source = assemble(data, schema, reading)
-        rows = len(sensitive.codes)
-        dropped = source.rows - rows
-        return cls(schema=schema, quasi=quasi, sensitive=sensitive, rows=rows, dropped=dropped, native=native, _source=source)
+    def _of(cls, data: pa.Table, rows: Rows, reading: Reading, native: Native) -> Table:
+        quasi, sensitive, source = assemble(data, rows.schema, reading)
+        many = len(sensitive.codes)
+        return cls(
+            schema=rows.schema,
+            quasi=quasi,
+            sensitive=sensitive,
+            rows=many,
+            dropped=source.rows - many,
+            choice=rows.choice,
+            suspects=rows.suspects,
+            native=native,
+            _source=source,
+        )
+
+    def about_people(self) -> tuple[str, ...]:
+        """Return what the publisher should know of who a row is, and of values that may mean "missing", as sentences."""
+        told = [] if self.choice is None else [self.choice.sentence]
+        if self.suspects:
+            told.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
+        columns = self._source.columns
+        kinds = [pa.DictionaryArray.from_arrays(pa.array(one.codes, pa.int32()), one.dictionary()) for one in columns]
+        gaps = missing_suspects(pa.table(kinds, names=[column.name for column in columns]))
+        if gaps:
+            shown = ", ".join(f"{gap.value} in {gap.column} ({gap.rows:,})" for gap in gaps[:_SHOWN])
+            more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
+            told.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
+        return tuple(told)
+
+    def require_people(self) -> None:
+        """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
+        if not self.suspects:
+            return
+        key = self.suspects[0]
+        more = f", and {', '.join(repr(one.column) for one in self.suspects[1:4])}" if len(self.suspects) > 1 else ""
+        raise InputError(
+            f"the column {key} looks like a key of people with several rows{more}; a bound per row is no bound per person",
+            hint=f'people={{"key": "{key.column}", "keep": "first by COLUMN"}} keeps one row of each; people={{"rows": "people"}}'
+            " says that every row is a person; one_row_per_person=False, that the claims are to speak of rows",
+        )
 
     def __len__(self) -> int:
         return self.rows
@@ -73,6 +141,18 @@ class Table:
         sensitive = ", ".join(self.sensitive.domain.names)
         quasi = ", ".join(column.name for column in self.quasi)
         return f"Table({self.rows:,} rows; quasi: {quasi}; sensitive: {sensitive} with {len(self.sensitive.domain)} values)"
+
+    def _repr_html_(self) -> str:
+        """Return names, roles and numbers of values: no row and no value, since a notebook is handed on."""
+        domain = self.sensitive.domain
+        rows = [(column.name, "quasi", column.kind, f"{len(column.values):,}") for column in self.quasi]
+        rows += [
+            (name, "sensitive", kind, f"{len(domain.table.column(name).unique()):,}")
+            for name, kind in zip(domain.names, domain.kinds, strict=True)
+        ]
+        left_out = f"{self.dropped:,} rows left out because a value is missing" if self.dropped else ""
+        shown = notebook.table(("column", "role", "kind", "values"), rows, right=(3,))
+        return notebook.card(f"Table of {self.rows:,} rows", shown, under=left_out)
 
     @property
     def kinds(self) -> dict[str, Kind]:

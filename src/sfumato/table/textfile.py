@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 from pyarrow import csv as arrow_csv
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.table.found import Found
+from sfumato.table.header import HEADERLESS, HeaderlessError, looks_like_row
 
 DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 18
 _LONGEST_HEADER = 1 << 23
 _BLOCK, _NARROW = 1 << 20, 1000
+_LOOKED_AT = 1000
+_TEXT = pa.string()
+_CODED = pa.dictionary(pa.int32(), _TEXT)
+_BYTES = pa.dictionary(pa.int32(), pa.binary())
 _SHOWN = {"\t": "tab"}
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before the mark of UTF-16, which it starts with
@@ -39,14 +48,22 @@ class EncodingError(InputError):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read a text file: the `[input]` part of a policy. The delimiter is guessed from the first lines when None."""
+    """How to read a file: the `[input]` part of a policy. The delimiter is guessed from the first lines when None.
+
+    Without a `header`, the first line is a person, and `names` says what the columns are called: column_1, column_2, … where
+    it says nothing. `sheet` is one of a workbook's, the first one when None.
+    """
 
     delimiter: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
     null: Sequence[str] = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
+    header: bool = True
+    names: Sequence[str] = ()
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
+        self._check_header()
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
             raise PolicyError(f"delimiter: expected one character, got {self.delimiter!r}", hint='delimiter = ";"')
         if self.decimal not in (".", ","):
@@ -63,68 +80,112 @@ class ReadOptions:
         if not getattr(codec, "_is_text_encoding", True):  # "hex" and "zip" are codecs too, from bytes to bytes
             raise PolicyError(f"encoding: {self.encoding!r} is no encoding of text", hint='"utf-8", "latin-1" or "cp1252"')
 
+    def _check_header(self) -> None:
+        if not isinstance(self.header, bool):
+            raise PolicyError(f"header: expected true or false, got {self.header!r}", hint="header = false")
+        named = not isinstance(self.names, str) and all(isinstance(name, str) and name.strip() for name in self.names)
+        if not named or len(set(self.names)) < len(self.names):
+            raise PolicyError("names: expected a list of different, non-empty texts", hint='names = ["age", "sex"]')
+        if self.names and self.header:
+            raise PolicyError("names: the file has a header, which names its columns", hint="header = false, or leave names out")
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            raise PolicyError(f"sheet: expected the name of a sheet, got {self.sheet!r}", hint='sheet = "Sheet1"')
+        object.__setattr__(self, "names", tuple(self.names))
+
+    def columns_named(self, width: int, where: str) -> list[str]:
+        """Return the names of the columns of a table without a header."""
+        if self.names and len(self.names) != width:
+            raise InputError(
+                f"{where}: it has {width:,} columns, and [input] names has {len(self.names):,}", hint="name every column once"
+            )
+        return list(self.names) or [f"column_{place}" for place in range(1, width + 1)]
+
 
 class TextFile:
-    """A delimited text file whose header has been read: `names`, the delimiter, and then `read`."""
+    """A delimited text file whose first lines have been read: `names`, the delimiter, and then `read`.
 
-    def __init__(self, path: Path, options: ReadOptions) -> None:
-        self.path, self.options = path, options
+    `headerless` says that what should be the names looks like one more row.
+    """
+
+    def __init__(self, found: Found, options: ReadOptions) -> None:
+        self.found, self.options = found, options
+        self.name = found.name
         head = self._head()
         if not head.strip():
-            raise InputError(f"{path.name}: the file is empty", hint="expected a header line and one line per person")
-        self.delimiter = options.delimiter or ("\t" if ".tsv" in path.name.lower() else guess_delimiter(head, options))
-        self.names = self._header(head)
+            raise InputError(f"{self.name}: the file is empty", hint="expected a header line and one line per person")
+        self.delimiter = options.delimiter or ("\t" if found.ending == ".tsv" else guess_delimiter(head, options))
+        first, body = self._first_rows(head)
+        self._written = first
+        names = [name.strip() for name in first]
+        self.headerless = options.header and looks_like_row(names, body, options.decimal)
+        self.names = names if options.header else options.columns_named(len(first), self.name)
         self._check_header()
 
-    def _header(self, head: str) -> list[str]:
+    def require_header(self) -> None:
+        """Raise a `HeaderlessError` where the first line looks like data."""
+        if self.headerless:
+            raise HeaderlessError(f"{self.name}: {HEADERLESS}", width=len(self.names))
+
+    def _first_rows(self, head: str) -> tuple[list[str], list[list[str]]]:
+        """Return the first line as it is written, and some of those below it without blanks around their values."""
+        rows = (row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row)
         try:
-            return next((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter) if row), [])
+            first = next(rows, [])
         except csv.Error:
             raise InputError(
-                f"{self.path.name}: the first line cannot be read as names of columns (delimiter {self._delimiter()})",
+                f"{self.name}: the first line cannot be read as names of columns (delimiter {self._delimiter()})",
                 hint='set [input] delimiter = "…"; quotes must be closed',
             ) from None
+        body = []
+        with contextlib.suppress(csv.Error):
+            for row in itertools.islice(rows, _LOOKED_AT):
+                body.append([cell.strip() for cell in row])
+        return first, body[:-1] if len(head) >= _HEAD and len(body) < _LOOKED_AT else body
 
-    def read(self, columns: Sequence[str], plain: Sequence[str]) -> pa.Table:
-        """Return these columns as text: dictionary-coded, except the `plain` ones, whose values hardly repeat."""
-        table, ragged = self._read(columns, plain, threads=True)
+    def read(self, columns: Sequence[str], plain: Sequence[str], unread: Sequence[str] = ()) -> pa.Table:
+        """Return these columns as text: dictionary-coded, except the `plain` ones, whose values hardly repeat.
+
+        The `unread` ones come as bytes, which are compared and need not be text.
+        """
+        kinds = {name: _TEXT if name in plain else _BYTES if name in unread else _CODED for name in columns}
+        table, ragged = self._read(kinds, threads=True)
         if ragged:
             # Only a single thread knows the number of a row.
-            _, ragged = self._read(columns, plain, threads=False)
+            _, ragged = self._read(kinds, threads=False)
             row, width = ragged[0]
+            first = "header" if self.options.header else "first line"
             raise InputError(
-                f"{self.path.name}: the header has {len(self.names)} values, but row {row} has {width}"
+                f"{self.name}: the {first} has {len(self.names)} values, but row {row} has {width}"
                 f"{f'; {len(ragged):,} rows in all do not fit' if len(ragged) > 1 else ''} (delimiter {self._delimiter()})",
                 hint='put values that contain the delimiter in double quotes, or set [input] delimiter = "…"',
             )
         if table.num_rows == 0:
             raise InputError(
-                f"{self.path.name}: the file has a header and no rows", hint="expected one line per person after the header"
+                f"{self.name}: the file has a header and no rows", hint="expected one line per person after the header"
             )
         return table
 
-    def _read(
-        self, columns: Sequence[str], plain: Sequence[str], *, threads: bool
-    ) -> tuple[pa.Table, list[tuple[int | None, int]]]:
+    def _read(self, kinds: Mapping[str, pa.DataType], *, threads: bool) -> tuple[pa.Table, list[tuple[int | None, int]]]:
         ragged: list[tuple[int | None, int]] = []
 
         def note(row: arrow_csv.InvalidRow) -> str:
             ragged.append((row.number, row.actual_columns))
             return "skip"
 
-        coded = pa.dictionary(pa.int32(), pa.string())
+        written = dict(zip(self.names, self._written if self.options.header else self.names, strict=True))
         try:
             table = arrow_csv.read_csv(
-                self.path,
+                self.found.open(),
                 read_options=arrow_csv.ReadOptions(
+                    column_names=None if self.options.header else self.names,
                     encoding=self.options.encoding,
                     use_threads=threads,
                     block_size=_BLOCK * (1 + len(self.names) // _NARROW),  # a row must fit in a block
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: pa.string() if name in plain else coded for name in columns},
-                    include_columns=list(columns),
+                    column_types={written[name]: kind for name, kind in kinds.items()},
+                    include_columns=[written[name] for name in kinds],
                     null_values=list(self.options.null),
                     strings_can_be_null=True,
                 ),
@@ -135,24 +196,51 @@ class TextFile:
             if "UTF8" in str(problem) or "UTF-8" in str(problem):
                 raise self._encoding_problem() from None
             raise InputError(
-                f"{self.path.name}: cannot be read as delimited text (delimiter {self._delimiter()})",
+                f"{self.name}: cannot be read as delimited text (delimiter {self._delimiter()})",
                 hint='set [input] delimiter = "…"; quotes must be closed',
             ) from None
-        return table, ragged
+        return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
+
+    def _without_blanks(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column without blanks around its values; what is then written like a missing value is one."""
+        if column.type == _BYTES:
+            return column
+        if not pt.is_dictionary(column.type):
+            return pa.chunked_array([self._bare(chunk) for chunk in column.chunks], column.type)
+        return pa.chunked_array([self._bare_codes(chunk) for chunk in column.chunks], column.type)
+
+    def _bare(self, texts: pa.Array) -> pa.Array:
+        trimmed = pc.utf8_trim_whitespace(texts)
+        changed = pc.not_equal(trimmed, texts)
+        if not pc.any(changed).as_py():
+            return texts
+        # A quote after a blank is no quote to a parser, but it is to whoever wrote it.
+        quoted = pc.and_(changed, pc.match_substring_regex(trimmed, '^".*"$'))
+        bare = pc.replace_substring(pc.utf8_slice_codeunits(trimmed, 1, -1), '""', '"')
+        trimmed = pc.if_else(quoted, bare, trimmed)
+        absent = pc.is_in(trimmed, value_set=pa.array(self.options.null, pa.string()))
+        return pc.if_else(pc.and_(changed, absent), pa.scalar(None, pa.string()), trimmed)
+
+    def _bare_codes(self, coded: pa.DictionaryArray) -> pa.DictionaryArray:
+        values = self._bare(coded.dictionary)
+        if values.equals(coded.dictionary):
+            return coded
+        again = values.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(again.indices.take(coded.indices), again.dictionary)
 
     def _head(self) -> str:
         try:
-            with pa.input_stream(str(self.path), compression="detect") as stream:
+            with self.found.open() as stream:
                 raw = stream.read(_HEAD)
                 while b"\n" not in raw and len(raw) < _LONGEST_HEADER and (more := stream.read(_HEAD)):
                     raw += more
         except PermissionError:
-            raise InputError(f"{self.path.name}: no permission to read the file") from None
+            raise InputError(f"{self.name}: no permission to read the file") from None
         except OSError:
-            raise InputError(f"{self.path.name}: the file cannot be read; is it damaged?") from None
+            raise InputError(f"{self.name}: the file cannot be read; is it damaged?") from None
         if b"\n" not in raw and len(raw) >= _LONGEST_HEADER:
             raise InputError(
-                f"{self.path.name}: the first line has no end within {_LONGEST_HEADER:,} bytes",
+                f"{self.name}: the first line has no end within {_LONGEST_HEADER:,} bytes",
                 hint="expected a header line and one line per person",
             )
         encoding = self.options.encoding
@@ -161,7 +249,7 @@ class TextFile:
         marked = next((name for mark, name in _MARKS if raw.startswith(mark)), None)
         if marked is not None and not codecs.lookup(encoding).name.startswith(marked):
             raise EncodingError(
-                f"{self.path.name}: the file is {marked.upper()} text, as its first bytes say, and was read as {encoding}",
+                f"{self.name}: the file is {marked.upper()} text, as its first bytes say, and was read as {encoding}",
                 suggestion=marked,
             )
         try:
@@ -173,13 +261,13 @@ class TextFile:
         if len(self.names) < 2:
             others = ", ".join(_quoted(one) for one in DELIMITERS if one != self.delimiter)
             raise InputError(
-                f"{self.path.name}: only one column was found with the delimiter {self._delimiter()}",
+                f"{self.name}: only one column was found with the delimiter {self._delimiter()}",
                 hint=f"a table needs a quasi and a sensitive column; another [input] delimiter may find them: {others}",
             )
         unnamed = [str(i + 1) for i, name in enumerate(self.names) if not name.strip()]
         if unnamed:
             raise InputError(
-                f"{self.path.name}: column {', '.join(unnamed)} has no name in the header",
+                f"{self.name}: column {', '.join(unnamed)} has no name in the header",
                 hint="name it; a column of row numbers can then be dropped as other",
             )
 
@@ -190,7 +278,7 @@ class TextFile:
         tried = codecs.lookup(self.options.encoding).name
         others = [name for name in ("utf-8", "cp1252", "latin-1", "utf-16") if codecs.lookup(name).name != tried]
         return EncodingError(
-            f"{self.path.name}: the file is not valid {self.options.encoding}", suggestion=others[0], others=others[1:]
+            f"{self.name}: the file is not valid {self.options.encoding}", suggestion=others[0], others=others[1:]
         )
 
 

@@ -122,7 +122,7 @@ def _numbered(table: Table) -> Table:
     )
 
 
-def _asking(requirement: Requirement, l: int, against: Against) -> Requirement:  # noqa: E741
+def _asking(requirement: Requirement, l: int, against: Against) -> Requirement:
     """Return ℓ-diversity against somebody, with the bound on presence of the requirement."""
     asked = LDiversity(l, against=against)
     return asked if requirement.presence is None else PresenceAssociation(requirement.presence, asked, against=against)

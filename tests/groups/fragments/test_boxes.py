@@ -13,7 +13,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments._box_kernels import covers, reaches
 from sfumato.groups.fragments.boxes import presence_boxes
-from sfumato.groups.fragments.cover import NEVER, cells_table, combinations, combined
+from sfumato.groups.fragments.cover import NEVER, combinations, combined, covering_table
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds, places
 from tests.makers import people
 
@@ -135,7 +135,7 @@ def test_no_group_reaches_what_lies_beyond_64_bits():
 
 @given(st.integers(0, 50), st.fractions(Fraction(1, 10**20), 1).filter(lambda alpha: alpha > 0))
 def test_the_number_of_combinations_needed_is_exact(people_, alpha):
-    for size, cells in enumerate(cells_table(people_, alpha).tolist()):
+    for size, cells in enumerate(covering_table(people_, alpha).tolist()):
         exact = 0 if alpha == 1 else -(-size * alpha.denominator // alpha.numerator)
         assert cells == (exact if exact < 1 << 62 else NEVER)
 

@@ -59,7 +59,7 @@ def test_everybody_is_in_one_group_or_counted_as_suppressed_and_every_group_keep
 
 
 @pytest.mark.parametrize("l", [2, 3, 5])
-def test_every_group_has_at_least_one_over_beta_different_values(l):  # noqa: E741
+def test_every_group_has_at_least_one_over_beta_different_values(l):
     """Theorem 5 of the paper: ⌈1/β⌉-diversity."""
     table = crowd(2000, 4, values=9, seed=l)
     for beta in (Fraction(1, l), Fraction(2, 2 * l - 1)):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato import LDiversity
 from sfumato.errors import Infeasible
 from sfumato.groups.cuts import need_table
-from sfumato.groups.fragments._view_kernels import GOOD, GREY, judge, meets
+from sfumato.groups.fragments._view_kernels import GOOD, GREY, Matched, judge, meets
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import Views, smallest_first, view_boxes
 from sfumato.papers.overlapping.views import published_groups
@@ -254,7 +254,8 @@ def test_the_kernels_judgement_is_the_exact_one_unless_it_says_that_it_cannot_te
     need, start = need_table(bounds)
     most = np.array([alpha * size // 1 for size in range(rows + 1)], dtype=np.int64)
     limits = np.array([float(limit) for limit in bounds.limits])
-    found = judge(np.arange(rows), left, right, sensitive, len(limits), need, start, limits, most, float(alpha))
+    views = Matched(left, right, need, start, limits, most, float(alpha), 1, 1, strict=True)
+    found = judge(np.arange(rows), sensitive, views)
     exact = worst(left, right, sensitive, bounds.limits)
     good = exact.presence <= alpha and exact.belief <= exact.limit
     assert found == GREY or (found == GOOD) == good

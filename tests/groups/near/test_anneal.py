@@ -12,60 +12,55 @@ from sfumato import BetaLikeness, FPrivacy, LDiversity, Schema, Table
 from sfumato.errors import PolicyError
 from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.near import _anneal_kernels as kernels
-from sfumato.groups.near import _window_kernels as windows
-from sfumato.groups.near.anneal import _small_needs, annealed_groups, schedule
+from sfumato.groups.near._anneal_kernels import (
+    exchange,
+    may_join,
+    may_leave,
+    may_swap,
+    move_cost,
+    open_groups,
+    shift,
+    swap_cost,
+    undo,
+)
+from sfumato.groups.near.anneal import _small_needs, annealed_groups, first_groups, schedule
 from sfumato.groups.near.order import NEIGHBOURS, Scale, neighbours
 from sfumato.groups.near.widths import domain_widths
+from sfumato.groups.near.window import Search, Windows
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.utility.gcp import gcp_of_groups
 
-_exchange, _shift, _undo, _swap_cost, _move_cost = (
-    kernels.exchange,
-    kernels.shift,
-    kernels.undo,
-    kernels.swap_cost,
-    kernels.move_cost,
-)
-_local_people, _local_scale, _open_groups = windows.local_people, windows.local_scale, windows.open_groups
-_may_leave, _may_join, _may_swap = kernels.may_leave, kernels.may_join, kernels.may_swap
-_ONE, _ANY = kernels.ONE, 1 << 62
+ONE, ANY = kernels.ONE, 1 << 62
 
 
 @njit
-def changes(home, codes, first, place, unit, absent, value, need, start, moves):
+def changes(w, moves):
     """Return per move its told cost, also when costs above 0 need not be exact, whether it is told to keep the bounds, the groups
     after it and what they are told to cost; and whether undoing all restores everything."""
-    people, known, begins = _local_people(np.arange(len(home)), home, codes, first, value, start)
-    scale, kind = _local_scale(known, begins, first, place, unit, absent)
-    starts = start[known[begins[-2] :]]
-    count = np.zeros((home.max() + 3, begins[-1]), np.uint16)
-    groups, pool = _open_groups(people, count, scale, kind)
-    log = np.zeros(8 * len(moves) + 64, np.int64)
+    open_groups(w)
     told, early, cost, kept = np.zeros(len(moves)), np.zeros(len(moves)), np.zeros(len(moves)), np.zeros(len(moves), np.int64)
-    homes = np.zeros((len(moves) + 1, len(home)), np.int64)
-    before = (groups[:, 3:].copy(), count.copy())
+    homes = np.zeros((len(moves) + 1, len(w.people)), np.int64)
+    before = (w.groups[:, 3:].copy(), w.counts.copy())
     for k in range(len(moves)):
         a, b = moves[k, 1], moves[k, 2]
-        if moves[k, 0] == 0 and people[a, 0] != people[b, 0]:
-            told[k] = _swap_cost(people, groups, pool, scale, kind, a, b, _ANY) / _ONE
-            early[k] = _swap_cost(people, groups, pool, scale, kind, a, b, 0) / _ONE
-            kept[k] = _may_swap(people, groups, count, need, a, b) and _may_swap(people, groups, count, need, b, a)
-            _exchange(people, groups, count, pool, scale, kind, log, a, b)
-        elif moves[k, 0] == 1 and people[a, 0] != b:
-            told[k] = _move_cost(people, groups, pool, scale, kind, a, b, _ANY) / _ONE
-            early[k] = _move_cost(people, groups, pool, scale, kind, a, b, 0) / _ONE
-            kept[k] = _may_leave(people, groups, count, pool, need, starts, a) and _may_join(
-                people, count, need, a, b, groups[b, 0] + 1
-            )
-            _shift(people, groups, count, pool, scale, kind, log, a, b)
+        if moves[k, 0] == 0 and w.people[a, 0] != w.people[b, 0]:
+            told[k] = swap_cost(w, a, b, ANY) / ONE
+            early[k] = swap_cost(w, a, b, 0) / ONE
+            kept[k] = may_swap(w, a, b) and may_swap(w, b, a)
+            exchange(w, a, b)
+        elif moves[k, 0] == 1 and w.people[a, 0] != b:
+            told[k] = move_cost(w, a, b, ANY) / ONE
+            early[k] = move_cost(w, a, b, 0) / ONE
+            kept[k] = may_leave(w, a) and may_join(w, a, b, w.groups[b, 0] + 1)
+            shift(w, a, b)
         else:
             kept[k] = -1
-        homes[k] = people[:, 0]
-        cost[k] = (groups[:, 0] * groups[:, 3]).sum() / _ONE
-    _undo(people, groups, count, pool, scale, kind, log)
-    homes[-1] = people[:, 0]
-    same = (groups[:, 3:] == before[0]).all() and (count == before[1]).all()
+        homes[k] = w.people[:, 0]
+        cost[k] = (w.groups[:, 0] * w.groups[:, 3]).sum() / ONE
+    undo(w)
+    homes[-1] = w.people[:, 0]
+    same = (w.groups[:, 3:] == before[0]).all() and (w.counts == before[1]).all()
     return told, early, kept, homes, cost, same
 
 
@@ -123,9 +118,11 @@ def test_the_told_change_of_cost_is_the_brute_force_one_and_undoing_restores_eve
     moves = np.stack([coins.integers(0, 2, 120), coins.integers(0, table.rows, 120), coins.integers(0, table.rows, 120)], axis=1)
     moves[moves[:, 0] == 1, 2] %= 10  # group 9 is empty at first, and groups may become empty
     value = table.sensitive.codes.astype(np.int32)
-    told, early, kept, homes, cost, same = changes(
-        home, scale.codes, scale.first, scale.place, scale.unit, scale.absent, value, need, start, moves
-    )
+    near = np.full((table.rows, 1), -1, np.int32)
+    everybody = np.arange(table.rows)
+    whole = Windows(9, everybody, np.array([0, table.rows]), np.zeros(table.rows, np.int64), everybody)
+    window = Search(scale, value, need, start, near).open(home, whole, 0, np.zeros(1, np.uint64))
+    told, early, kept, homes, cost, same = changes(window._replace(log=np.zeros(8 * len(moves) + 64, np.int64)), moves)
     assert ((early == told) | ((early > 0) & (told > 0))).all()
     before, checked = home, 0
     for k in range(len(moves)):
@@ -179,7 +176,7 @@ def test_the_first_groups_keep_the_bounds(requirement):
         table = table.take(np.flatnonzero(table.sensitive.codes > 0))
     bounds = requirement.bounds(table.sensitive.histogram())
     need, start = _small_needs(bounds)
-    home = windows.first_groups(table.sensitive.codes.astype(np.int32), need, start, table.rows)
+    home = first_groups(table.sensitive.codes.astype(np.int32), need, start)
     assert keeps(table, home, bounds)
 
 

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
+from sfumato.groups.settings._kernels import first_pair
 from sfumato.privacy.bounds import Bounds
 
 Classes = tuple[tuple[int, int], ...]
@@ -109,3 +110,11 @@ def small_bounds(draw: st.DrawFn, *, values: int = 5, most: int = 6) -> Bounds:
         limit = draw(st.sampled_from([Fraction(n, d) for d in (2, 3, 4, 5, 7) for n in range(1, d)] + [Fraction(1)]))
         limits.append(max(share, limit))
     return bounds_of(counts, limits)
+
+
+def feasible_pairs(small: int, large: int, total: int) -> list[tuple[int, int]]:
+    """Return Γ(S₁, S₂): every (b₁, b₂) with S₁·b₁ + S₂·b₂ = n, b₁ descending [F', Lemma 4]."""
+    b_small, b_large, step_small, step_large = first_pair(small, large, total)
+    if b_small < 0:
+        return []
+    return [(b_small - i * step_small, b_large + i * step_large) for i in range(b_small // step_small + 1)]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.plan import STRATEGIES, plan
+from sfumato.methods import MultiSize
 from sfumato.privacy.bounds import Bounds
-from tests.groups.settings.oracle import best_loss, bounds_of, linear_bounds, small_bounds
+from tests.groups.settings.oracle import best_loss, bounds_of, small_bounds
 
 KINDS = {"one-size": 1, "two-size": 2, "top-down": 2, "optimal": None}
 
@@ -129,4 +130,4 @@ def test_a_large_table_that_no_small_bucket_holds_is_told_a_size_that_works() ->
 )
 def test_an_option_that_is_not_understood_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(PolicyError, match=next(iter(options))):
-        plan(linear_bounds([3, 3], 2, "0"), **options)
+        MultiSize(**options)

@@ -71,9 +71,9 @@ COUNTS = st.lists(st.integers(1, 12), min_size=3, max_size=8)
 @pytest.mark.usefixtures("one_thread")
 @settings(max_examples=40)
 @given(COUNTS, st.integers(2, 5), st.sampled_from(MATCHERS), st.booleans(), st.integers(0, 5))
-def test_graphs_are_regular_contain_every_record_and_repair_never_fails(counts, l, matcher, distant, seed):  # noqa: E741
+def test_graphs_are_regular_contain_every_record_and_repair_never_fails(counts, l, matcher, distant, seed):
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
-    l = min(l, len(values) // max(counts))  # noqa: E741
+    l = min(l, len(values) // max(counts))
     table = table_of(values, seed)
     plan, slots, links, _, _ = links_of(table, LDiversity(l), matcher=matcher, seed=seed, distant=distant)
     assert plan.buckets == l
@@ -175,9 +175,9 @@ def assigned(cost):
 
 @settings(max_examples=30)
 @given(COUNTS, st.integers(2, 4), st.integers(1, 4), st.integers(0, 3))
-def test_blocks_cut_at_the_same_ranks_keep_the_graph_regular_and_values_apart(counts, l, largest, seed):  # noqa: E741
+def test_blocks_cut_at_the_same_ranks_keep_the_graph_regular_and_values_apart(counts, l, largest, seed):
     values = [f"v{k}" for k, count in enumerate(counts) for _ in range(count)]
-    l = min(l, len(values) // max(counts))  # noqa: E741
+    l = min(l, len(values) // max(counts))
     table = table_of(values, seed)
     plan, slots, links, starts, _ = links_of(table, LDiversity(l), largest=largest, seed=seed)
     assert starts[0] == 0

@@ -14,22 +14,24 @@ from sfumato.groups._cut_kernels import (
     divide,
     even_cut,
     least_side,
+    of_box,
     only_for,
     smallest_group,
     split_rows,
     tight_cut,
 )
+from sfumato.groups._soft_kernels import accepts, candidate
 
 
 class Covered(NamedTuple):
-    """The cut of `Safe` or of `Tight`, if the values of either side make up `cells[people]` combinations or more."""
+    """The cut of `Safe` or of `Tight`, if the values of either side make up `covering[people]` combinations or more."""
 
     need: Integers
     start: Integers
     floor: int
     tight: bool
     codes: Small  # [columns × rows]
-    cells: Integers
+    covering: Integers
 
 
 @njit(cache=True)
@@ -58,9 +60,9 @@ def distinct_codes(mine: Any, column: Any) -> int:
 
 
 @njit(cache=True)
-def covers(mine: Any, codes: Any, cells: Any) -> bool:
+def covers(mine: Any, codes: Any, covering: Any) -> bool:
     """Return whether these rows cover enough combinations for a group of their number."""
-    needed = cells[len(mine)]
+    needed = covering[len(mine)]
     distinct = np.ones(len(codes), np.int64)
     if needed >= 0 and reaches(distinct, needed):
         return True
@@ -93,9 +95,64 @@ def _divide_covered(
     if smaller < least:
         return 0
     left = split_rows(mine, column, boundary, joins, absent)
-    if covers(mine[:left], acceptance.codes, acceptance.cells) and covers(mine[left:], acceptance.codes, acceptance.cells):
+    if covers(mine[:left], acceptance.codes, acceptance.covering) and covers(mine[left:], acceptance.codes, acceptance.covering):
         return left
     return 0
+
+
+class SoftCovered(NamedTuple):
+    """The cut of `Soft`, if the values of either side make up `covering[people]` combinations or more: seen before the test."""
+
+    need: Integers
+    start: Integers
+    floor: int
+    ledger: Integers
+    codes: Small  # [columns × rows]
+    covering: Integers
+
+
+def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
+    return acceptance.floor
+
+
+def _divide_softly(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:
+    account = acceptance.ledger[0]
+    left = candidate(mine, column, width, absent, least)
+    if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.covering):
+        return 0
+    if not covers(mine[left:], acceptance.codes, acceptance.covering):
+        return 0
+    return left if accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start) else 0
+
+
+def _account_of_box(acceptance: Any, box: int) -> Any:
+    return SoftCovered(
+        acceptance.need,
+        acceptance.start,
+        acceptance.floor,
+        acceptance.ledger[box : box + 1],
+        acceptance.codes,
+        acceptance.covering,
+    )
+
+
+@overload(least_side)
+def _soft_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(SoftCovered, acceptance, _least_softly)
+
+
+@overload(divide)
+def _soft_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(SoftCovered, acceptance, _divide_softly)
+
+
+@overload(of_box)
+def _soft_box(acceptance: Any, box: int) -> Any:
+    return only_for(SoftCovered, acceptance, _account_of_box)
 
 
 @overload(least_side)

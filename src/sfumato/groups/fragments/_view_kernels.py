@@ -1,4 +1,4 @@
-"""Judging boxes by the matchings of two views, and cutting them: plain loops, the same result for any number of threads.
+"""Judging boxes by the matchings of two views, and their cuts as an acceptance of the engine.
 
 Of n rows in a group, m_a of the first view are a person's, m_z of the second have her joined value, and m_zs of those a sensitive
 value. If all matchings are equally likely, some row of hers meets one of m rows with probability 1 − C(n−m, m_a) / C(n, m_a).
@@ -6,16 +6,37 @@ value. If all matchings are equally likely, some row of hers meets one of m rows
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
+from numba.extending import overload
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import by_falling_score, even_cut, split_rows, spread
+from sfumato.arrays import Floats, Integers, Small
+from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, split_rows
 
 GOOD, GREY, CERTAIN_PRESENCE, CERTAIN_VALUE = 1, 0, -1, -2
 ERROR = 1e-15  # a bound on the relative error of one step of `meets`, which adds and multiplies positive numbers only
+
+
+class Matched(NamedTuple):
+    """The most even cut, if both sides are groups (`strict`), or if groups may exist inside both.
+
+    `left` and `right` number the rows of the two views, the sensitive value apart; `most[n]` is ⌊α·n⌋, `least` and `enough` are
+    what a group needs: people, and different rows in either view.
+    """
+
+    left: Small
+    right: Small
+    need: Integers
+    start: Integers
+    limits: Floats
+    most: Integers
+    alpha: float
+    least: int
+    enough: int
+    strict: bool
 
 
 @njit(cache=True)
@@ -50,14 +71,13 @@ def longest_run(ids: Any) -> int:
 
 
 @njit(cache=True)
-def judge(
-    mine: Any, left: Any, right: Any, sensitive: Any, values: int, need: Any, start: Any, limits: Any, most: Any, alpha: float
-) -> int:
+def judge(mine: Any, sensitive: Any, views: Any) -> int:
     """Return whether these people as a group keep α and every bound, or which is broken; GREY where floats cannot tell.
 
-    `left` and `right` number the rows of the two views, the sensitive value apart; `most[n]` is ⌊α·n⌋. Both probabilities grow
-    with m_a, so the most frequent row of the first view decides.
+    Both probabilities grow with m_a, so the most frequent row of the first view decides.
     """
+    left, right, need, start, limits, most = views.left, views.right, views.need, views.start, views.limits, views.most
+    values = len(limits)
     people = len(mine)
     pairs, rows = np.empty(people, np.int64), np.empty(people, np.int64)
     for k in range(people):
@@ -71,10 +91,10 @@ def judge(
         return CERTAIN_PRESENCE
     grey = False
     if again > 1 and joined > 1:
-        told = at_most(meets(people, again, joined), alpha, min(again, joined))
-        if told < 0:
+        sign = at_most(meets(people, again, joined), views.alpha, min(again, joined))
+        if sign < 0:
             return CERTAIN_PRESENCE
-        grey = told == 0
+        grey = sign == 0
     begin = 0
     while begin < people:
         end = begin
@@ -90,10 +110,10 @@ def judge(
             if need[start[value] + same - k] > end - begin:
                 return CERTAIN_VALUE
             if again > 1 and limits[value] < 1:
-                told = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
-                if told < 0:
+                sign = at_most(meets(people, again, same - k), limits[value] * sure, 2 * again)
+                if sign < 0:
                     return CERTAIN_VALUE
-                grey = grey or told == 0
+                grey = grey or sign == 0
             k = same
         begin = end
     return GREY if grey else GOOD
@@ -116,119 +136,49 @@ def distinct_ids(mine: Any, ids: Any, enough: int) -> bool:
 
 
 @njit(cache=True)
-def hopeful(mine: Any, left: Any, right: Any, least: int, enough: int) -> bool:
+def hopeful(mine: Any, views: Any) -> bool:
     """Return whether a group that keeps α may exist inside a box: it needs ⌈1/α⌉ different rows in either view."""
-    if len(mine) < least:
+    if len(mine) < views.least:
         return False
-    return bool(distinct_ids(mine, right, enough) and distinct_ids(mine, left, enough))
-
-
-@njit(cache=True)
-def cut_view(
-    mine: Any,
-    codes: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    weight: Any,
-    left: Any,
-    right: Any,
-    sensitive: Any,
-    values: int,
-    need: Any,
-    start: Any,
-    limits: Any,
-    most: Any,
-    alpha: float,
-    least: int,
-    enough: int,
-) -> int:
-    """Cut a box evenly across the first column both of whose sides are groups, else the first whose sides may hold some.
-
-    Returns the size of the left side, 0 for a final box.
-    """
-    if len(mine) < 2 * least:
-        return 0
-    score = np.zeros(len(missing))
-    for j in range(len(missing)):
-        absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-        score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
-    chosen, at, together = -1, -1, False
-    for j in by_falling_score(score):
-        if score[j] <= 0:
-            break
-        width = first[j + 1] - first[j]
-        absent = width - 1 if missing[j] else -1
-        histogram = np.zeros(width, np.int64)
-        for row in mine:
-            histogram[codes[j, row]] += 1
-        boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-        if smaller < least:
-            continue
-        size = split_rows(mine, codes[j], boundary, joins, absent)
-        one, two = mine[:size], mine[size:]
-        if not hopeful(one, left, right, least, enough) or not hopeful(two, left, right, least, enough):
-            continue
-        if (
-            judge(one, left, right, sensitive, values, need, start, limits, most, alpha) == GOOD
-            and judge(two, left, right, sensitive, values, need, start, limits, most, alpha) == GOOD
-        ):
-            return size
-        if chosen < 0:
-            chosen, at, together = j, boundary, joins
-    if chosen < 0:
-        return 0
-    absent = first[chosen + 1] - first[chosen] - 1 if missing[chosen] else -1
-    return split_rows(mine, codes[chosen], at, together, absent)
+    return bool(distinct_ids(mine, views.right, views.enough) and distinct_ids(mine, views.left, views.enough))
 
 
 @njit(cache=True, parallel=True)
-def view_level(
-    rows: Any,
-    low: Any,
-    high: Any,
-    codes: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    weight: Any,
-    left: Any,
-    right: Any,
-    sensitive: Any,
-    values: int,
-    need: Any,
-    start: Any,
-    limits: Any,
-    most: Any,
-    alpha: float,
-    least: int,
-    enough: int,
-) -> tuple[Any, Any]:
-    """Judge every box rows[low:high] and cut it in two where that may help: return the verdicts, and where (−1: final)."""
+def judge_boxes(rows: Any, low: Any, high: Any, sensitive: Any, views: Any) -> Any:
+    """Return the verdict on every box rows[low:high]."""
     verdict = np.empty(len(low), np.int64)
-    where = np.full(len(low), -1, np.int64)
     for box in prange(len(low)):
-        mine = rows[low[box] : high[box]]
-        verdict[box] = judge(mine, left, right, sensitive, values, need, start, limits, most, alpha)
-        size = cut_view(
-            mine,
-            codes,
-            first,
-            missing,
-            position,
-            weight,
-            left,
-            right,
-            sensitive,
-            values,
-            need,
-            start,
-            limits,
-            most,
-            alpha,
-            least,
-            enough,
-        )
-        if size > 0:
-            where[box] = low[box] + size
-    return verdict, where
+        verdict[box] = judge(rows[low[box] : high[box]], sensitive, views)
+    return verdict
+
+
+def _least_matched(acceptance: Any, counts: Any, size: int) -> Any:
+    return acceptance.least
+
+
+def _divide_matched(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:
+    histogram = np.zeros(width, np.int64)
+    for row in mine:
+        histogram[column[row]] += 1
+    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    if smaller < least:
+        return 0
+    size = split_rows(mine, column, boundary, joins, absent)
+    for part in (mine[:size], mine[size:]):
+        if not (judge(part, sensitive, acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
+            return 0
+    return size
+
+
+@overload(least_side)
+def _matched_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Matched, acceptance, _least_matched)
+
+
+@overload(divide)
+def _matched_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Matched, acceptance, _divide_matched)

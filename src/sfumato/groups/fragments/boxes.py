@@ -9,18 +9,35 @@ alone, so safe cuts stay safe.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Integers, Small
+from sfumato.basis import Basis
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
-from sfumato.groups.fragments._box_kernels import Covered
-from sfumato.groups.fragments.cover import cells_table, require_presence
+from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
+from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
+from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
+
+
+@dataclass(eq=False)
+class _Covering(Accounts):
+    """Accounts of soft cuts whose sides have to cover enough combinations too."""
+
+    codes: Small
+    covering: Integers
+
+    def acceptance(self, ledger: Integers) -> SoftCovered:
+        """Return the acceptance of boxes with these accounts."""
+        need, start, floor, accounts = super().acceptance(ledger)
+        return SoftCovered(need, start, floor, accounts, self.codes, self.covering)
 
 
 def presence_boxes(
@@ -32,25 +49,24 @@ def presence_boxes(
     tight: bool,
     floor: int,
     weights: Mapping[str, float] | None,
+    soft: Rule | None = None,
+    random: Randomness | None = None,
     progress: Progress = silent,
 ) -> Grouping:
-    """Return boxes of at least `floor` people that keep the bounds and α.
+    """Return boxes of at least `floor` people that keep the bounds and α: by tight or safe cuts, or by soft ones with coins.
 
     Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
     """
     require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
     space = Space.of(columns)
-    need, start = need_table(bounds)
-    acceptance = Covered(need, start, max(floor, 1), tight, space.codes, cells_table(len(sensitive), alpha))
-    rows = np.arange(len(sensitive), dtype=np.int32)
+    covering = covering_table(len(sensitive), alpha)
+    acceptance: Covered | Accounts
+    if soft is None:
+        need, start = need_table(bounds)
+        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
+    else:
+        acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
+    rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
+    basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
     chosen = column_weights(columns, weights)
-    return cut_space(
-        space,
-        sensitive,
-        len(bounds.counts),
-        rows,
-        acceptance,
-        basis="tight" if tight else "safe",
-        weights=chosen,
-        progress=progress,
-    )
+    return cut_space(space, sensitive, values, rows, acceptance, basis=basis, weights=chosen, progress=progress)

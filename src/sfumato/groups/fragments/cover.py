@@ -41,7 +41,7 @@ def combined(codes: Sequence[Array], sizes: Sequence[int]) -> Integers:
     return key
 
 
-def cells_table(people: int, alpha: Fraction) -> Integers:
+def covering_table(people: int, alpha: Fraction) -> Integers:
     """Return for every size of a group how many combinations it must cover: ⌈size / α⌉, and 0 for all where α is 1."""
     if alpha == 1:
         return np.zeros(people + 1, np.int64)
@@ -49,7 +49,7 @@ def cells_table(people: int, alpha: Fraction) -> Integers:
     if over * (people + 1) < _MOST:
         return -(-(np.arange(people + 1, dtype=np.int64) * over) // under)
     needed = (-(-(size * over) // under) for size in range(people + 1))
-    return np.array([cells if cells < _MOST else NEVER for cells in needed], dtype=np.int64)
+    return np.array([many if many < _MOST else NEVER for many in needed], dtype=np.int64)
 
 
 def from_alpha(least: Fraction) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
+from sfumato.groups._cut_kernels import cut_level
 from sfumato.groups.cuts import Space, need_table
-from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, view_level
+from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, Matched, judge_boxes
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
 from sfumato.groups.grouping import Grouping
@@ -115,47 +116,36 @@ def _cut(
     weight = np.array([_BEHIND if column.name in moved else 1.0 for column in columns])
     limits = np.array([float(limit) for limit in bounds.limits])
     most = np.array([alpha.numerator * size // alpha.denominator for size in range(len(sensitive) + 1)], dtype=np.int64)
+    groups = Matched(views.left, views.right, need, start, limits, most, float(alpha), least, enough, strict=True)
     codes = sensitive.astype(np.int32)
     rows = np.arange(len(sensitive), dtype=np.int32)
+
+    def cut(low: Integers, high: Integers, acceptance: Matched) -> Integers:
+        place = (space.first, space.missing, space.position, weight)
+        return cut_level(space.codes, codes, len(limits), rows, low, high, *place, acceptance)
+
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
-    parts: list[tuple[Integers, Integers, Integers, Integers]] = []
+    parts: list[tuple[Integers, Integers, Integers]] = []
     boxes, settled = 0, 0
     while len(low):
         progress("cutting quasi space", settled / len(rows))
-        verdict, where = view_level(
-            rows,
-            low,
-            high,
-            space.codes,
-            space.first,
-            space.missing,
-            space.position,
-            weight,
-            views.left,
-            views.right,
-            codes,
-            len(bounds.values),
-            need,
-            start,
-            limits,
-            most,
-            float(alpha),
-            least,
-            enough,
-        )
-        for box in np.flatnonzero(verdict == GREY):
-            mine = rows[low[box] : high[box]]
-            found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
-            verdict[box] = GOOD if found.presence <= alpha and found.belief <= found.limit else CERTAIN_PRESENCE
-        cut = where >= 0
+        where = cut(low, high, groups)
+        whole = where < 0
+        where[whole] = cut(low[whole], high[whole], groups._replace(strict=False))
+        parted = where >= 0
         children = np.full((len(low), 2), -1, np.int64)
-        children[cut] = boxes + len(low) + np.arange(2 * int(cut.sum())).reshape(-1, 2)
-        parts.append((low, high, children, verdict))
+        children[parted] = boxes + len(low) + np.arange(2 * int(parted.sum())).reshape(-1, 2)
+        parts.append((low, high, children))
         boxes += len(low)
-        settled += int((high - low)[~cut].sum())
-        low, high = np.stack([low[cut], where[cut]], axis=1).ravel(), np.stack([where[cut], high[cut]], axis=1).ravel()
-    lows, highs, child, verdicts = (np.concatenate(found) for found in zip(*parts, strict=True))
-    return _Tree(rows, lows, highs, child, verdicts)
+        settled += int((high - low)[~parted].sum())
+        low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
+    lows, highs, child = (np.concatenate(found) for found in zip(*parts, strict=True))
+    verdict = judge_boxes(rows, lows, highs, codes, groups)
+    for box in np.flatnonzero(verdict == GREY):
+        mine = rows[lows[box] : highs[box]]
+        found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)
+        verdict[box] = GOOD if found.presence <= alpha and found.belief <= found.limit else CERTAIN_PRESENCE
+    return _Tree(rows, lows, highs, child, verdict)
 
 
 def _choose(tree: _Tree) -> tuple[Integers, Integers]:

@@ -1,4 +1,4 @@
-"""Safe cuts that may touch, and matching people to groups, one bucket after the other, by linear assignment.
+"""Safe cuts that may touch, and matching people to groups, one pool after the other, by linear assignment.
 
 What a match costs is what a person would add to a group's box, in whole numbers, so that sums do not depend on an order. Matching
 sees no sensitive value.
@@ -231,7 +231,7 @@ def _widen(group: int, person: int, numbers: Any, kinds: Any, low: Any, high: An
 
 @njit(cache=True)
 def _price_of_joining(cost: Any, members: Any, numbers: Any, kinds: Any, low: Any, high: Any, extra: Any) -> None:
-    """Fill cost[group, k] with what the box of each group would grow by if it took the k-th member of a bucket."""
+    """Fill cost[group, k] with what the box of each group would grow by if it took the k-th member of a pool."""
     size = len(members)
     for group in range(size):
         for k in range(size):
@@ -248,12 +248,12 @@ def _price_of_joining(cost: Any, members: Any, numbers: Any, kinds: Any, low: An
 
 @njit(cache=True)
 def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -> None:
-    """Arrange people[bucket, :] so that people[:, g] is group g.
+    """Arrange people[pool, :] so that people[:, g] is group g.
 
-    Buckets are taken in order, the first as it is. Each sweep then takes one bucket after the other out of all groups and
+    Pools are taken in order, the first as it is. Each sweep then takes one pool after the other out of all groups and
     matches it again.
     """
-    buckets, size = people.shape
+    pools, size = people.shape
     low = np.empty((size, numbers.shape[1]), np.int64)
     high = np.empty((size, numbers.shape[1]), np.int64)
     extra = np.empty((size, len(unit)), np.int64)
@@ -261,34 +261,27 @@ def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -
     _start_boxes(low, high, extra, unit)
     for group in range(size):
         _widen(group, people[0, group], numbers, kinds, low, high, extra)
-    for bucket in range(1, buckets):
-        _price_of_joining(cost, people[bucket], numbers, kinds, low, high, extra)
-        people[bucket] = people[bucket][assign(cost)]
+    for pool in range(1, pools):
+        _price_of_joining(cost, people[pool], numbers, kinds, low, high, extra)
+        people[pool] = people[pool][assign(cost)]
         for group in range(size):
-            _widen(group, people[bucket, group], numbers, kinds, low, high, extra)
+            _widen(group, people[pool, group], numbers, kinds, low, high, extra)
     for _ in range(sweeps):
-        for bucket in range(buckets):
+        for pool in range(pools):
             _start_boxes(low, high, extra, unit)
             for group in range(size):
-                for other in range(buckets):
-                    if other != bucket:
+                for other in range(pools):
+                    if other != pool:
                         _widen(group, people[other, group], numbers, kinds, low, high, extra)
-            _price_of_joining(cost, people[bucket], numbers, kinds, low, high, extra)
-            people[bucket] = people[bucket][assign(cost)]
+            _price_of_joining(cost, people[pool], numbers, kinds, low, high, extra)
+            people[pool] = people[pool][assign(cost)]
 
 
 @njit(cache=True, parallel=True)
 def match_blocks(
-    people: Array,
-    start: Array,
-    buckets: Array,
-    size: Array,
-    numbers: Array,
-    kinds: Array,
-    unit: Array,
-    sweeps: int,
+    people: Array, start: Array, pools: Array, size: Array, numbers: Array, kinds: Array, unit: Array, sweeps: int
 ) -> None:
-    """Match every block people[start:][:buckets·size], a row of `size` people for each of its buckets, each by itself."""
+    """Match every block people[start:][:pools·size], a row of `size` people for each of its pools, each by itself."""
     for block in prange(len(start)):
-        mine = people[start[block] : start[block] + buckets[block] * size[block]].reshape(buckets[block], size[block])
+        mine = people[start[block] : start[block] + pools[block] * size[block]].reshape(pools[block], size[block])
         match_block(mine, numbers, kinds, unit, sweeps)

@@ -13,8 +13,11 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import need_table
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.near._window_kernels import anneal_window, first_groups
+from sfumato.groups.near._anneal_kernels import ONE
+from sfumato.groups.near._step_kernels import Pace
+from sfumato.groups.near._window_kernels import stretches
 from sfumato.groups.near.order import Scale, neighbours
+from sfumato.groups.near.window import Search, Windows
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
@@ -43,6 +46,13 @@ class Schedule:
         """Return the temperatures at the beginning and at the end of a round."""
         passed = np.array([turn, turn + 1]) / self.rounds
         return np.asarray(self.warm * (self.cold / self.warm) ** passed)
+
+    def pace(self, turn: int) -> Pace:
+        """Return how windows are annealed in a round, with the steps of a record."""
+        heat = self.heat(turn)
+        chances = self.late if heat[0] < self.late_below else self.early
+        added = (np.cumsum(chances) * _CHANCES).astype(np.int64)
+        return Pace(self.steps / self.rounds, heat[0] * ONE, heat[1] * ONE, added, _MINUS_LOGS)
 
 
 def schedule(people: int, bounds: Bounds, effort: float) -> Schedule:
@@ -90,60 +100,38 @@ def annealed_groups(
     need, start = _small_needs(bounds)
     ranks = [_ranks(scale.order(coins, wobble=0.7)) for _ in range(_TREES)]
     near = neighbours(scale, [np.arange(len(rows)), *(np.argsort(rank) for rank in ranks[:1])], coins)
-    search = _Search(scale, value, need, start, near)
-    home = np.asarray(first_groups(value, need, start, len(rows)))
+    search = Search(scale, value, need, start, near)
+    home = first_groups(value, need, start)
     cost = 0.0
     with ThreadPoolExecutor(get_num_threads()) as pool:
         for turn in range(plan.rounds):
             progress("annealing groups", 0.1 + 0.9 * turn / plan.rounds)
             home, here = _short(home), coins.spawn(turn)
-            cost = search.anneal(home, plan, turn, _windows(home, ranks[turn % _TREES], here), here, pool)
+            cost = _one_round(search, home, _windows(home, ranks[turn % _TREES], here), plan.pace(turn), here, pool)
     figures = {"gcp": cost / (len(rows) * len(columns)), "steps_per_person": plan.steps, "rounds": plan.rounds}
     return replace(_named(home, rows), figures=figures)
 
 
-@dataclass(frozen=True, eq=False)
-class _Windows:
-    """Windows of whole groups: `rows` by window, where each window `begins` there (one entry more), and for each row its window
-    and where in it the row stands."""
-
-    rows: Integers
-    begins: Integers
-    window: Integers
-    where: Integers
+def _one_round(
+    search: Search, home: Integers, windows: Windows, pace: Pace, random: Randomness, pool: ThreadPoolExecutor
+) -> float:
+    """Anneal all windows, each with a random word of its own; return the cost of all groups."""
+    many = len(windows.begins) - 1
+    words = random.words(many).copy()
+    return sum(pool.map(lambda k: search.anneal(home, windows, k, words[k : k + 1], pace), range(many)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """What annealing looks at and never changes."""
+def first_groups(value: Small, need: Small, start: Integers) -> Integers:
+    """Return a group for each record of a kd order: stretches of the order, each dealt round robin.
 
-    scale: Scale
-    value: Small
-    need: Small
-    start: Integers
-    near: Small
-
-    def anneal(
-        self, home: Integers, plan: Schedule, turn: int, windows: _Windows, random: Randomness, pool: ThreadPoolExecutor
-    ) -> float:
-        """Anneal all windows for one turn of the schedule, each with random words of its own; return the cost of all groups."""
-        heat = plan.heat(turn)
-        chances = plan.late if heat[0] < plan.late_below else plan.early
-        alone = self.need[self.start + 1]
-        sizes = np.array([max(alone.min(), 1), min(alone.max(), len(home))], dtype=np.int64)
-        zero = np.zeros(0, np.uint16 if np.diff(windows.begins).max() < 1 << 16 else np.uint32)
-        scale, begins = self.scale, windows.begins
-        table = (scale.codes, scale.first, scale.place, scale.unit, scale.absent, self.value, self.need, self.start, self.near)
-        rates = ((np.cumsum(chances) * _CHANCES).astype(np.int64), _MINUS_LOGS, sizes, plan.steps / plan.rounds, heat)
-        words = random.words(len(begins) - 1).copy()
-
-        def one(k: int) -> float:
-            mine, offset = windows.rows[begins[k] : begins[k + 1]], 3 * int(begins[k]) + 8 * k
-            return float(
-                anneal_window(mine, k, windows.window, windows.where, home, *table, zero, words[k : k + 1], *rates, offset)
-            )
-
-        return sum(pool.map(one, range(len(begins) - 1)))
+    Records of a stretch are dealt by value, so that a group of S = ⌊people / groups⌋ gets at most ⌈count / groups⌉ of each.
+    """
+    begins, held = stretches(value, need, start)
+    stretch = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(value)))
+    order = np.lexsort((value, stretch))
+    home = np.empty(len(value), np.int64)
+    home[order] = (np.cumsum(held) - held)[stretch] + (np.arange(len(value)) - begins[stretch]) % held[stretch]
+    return home
 
 
 def _small_needs(bounds: Bounds) -> tuple[Small, Integers]:
@@ -164,7 +152,7 @@ def _short(home: Integers) -> Integers:
     return (np.cumsum(used) - 1)[home]
 
 
-def _windows(home: Integers, rank: Integers, random: Randomness) -> _Windows:
+def _windows(home: Integers, rank: Integers, random: Randomness) -> Windows:
     """Return windows of groups that lie near each other in an order, each group where a random member of it lies."""
     people = len(home)
     groups = int(home.max()) + 1
@@ -184,7 +172,7 @@ def _windows(home: Integers, rank: Integers, random: Randomness) -> _Windows:
     ends = np.concatenate(([0], np.cumsum(np.bincount(window))))
     where = np.empty(people, np.int64)
     where[inside] = np.arange(people) - ends[window[inside]]
-    return _Windows(inside, ends, window, where)
+    return Windows(groups, inside, ends, window, where)
 
 
 def _named(home: Integers, rows: Integers) -> Grouping:

@@ -1,16 +1,16 @@
 """Pure matched groups: groups of near people that tell an engineer nothing beyond their histograms.
 
-Safe cuts come first. In each box whole values are packed into buckets by their counts, who goes where is drawn where a choice is
-left, and groups take one person from every bucket, matched on quasi values only.
+Safe cuts come first. In each box whole values are packed into pools by their counts, who goes where is drawn where a choice is
+left, and groups take one person from every pool, matched on quasi values only.
 
-**Why this holds against the engineer.** Take a world (who has which value) with its draw (who is in which bucket), and a
-permutation π of a class's buckets. In every group let the person from bucket x take the value of the person from bucket π(x),
-and be in bucket π(x). Every group keeps its histogram, so boxes, counts and packing are the same; bucket y again holds as many
-people of each value; and the buckets are the same sets of people under other numbers. The chance of a draw rests on the counts
+**Why this holds against the engineer.** Take a world (who has which value) with its draw (who is in which pool), and a
+permutation π of a class's pools. In every group let the person from pool x take the value of the person from pool π(x),
+and be in pool π(x). Every group keeps its histogram, so boxes, counts and packing are the same; pool y again holds as many
+people of each value; and the pools are the same sets of people under other numbers. The chance of a draw rests on the counts
 alone, so the new world is exactly as likely as the old one, and so is the release, *because nothing after the draw knows a
-bucket's number or anybody's value*: members are listed in an order of coins of their own, buckets are taken in the order of
+pool's number or anybody's value*: members are listed in an order of coins of their own, pools are taken in the order of
 their first members, and a match looks at quasi values. So, given the release, each person of a group has each of its values
-with equal chance, and a value that may lie in k of μ buckets has at most the chance k/μ. Those left over are drawn with a
+with equal chance, and a value that may lie in k of μ pools has at most the chance k/μ. Those left over are drawn with a
 chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them gives a world as
 likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her quasi values, or
 published as the better of two results, breaks this.
@@ -27,7 +27,8 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
-from sfumato.groups.near.order import FINE, Scale, seen_width
+from sfumato.groups.near._order_kernels import FINE
+from sfumato.groups.near.order import Scale, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
 from sfumato.privacy.bounds import Bounds
@@ -36,12 +37,12 @@ from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 BLOCK, LARGEST_BLOCK = 400, 1000
-"""So many people of each bucket are matched at once at most: in a large table, and in a small one, where there is time."""
+"""So many people of each pool are matched at once at most: in a large table, and in a small one, where there is time."""
 
 _WORK = 40_000_000  # people times block size
 
 SWEEPS = 1
-"""How often every bucket is matched again after the first time."""
+"""How often every pool is matched again after the first time."""
 
 _UNIT = 1 << 20  # costs are whole multiples of 1/_UNIT of a column's domain
 _STAGES = 10
@@ -49,7 +50,7 @@ _STAGES = 10
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """The people of a box: for each class who is in which bucket, [buckets × groups], and who is left over."""
+    """The people of a box: for each class who is in which pool, [pools × groups], and who is left over."""
 
     classes: tuple[Integers, ...]
     left: Integers
@@ -71,7 +72,7 @@ def matched_groups(
     """Return pure matched groups: near people together, so that rerunning the program tells an engineer nothing.
 
     `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
-    most `block` people of each bucket are matched at once, which rests on the number of people unless given. A box holds
+    most `block` people of each pool are matched at once, which rests on the number of people unless given. A box holds
     at least `floor` people for every member of the smallest group that any value allows. All groups of a box have one size.
     `weights` say which columns are cut first.
     """
@@ -79,7 +80,7 @@ def matched_groups(
     scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths)
     least = max(floor * min(bounds.needs), 1)
     boxes = _cut(columns, sensitive, bounds, least, variety(scale) * column_weights(columns, weights), random.spawn(Step.TURNS))
-    progress("packing values into buckets", 0.1)
+    progress("packing values into pools", 0.1)
     drawn = []
     order = np.argsort(boxes.group, kind="stable")
     coins = random.spawn(Step.BOXES)
@@ -129,7 +130,7 @@ def _cut(
 
 
 def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
-    """Return who of a box is in which bucket and who is left over: by value, and by coins where a value is in several places."""
+    """Return who of a box is in which pool and who is left over: by value, and by coins where a value is in several places."""
     counts = np.bincount(sensitive[rows], minlength=len(bounds.counts))
     values = canonical_order(Bounds(bounds.values, tuple(counts.tolist()), bounds.limits))
     values = values[counts[values] > 0]
@@ -150,7 +151,7 @@ def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) 
             people = people[random.permutation(len(people))]
         for place, some in zip(used, np.split(people, np.cumsum(parts[used])[:-1]), strict=True):
             found[place].append(some)
-    # In the order of the rows: whoever lists a bucket's members later finds no trace of their values.
+    # In the order of the rows: whoever lists a pool's members later finds no trace of their values.
     together = [np.sort(np.concatenate([np.empty(0, np.int64), *some])) for some in found]
     classes, at = [], 1
     for pieces in packing.classes:
@@ -169,9 +170,9 @@ def _keys(drawn: Sequence[_Drawn], rows: int, random: Randomness) -> Integers:
 
 
 def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[Integers]:
-    """Return the buckets of a class cut together into blocks: across the column in which people differ most, at middle ranks.
+    """Return the pools of a class cut together into blocks: across the column in which people differ most, at middle ranks.
 
-    Ties are broken by the keys. In a block members are in the order of their keys, and buckets in that of their first members.
+    Ties are broken by the keys. In a block members are in the order of their keys, and pools in that of their first members.
     """
     done, waiting = [], [people]
     while waiting:
@@ -189,7 +190,7 @@ def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[I
 
 
 def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Progress) -> None:
-    """Arrange every block in place so that the k-th members of its buckets are a group."""
+    """Arrange every block in place so that the k-th members of its pools are a group."""
     numeric, kinds = np.flatnonzero(scale.unit == 0), np.flatnonzero(scale.unit > 0)
     numbers = np.empty((len(scale.codes), len(numeric)), np.int64)
     for k, j in enumerate(numeric):

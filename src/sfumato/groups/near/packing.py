@@ -1,7 +1,7 @@
-"""Packing values into buckets, for groups that take one person from every bucket. It looks at counts only.
+"""Packing values into pools, for groups that take one person from every pool. It looks at counts only.
 
-A value may lie in at most ⌊bound·μ⌋ of the μ buckets, so that no group can hold it more often, whoever is matched with whom. All
-buckets end up equally full; who is too many is left over, in one group that keeps the bounds alone.
+A value may lie in at most ⌊bound·μ⌋ of the μ pools, so that no group can hold it more often, whoever is matched with whom. All
+pools end up equally full; who is too many is left over, in one group that keeps the bounds alone.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.exact import floor_times
 
-_TRIED = 20  # numbers of buckets
+_TRIED = 20  # numbers of pools
 _LEFT_OVER = 30  # somebody left over blurs as much as so many members more in somebody's group
 _EXCHANGES = 200
-_FAR = 8  # so many buckets furthest from the mean are tried
+_FAR = 8  # so many pools furthest from the mean are tried
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """How many people of each value go into each bucket of each class, and how many are left over.
+    """How many people of each value go into each pool of each class, and how many are left over.
 
-    `classes[j][v, x]` counts value v in bucket x of class j. All buckets of a class are equally full, and its groups take one
+    `classes[j][v, x]` counts value v in pool x of class j. All pools of a class are equally full, and its groups take one
     person from each of them.
     """
 
@@ -40,7 +40,7 @@ class Packing:
 
 
 def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
-    """Return a packing into one class of buckets: of small groups, with few people left over.
+    """Return a packing into one class of pools: of small groups, with few people left over.
 
     Values are taken in the order given where counts are equal. The counts as a whole must keep the bounds; then a packing
     exists, if only one that leaves everybody over.
@@ -48,11 +48,11 @@ def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
     total = int(counts.sum())
     best: Packing | None = None
     least = 0
-    for buckets in islice(group_sizes(counts, limits), _TRIED):
-        if best is not None and buckets * total >= least:
+    for pools in islice(group_sizes(counts, limits), _TRIED):
+        if best is not None and pools * total >= least:
             break
-        found = pack_classes([(buckets, counts)], limits)
-        blur = buckets * (total - found.people_left) + (buckets + _LEFT_OVER) * found.people_left
+        found = pack_classes([(pools, counts)], limits)
+        blur = pools * (total - found.people_left) + (pools + _LEFT_OVER) * found.people_left
         if best is None or blur < least:
             best, least = found, blur
     assert best is not None  # one group of everybody is always possible
@@ -60,7 +60,7 @@ def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
 
 
 def group_sizes(counts: Integers, limits: Sequence[Fraction]) -> Iterator[int]:
-    """Give the sizes μ, ascending, in which every value fits into the ⌊bound·μ⌋ buckets that it may lie in."""
+    """Give the sizes μ, ascending, in which every value fits into the ⌊bound·μ⌋ pools that it may lie in."""
     total = int(counts.sum())
     present = [(int(count), limit) for count, limit in zip(counts, limits, strict=True) if count]
     for size in range(1, total + 1):
@@ -69,11 +69,11 @@ def group_sizes(counts: Integers, limits: Sequence[Fraction]) -> Iterator[int]:
 
 
 def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction]) -> Packing:
-    """Return a packing of classes, each given by its number of buckets and its counts, that leaves few people over."""
+    """Return a packing of classes, each given by its number of pools and its counts, that leaves few people over."""
     levelled = []
-    for buckets, counts in classes:
-        most = np.array([min(floor_times(limit, buckets), buckets) for limit in limits], dtype=np.int64)
-        levelled.append(_exchange(_level(counts, most, buckets)))
+    for pools, counts in classes:
+        most = np.array([min(floor_times(limit, pools), pools) for limit in limits], dtype=np.int64)
+        levelled.append(_exchange(_level(counts, most, pools)))
     heights = [int(pieces.sum(axis=0).min()) for pieces in levelled]
     by_size = sorted(range(len(levelled)), key=lambda j: levelled[j].shape[1])
     while True:
@@ -86,11 +86,11 @@ def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fract
         heights[shrink] -= 1
 
 
-def _level(counts: Integers, most: Integers, buckets: int) -> Integers:
-    """Return pieces[v, x] of all values: the least flexible first, each poured over the emptiest buckets that it may have."""
-    pieces = np.zeros((len(counts), buckets), np.int64)
-    filled = np.zeros(buckets, np.int64)
-    height = -(-int(counts.sum()) // buckets)
+def _level(counts: Integers, most: Integers, pools: int) -> Integers:
+    """Return pieces[v, x] of all values: the least flexible first, each poured over the emptiest pools that it may have."""
+    pieces = np.zeros((len(counts), pools), np.int64)
+    filled = np.zeros(pools, np.int64)
+    height = -(-int(counts.sum()) // pools)
     for v in sorted(np.flatnonzero(counts).tolist(), key=lambda v: (Fraction(int(most[v]) * height, int(counts[v])), v)):
         lowest = np.argsort(filled, kind="stable")[: int(most[v])]
         pieces[v, lowest] = _pour(filled[lowest], int(counts[v]))
@@ -99,7 +99,7 @@ def _level(counts: Integers, most: Integers, buckets: int) -> Integers:
 
 
 def _pour(filled: Integers, amount: int) -> Integers:
-    """Return what each bucket gets when an amount is poured over buckets, given by rising level, so as to level them."""
+    """Return what each pool gets when an amount is poured over pools, given by rising level, so as to level them."""
     levels = filled.astype(np.int64)
     for used in range(len(levels), 0, -1):
         level, more = divmod(amount + int(levels[:used].sum()), used)
@@ -108,16 +108,16 @@ def _pour(filled: Integers, amount: int) -> Integers:
             got[:used] = level - levels[:used]
             got[:more] += 1
             return got
-    raise AssertionError("a single bucket takes everything")
+    raise AssertionError("a single pool takes everything")
 
 
 def _exchange(pieces: Integers) -> Integers:
-    """Return the pieces with whole ones exchanged between two buckets, those furthest from the mean first, while that levels."""
+    """Return the pieces with whole ones exchanged between two pools, those furthest from the mean first, while that levels."""
     pieces = pieces.copy()
     for _ in range(_EXCHANGES):
         filled = pieces.sum(axis=0)
         away = np.argsort(-np.abs(filled * len(filled) - filled.sum()), kind="stable")
-        found = next((one for one in (_best_exchange(pieces, filled, int(bucket)) for bucket in away[:_FAR]) if one), None)
+        found = next((one for one in (_best_exchange(pieces, filled, int(pool)) for pool in away[:_FAR]) if one), None)
         if found is None:
             return pieces
         high, low, gives, takes = found
@@ -130,13 +130,13 @@ def _exchange(pieces: Integers) -> Integers:
 
 
 def _best_exchange(pieces: Integers, filled: Integers, one: int) -> tuple[int, int, int, int] | None:
-    """Return fuller and emptier bucket, and the values whose pieces they exchange (one more than values: nothing), or None."""
+    """Return fuller and emptier pool, and the values whose pieces they exchange (one more than values: nothing), or None."""
     best, chosen = 0, None
     for other in np.flatnonzero(np.abs(filled - filled[one]) > 1):
         high, low = (int(other), one) if filled[other] > filled[one] else (one, int(other))
         gap = filled[high] - filled[low]
         moved = np.append(pieces[:, high], 0)[:, None] - np.append(pieces[:, low], 0)[None, :]
-        np.fill_diagonal(moved, 0)  # a value's pieces in both buckets stay: exchanging them would change nothing
+        np.fill_diagonal(moved, 0)  # a value's pieces in both pools stay: exchanging them would change nothing
         saved = np.where((moved > 0) & (moved < gap), moved * (gap - moved), 0)
         top = int(saved.argmax())
         if saved.flat[top] > best:
@@ -145,15 +145,15 @@ def _best_exchange(pieces: Integers, filled: Integers, one: int) -> tuple[int, i
 
 
 def _take(levelled: Sequence[Integers], heights: Sequence[int], limits: Sequence[Fraction]) -> list[Integers] | None:
-    """Return who is taken out so that buckets are as full as given and those taken out keep the bounds; None if nobody can."""
+    """Return who is taken out so that pools are as full as given and those taken out keep the bounds; None if nobody can."""
     people = sum(int(pieces.sum()) - height * pieces.shape[1] for pieces, height in zip(levelled, heights, strict=True))
     room = np.array([floor_times(limit, people) for limit in limits], dtype=np.int64)
     taken = [np.zeros_like(pieces) for pieces in levelled]
     for pieces, out, height in zip(levelled, taken, heights, strict=True):
-        for bucket, over in enumerate(pieces.sum(axis=0) - height):
-            for value in np.argsort(-np.minimum(pieces[:, bucket], room), kind="stable"):
-                amount = min(int(over), int(room[value]), int(pieces[value, bucket]))
-                out[value, bucket] = amount
+        for pool, over in enumerate(pieces.sum(axis=0) - height):
+            for value in np.argsort(-np.minimum(pieces[:, pool], room), kind="stable"):
+                amount = min(int(over), int(room[value]), int(pieces[value, pool]))
+                out[value, pool] = amount
                 room[value] -= amount
                 over -= amount
                 if over == 0:

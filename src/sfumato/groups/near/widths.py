@@ -1,4 +1,4 @@
-"""How wide the domains of columns are: what a range or a set of values is divided by when its cost is told."""
+"""How wide the domains of columns are: what a range or a set of values is divided by for its cost."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups.settings.feasible import Strategy, check_bounds, no_setting
 from sfumato.groups.settings.flow import allocate, check_plan
 from sfumato.groups.settings.one_size import best_one_size
@@ -12,7 +11,7 @@ from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import top_down
-from sfumato.groups.settings.two_size import SEARCHES, Search, best_two_size
+from sfumato.groups.settings.two_size import Search, best_two_size
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 
@@ -39,7 +38,6 @@ def plan(
     Raises `Infeasible` when no setting with sizes up to `max_size` exists, with the values in the way and what would
     work.
     """
-    _check_options(strategy=strategy, search=search, max_size=max_size, gap=gap, time_limit=time_limit)
     check_bounds(bounds, strategy, max_size=max_size, once=once)
     problem = Problem.of(bounds, max_size=max_size, once=once)
     made: Plan | None = None
@@ -67,15 +65,3 @@ def _search(
         return None
     allocation = allocate(problem.counts, problem.caps_of(setting.sizes), setting)
     return None if allocation is None else Plan(setting, problem.restored(allocation), strategy)
-
-
-def _check_options(*, strategy: str, search: str, max_size: int, gap: float, time_limit: float) -> None:
-    if strategy not in STRATEGIES:
-        raise PolicyError(f"strategy: unknown strategy {strategy!r}", hint=did_you_mean(strategy, STRATEGIES))
-    if search not in SEARCHES:
-        raise PolicyError(f"search: unknown search {search!r}", hint=did_you_mean(search, SEARCHES))
-    if isinstance(max_size, bool) or not isinstance(max_size, int) or max_size < 1:
-        raise PolicyError(f"max_size: expected a whole number from 1 on, got {max_size!r}", hint="50 is the usual choice")
-    for name, number, usual in (("gap", gap, "1e-4"), ("time_limit", time_limit, "30")):
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < float("inf"):
-            raise PolicyError(f"{name}: expected a number from 0 on, got {number!r}", hint=f"{usual} is the default")

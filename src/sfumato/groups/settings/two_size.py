@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.groups.settings._kernels import NO_LOSS, first_pair, search_two_sizes
+from sfumato.groups.settings._kernels import NO_LOSS, search_two_sizes
 from sfumato.groups.settings.one_size import is_valid_one_size
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
@@ -17,17 +17,6 @@ SEARCHES: tuple[Search, ...] = ("none", "loss", "full")
 
 Pair = tuple[tuple[int, int], tuple[int, int]]
 """((S₁, b₁), (S₂, b₂)), S₁ < S₂; one of the numbers may be 0."""
-
-
-def feasible_pairs(small: int, large: int, total: int) -> list[tuple[int, int]]:
-    """Return Γ(S₁, S₂): every (b₁, b₂) with S₁·b₁ + S₂·b₂ = n, b₁ descending [F', Lemma 4].
-
-    The searches never list it; this is for people.
-    """
-    b_small, b_large, step_small, step_large = first_pair(small, large, total)
-    if b_small < 0:
-        return []
-    return [(b_small - i * step_small, b_large + i * step_large) for i in range(b_small // step_small + 1)]
 
 
 def best_pair(

@@ -20,4 +20,5 @@ def show_buckets(task: Task, grouping: Grouping, method: Method) -> BucketsRelea
     manifest = group_manifest(task, method, BucketsRelease.form, grouping, public)
     quasi, group = published_people(task, grouping)
     domain, value = shown_domain(task.table.sensitive.domain, shown.value)
-    return BucketsRelease(manifest, quasi, group, domain, shown.group, value, shown.count, task.table.native).canonical()
+    native, told = task.table.native, grouping.told
+    return BucketsRelease(manifest, quasi, group, domain, shown.group, value, shown.count, native, told).canonical()

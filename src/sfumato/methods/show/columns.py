@@ -26,7 +26,8 @@ def show_columns(task: Task, grouping: Grouping, method: Method) -> ColumnsRelea
     columns, first = (tuple(parts) for parts in zip(*entries, strict=True))
     manifest = group_manifest(task, method, ColumnsRelease.form, grouping, fragment_facts(grouping))
     domain, value = shown_domain(task.table.sensitive.domain, shown.value)
-    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, task.table.native).canonical()
+    native, told = task.table.native, grouping.told
+    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, native, told).canonical()
 
 
 def fragment_facts(grouping: Grouping) -> dict[str, Any]:

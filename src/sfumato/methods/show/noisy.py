@@ -49,4 +49,4 @@ def show_noisy(
     bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
     value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
     native = task.table.native
-    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws).canonical()
+    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws).canonical()

@@ -68,16 +68,7 @@ def _box(column: Column, links: Links) -> Box:
     held = codes < len(column.values)
     low = np.minimum.reduceat(codes, links.start[:-1])
     high = np.maximum.reduceat(np.where(held, codes, -1), links.start[:-1])
-    nobody = high < 0
-    ends = np.unique(np.concatenate([low[~nobody], high[~nobody]]))
-    return Ranges(
-        column.name,
-        column.kind,
-        column.values.take(pa.array(ends)),
-        np.where(nobody, -1, np.searchsorted(ends, low)).astype(np.int32),
-        np.where(nobody, -1, np.searchsorted(ends, high)).astype(np.int32),
-        np.logical_or.reduceat(~held, links.start[:-1]),
-    )
+    return Ranges.between(column, low, high, np.logical_or.reduceat(~held, links.start[:-1]))
 
 
 def _sets(column: Column, links: Links) -> Sets:

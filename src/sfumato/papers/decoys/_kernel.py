@@ -9,14 +9,7 @@ from sfumato.arrays import Array
 
 
 @njit(cache=True)
-def mix(
-    decoy: Array,
-    value: Array,
-    bucket: Array,
-    start: Array,
-    rows: Array,
-    words: Array,
-) -> None:
+def mix(decoy: Array, value: Array, bucket: Array, start: Array, rows: Array, words: Array) -> None:
     """Exchange roles at random, in place: every bucket and every value keeps its number of decoys.
 
     `rows[g]` lists the slots of bucket g by value, `start[v]` is the first slot of value v. One step takes three words: a slot,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
 
 from sfumato._jit import njit
+from sfumato.arrays import Flags, Integers, Small
 from sfumato.papers.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 
 NOTHING = -(1 << 30)
@@ -17,50 +18,59 @@ NOTHING = -(1 << 30)
 HUNGARIAN, SORTGREEDY, GREEDY = 0, 1, 2
 
 
-@njit(cache=True, parallel=True)
-def match_blocks(
-    places: Any, codes: Any, first: Any, weights: Any, value: Any, values: int, start: Any, matcher: int, links: Any, stuck: Any
-) -> None:
-    """Match the records of every bucket with one record of every other, block by block.
+class Slots(NamedTuple):
+    """The slots of all buckets, and what they cost.
 
     `places[j, b, i]` is where slot i of bucket b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
     from `first[j]` (−1: none), `value[b, i]` its sensitive value among those that a record may meet only once (−1: it may meet
-    it freely). Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Filled in: `links[b, i, o]`, the slot of
-    bucket o that slot i of bucket b is matched with; `stuck`, the matches for which nothing allowed was left.
+    it freely).
+    """
+
+    places: Small
+    codes: Small
+    first: Integers
+    weights: Small
+    value: Small
+
+
+class Sets(NamedTuple):
+    """The matches so far of every slot of one bucket: ranges, categories seen, whether any, and values met, one row a slot."""
+
+    low: Integers
+    high: Integers
+    seen: Flags
+    some: Flags
+    met: Flags
+
+
+@njit(cache=True, parallel=True)
+def match_blocks(slots: Any, start: Any, matcher: int, links: Any, stuck: Any) -> None:
+    """Match the records of every bucket with one record of every other, block by block.
+
+    Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Filled in: `links[b, i, o]`, the slot of bucket o that
+    slot i of bucket b is matched with; `stuck`, the matches for which nothing allowed was left.
 
     Each bucket of each block is matched by itself, so that the number of processors changes nothing.
     """
     buckets = links.shape[0]
+    values = slots.value.max() + 1
     for task in prange((len(start) - 1) * buckets):
         block, anchor = task // buckets, task % buckets
-        stuck[task] = _match_bucket(
-            places, codes, first, weights, value, values, start[block], start[block + 1], anchor, matcher, links
-        )
+        stuck[task] = _match_bucket(slots, values, start[block], start[block + 1], anchor, matcher, links)
 
 
 @njit(cache=True)
-def _match_bucket(
-    places: Any,
-    codes: Any,
-    first: Any,
-    weights: Any,
-    value: Any,
-    values: int,
-    begin: int,
-    end: int,
-    anchor: int,
-    matcher: int,
-    links: Any,
-) -> int:
+def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, matcher: int, links: Any) -> int:
     """Match one bucket of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
     n, buckets = end - begin, links.shape[0]
-    low = np.empty((len(places), n), np.int64)
-    high = np.empty((len(places), n), np.int64)
-    low[:] = FORBIDDEN
-    high[:] = NOTHING
-    seen = np.zeros((n, first[-1]), np.bool_)
-    some = np.zeros((len(codes), n), np.bool_)
-    met = np.zeros((n, values), np.bool_)
+    places, codes = slots.places, slots.codes
+    sets = Sets(
+        np.full((n, len(places)), FORBIDDEN, np.int64),
+        np.full((n, len(places)), NOTHING, np.int64),
+        np.zeros((n, slots.first[-1]), np.bool_),
+        np.zeros((n, len(codes)), np.bool_),
+        np.zeros((n, values), np.bool_),
+    )
     cost = np.empty((n, n), np.int32)
     to = np.arange(n)
     back = np.empty(n, np.int64)
@@ -69,7 +79,7 @@ def _match_bucket(
         other = (anchor + step) % buckets
         if step:
             for i in range(n):
-                _row(places, codes, weights, value, other, begin, low[:, i], high[:, i], seen[i], some[:, i], met[i], cost[i])
+                _row(slots, sets, i, other, begin, cost[i])
             if matcher == HUNGARIAN:
                 cheapest_assignment(cost, to, back)
             elif matcher == SORTGREEDY:
@@ -82,55 +92,43 @@ def _match_bucket(
             links[anchor, begin + i, other] = k
             for j in range(len(places)):
                 if places[j, other, k] != NOTHING:
-                    low[j, i] = min(low[j, i], places[j, other, k])
-                    high[j, i] = max(high[j, i], places[j, other, k])
+                    sets.low[i, j] = min(sets.low[i, j], places[j, other, k])
+                    sets.high[i, j] = max(sets.high[i, j], places[j, other, k])
             for j in range(len(codes)):
                 if codes[j, other, k] >= 0:
-                    seen[i, codes[j, other, k]] = True
-                    some[j, i] = True
-            if value[other, k] >= 0:
-                met[i, value[other, k]] = True
+                    sets.seen[i, codes[j, other, k]] = True
+                    sets.some[i, j] = True
+            if slots.value[other, k] >= 0:
+                sets.met[i, slots.value[other, k]] = True
     return stuck
 
 
 @njit(cache=True)
-def _row(
-    places: Any,
-    codes: Any,
-    weights: Any,
-    value: Any,
-    other: int,
-    begin: int,
-    low: Any,
-    high: Any,
-    seen: Any,
-    some: Any,
-    met: Any,
-    cost: Any,
-) -> None:
-    """Fill in what each slot of the other bucket would add to one set of matches."""
+def _row(slots: Any, sets: Any, i: int, other: int, begin: int, cost: Any) -> None:
+    """Fill in what each slot of the other bucket would add to the matches of slot i."""
     n = len(cost)
     cost[:] = 0
-    for j in range(len(places)):
-        if low[j] > high[j]:
+    for j in range(len(slots.places)):
+        if sets.low[i, j] > sets.high[i, j]:
             continue
-        bottom, top = np.int32(low[j]), np.int32(high[j])
-        line = places[j, other]
+        bottom, top = np.int32(sets.low[i, j]), np.int32(sets.high[i, j])
+        line = slots.places[j, other]
         for k in range(n):
             x = line[begin + k]
             if x != NOTHING:
                 cost[k] += max(np.int32(0), bottom - x, x - top)
-    for j in range(len(codes)):
-        if some[j]:
-            weight = np.int32(weights[j])
-            line = codes[j, other]
+    seen, met = sets.seen[i], sets.met[i]
+    for j in range(len(slots.codes)):
+        if sets.some[i, j]:
+            weight = np.int32(slots.weights[j])
+            line = slots.codes[j, other]
             for k in range(n):
                 code = line[begin + k]
                 if code >= 0 and not seen[code]:
                     cost[k] += weight
     if len(met):
         for k in range(n):
-            mine = value[other, begin + k]
+            mine = slots.value[other, begin + k]
             if mine >= 0 and met[mine]:
                 cost[k] = FORBIDDEN
 

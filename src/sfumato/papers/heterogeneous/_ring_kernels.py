@@ -49,15 +49,7 @@ def _joint(low: Any, high: Any, bits: Any, weights: Any, f: int, h: int) -> floa
 
 
 @njit(cache=True)
-def merge_until_diverse(
-    low: Any,
-    high: Any,
-    bits: Any,
-    weights: Any,
-    counts: Any,
-    sizes: Any,
-    l: int,  # noqa: E741
-) -> Any:
+def merge_until_diverse(low: Any, high: Any, bits: Any, weights: Any, counts: Any, sizes: Any, l: int) -> Any:
     """Return for every group the one it ends in: who lacks diversity joins the group that makes the loss rise least.
 
     A group is diverse if ℓ · (most frequent count) ≤ size. All arrays but the weights are changed: ranges, sets, histograms and
@@ -98,30 +90,30 @@ def merge_until_diverse(
 
 
 @njit(cache=True)
-def _window(ring: Any, begin: int, l: int, places: Any, bits: Any, weights: Any) -> float:  # noqa: E741
+def _window(ring: Any, begin: int, l: int, quasi: Any) -> float:
     """Return the cost of the ℓ people of a ring from `begin` on, as `_ncp` counts it."""
     cost = 0.0
     size = len(ring)
-    for j in range(places.shape[1]):
+    for j in range(quasi.places.shape[1]):
         low, high = np.inf, -np.inf
         for k in range(l):
-            value = places[ring[(begin + k) % size], j]
+            value = quasi.places[ring[(begin + k) % size], j]
             if value < low:
                 low = value
             if value > high:
                 high = value
         if high > low:
             cost += high - low
-    for w in range(bits.shape[1]):
+    for w in range(quasi.bits.shape[1]):
         held = np.uint64(0)
         for k in range(l):
-            held |= bits[ring[(begin + k) % size], w]
-        cost += _ones(held) * weights[w]
+            held |= quasi.bits[ring[(begin + k) % size], w]
+        cost += _ones(held) * quasi.weights[w]
     return cost
 
 
 @njit(cache=True)
-def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:  # noqa: E741
+def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:
     """Return whether nobody less than ℓ places away has the same value."""
     size = len(ring)
     own = value[ring[place]]
@@ -132,18 +124,7 @@ def _stands_alone(ring: Any, value: Any, place: int, l: int) -> bool:  # noqa: E
 
 
 @njit(cache=True)
-def _swap_if_better(
-    ring: Any,
-    cost: Any,
-    fresh: Any,
-    i: int,
-    j: int,
-    l: int,  # noqa: E741
-    value: Any,
-    places: Any,
-    bits: Any,
-    weights: Any,
-) -> bool:
+def _swap_if_better(ring: Any, cost: Any, fresh: Any, i: int, j: int, l: int, value: Any, quasi: Any) -> bool:
     """Exchange the people at two places if all windows stay diverse and their costs sum to less; return whether it was done."""
     size = len(ring)
     ring[i], ring[j] = ring[j], ring[i]
@@ -154,7 +135,7 @@ def _swap_if_better(
             begin = ((i if k < l else j) - k % l) % size
             # A window that holds both places is counted with the first.
             if k < l or (i - begin) % size >= l:
-                fresh[k] = _window(ring, begin, l, places, bits, weights)
+                fresh[k] = _window(ring, begin, l, quasi)
                 change += fresh[k] - cost[begin]
         better = change < -1e-9
     if not better:
@@ -168,7 +149,7 @@ def _swap_if_better(
 
 
 @njit(cache=True)
-def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any) -> int:  # noqa: E741
+def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any) -> int:
     """Return a place less than ℓ from somebody who is near on the curve: `ranked` lists people by rank, `mine` is one's own."""
     size = len(ranked)
     reach = min(NEAR, size - 1)
@@ -178,19 +159,7 @@ def _beside_somebody_alike(ranked: Any, place: Any, mine: int, l: int, word: Any
 
 
 @njit(cache=True, parallel=True)
-def mend_rings(
-    order: Any,
-    start: Any,
-    l: int,  # noqa: E741
-    value: Any,
-    rank: Any,
-    places: Any,
-    bits: Any,
-    weights: Any,
-    passes: int,
-    tries: int,
-    words: Any,
-) -> None:
+def mend_rings(order: Any, start: Any, l: int, value: Any, rank: Any, quasi: Any, passes: int, tries: int, words: Any) -> None:
     """Exchange people inside each ring, as long as that lowers the cost of its windows and keeps them diverse.
 
     Ring r is `order[start[r]:start[r + 1]]`. In each pass everybody is tried against `tries` places beside somebody alike, in a
@@ -203,7 +172,7 @@ def mend_rings(
             continue
         cost = np.empty(size)
         for begin in range(size):
-            cost[begin] = _window(ring, begin, l, places, bits, weights)
+            cost[begin] = _window(ring, begin, l, quasi)
         fresh = np.empty(2 * l)
         members = ring.copy()
         ranked = np.argsort(rank[members])  # people are numbered by the place they had at first
@@ -219,7 +188,7 @@ def mend_rings(
                     if size - 1 > tries:
                         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         j = _beside_somebody_alike(ranked, place, own[who[i]], l, state)
-                    if i != j and _swap_if_better(ring, cost, fresh, i, j, l, value, places, bits, weights):
+                    if i != j and _swap_if_better(ring, cost, fresh, i, j, l, value, quasi):
                         who[i], who[j] = who[j], who[i]
                         place[who[i]], place[who[j]] = i, j
                         improved = True

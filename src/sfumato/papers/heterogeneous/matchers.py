@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import ClaimBroken
-from sfumato.papers.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, match_blocks
+from sfumato.papers.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, Slots, match_blocks
 from sfumato.papers.heterogeneous.costs import Costs
 
 Matcher = Literal["hungarian", "sortgreedy", "greedy"]
@@ -30,8 +30,7 @@ def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts
     value = split_values(slots, sensitive) if once else np.full(slots.shape, -1, np.int32)
     links = np.empty((buckets, size, buckets), np.int32)
     stuck = np.zeros((len(starts) - 1) * buckets, np.int64)
-    number = _NUMBERS[matcher]
-    match_blocks(places, codes, costs.first, weights, value, int(value.max()) + 1, starts, number, links, stuck)
+    match_blocks(Slots(places, codes, costs.first, weights, value), starts, _NUMBERS[matcher], links, stuck)
     if stuck.any():
         raise ClaimBroken(f"{int(stuck.sum())} records would meet a sensitive value twice: nothing is published")
     return links

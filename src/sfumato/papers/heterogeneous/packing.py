@@ -74,7 +74,7 @@ def pack(bounds: Bounds, how: Packed) -> Packing:
     return diversity_buckets(bounds, least) if eligible else likeness_buckets(bounds)
 
 
-def diversity_buckets(bounds: Bounds, l: int) -> Packing:  # noqa: E741  (the paper's letter)
+def diversity_buckets(bounds: Bounds, l: int) -> Packing:
     """Return the ℓ buckets of Algorithm 1: the ℓ most frequent values one each, the others into the emptiest, split if need be.
 
     Dummies with values of their own fill up where ℓ does not divide the number of people.
@@ -190,7 +190,7 @@ def _falling(bounds: Bounds) -> list[int]:
     return sorted(range(len(bounds.counts)), key=lambda i: (-bounds.counts[i], bounds.values[i]))
 
 
-def _not_eligible(bounds: Bounds, l: int) -> Infeasible:  # noqa: E741
+def _not_eligible(bounds: Bounds, l: int) -> Infeasible:
     top = _falling(bounds)[0]
     value, share = bounds.values[top], bounds.shares[top]
     return Infeasible(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Rings:
     order: Integers
     start: Integers
 
-    def windows(self, l: int) -> Integers:  # noqa: E741
+    def windows(self, l: int) -> Integers:
         """Return [people × ℓ]: the places in `order` that the record made from each place covers, its own first."""
         sizes = np.diff(self.start)
         begin = np.repeat(self.start[:-1], sizes)
@@ -49,8 +49,7 @@ class Rings:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Quasi:
+class _Quasi(NamedTuple):
     """Quasi values by row: places on lines (NaN: none), and sets as bits, each column in words of its own with their weights."""
 
     places: Floats  # [rows × columns]
@@ -79,13 +78,7 @@ class _Quasi:
         )
 
 
-def ring_partition(
-    columns: Sequence[Column],
-    sensitive: Array,
-    bounds: Bounds,
-    l: int,  # noqa: E741
-    partition: Partition,
-) -> Grouping:
+def ring_partition(columns: Sequence[Column], sensitive: Array, bounds: Bounds, l: int, partition: Partition) -> Grouping:
     """Return groups in which no value has more than 1/ℓ of the people, which is what a ring needs.
 
     ``"diverse"`` cuts as long as both sides are so. ``"merged"`` is the paper's way: cuts by quasi values alone into groups of ℓ
@@ -97,13 +90,7 @@ def ring_partition(
     return cut if partition == "diverse" else _merged(columns, sensitive, cut, len(bounds.values), l)
 
 
-def _merged(
-    columns: Sequence[Column],
-    sensitive: Array,
-    cut: Grouping,
-    values: int,
-    l: int,  # noqa: E741
-) -> Grouping:
+def _merged(columns: Sequence[Column], sensitive: Array, cut: Grouping, values: int, l: int) -> Grouping:
     quasi = _Quasi.of(columns, Space.of(columns))
     order = np.argsort(cut.group, kind="stable")
     begin = np.searchsorted(cut.group[order], np.arange(cut.groups))
@@ -129,7 +116,7 @@ def ring_order(
     columns: Sequence[Column],
     sensitive: Array,
     grouping: Grouping,
-    l: int,  # noqa: E741
+    l: int,
     *,
     tries: int,
     random: Randomness,
@@ -148,17 +135,11 @@ def ring_order(
     quasi = _Quasi.of(columns, space)
     progress("mending rings", 0.1)
     words = random.spawn(Step.RINGS).words(grouping.groups)
-    value = sensitive.astype(np.int64)
-    mend_rings(order, start, l, value, rank, quasi.places, quasi.bits, quasi.weights, PASSES, tries, words)
+    mend_rings(order, start, l, sensitive.astype(np.int64), rank, quasi, PASSES, tries, words)
     return Rings(order, start)
 
 
-def diverse_places(
-    grouping: Grouping,
-    sensitive: Array,
-    rank: Integers,
-    l: int,  # noqa: E741
-) -> tuple[Integers, Integers]:
+def diverse_places(grouping: Grouping, sensitive: Array, rank: Integers, l: int) -> tuple[Integers, Integers]:
     """Return the rows ring by ring, and where each ring starts; any ℓ neighbours have different values.
 
     With q = ⌊g/ℓ⌋, people are dealt in turn to q rows, value by value, the most frequent first, and the rows are read one after
@@ -182,7 +163,7 @@ def diverse_places(
     return order, start
 
 
-def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness) -> Integers:  # noqa: E741
+def draw_carried(rings: Rings, l: int, assignment: Assigned, random: Randomness) -> Integers:
     """Return for each place the row whose value its record carries, each of the ℓ people it covers with probability 1/ℓ.
 
     ``"walks"``: ℓ disjoint assignments of every ring, found by random walks, one of them for each ring. ``"shift"``: the person s

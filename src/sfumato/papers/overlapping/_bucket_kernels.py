@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.arrays import Array, Floats, Integers, Small
-from sfumato.groups.fragments._box_kernels import reaches
-from sfumato.papers.overlapping._scatter_kernels import FREE, RESIDUE, enter, push, sift_down
+from sfumato.arrays import Integers, Small
+from sfumato.papers.overlapping._scatter_kernels import FREE, RESIDUE, enough, enter, smallest_with
 
 
 class Hashed(NamedTuple):
@@ -20,36 +20,18 @@ class Hashed(NamedTuple):
     value: Integers
 
 
-class Rules(NamedTuple):
-    """What a group may hold and must cover: see `scatter`, whose arguments have the same names."""
-
-    weight: Floats
-    urgent: Integers
-    need: Integers
-    start: Integers
-    cells: Integers
-    least: int
-
-
-class Quasi(NamedTuple):
-    """What a pick covers: codes [people × columns], and where the stamps of each column start."""
-
-    codes: Array
-    first: Integers
-
-
 @njit(cache=True)
-def pick(rows: Any, quasi: Any, stamp: Any, mark: int) -> int:
+def pick(rows: Any, codes: Any, first: Any, stamp: Any, mark: int) -> int:
     """Return which of these people adds the most values to the marked group, the first of equal ones (Fig. 7).
 
     The figure keeps the minimum; its caption and the text want the tuple with which the group covers the most buckets.
     """
-    columns = quasi.codes.shape[1]
+    columns = codes.shape[1]
     best, most = 0, -1
     for k in range(len(rows)):
         added = 0
         for j in range(columns):
-            added += int(stamp[quasi.first[j] + quasi.codes[rows[k], j]] != mark)
+            added += int(stamp[first[j] + codes[rows[k], j]] != mark)
         if added > most:
             best, most = k, added
         if most == columns:
@@ -58,7 +40,7 @@ def pick(rows: Any, quasi: Any, stamp: Any, mark: int) -> int:
 
 
 @njit(cache=True)
-def from_buckets(hashed: Any, rules: Any, quasi: Any) -> tuple[Any, int]:
+def from_buckets(crowd: Any, hashed: Any) -> tuple[Any, int]:
     """Return the group of everybody, −1 for a residue, and the number of groups.
 
     A group takes one person from each bucket in turn, the bucket with the most people left first, where its value has room;
@@ -69,48 +51,42 @@ def from_buckets(hashed: Any, rules: Any, quasi: Any) -> tuple[Any, int]:
     rows, free = hashed.rows.copy(), np.diff(hashed.begin)
     people, buckets = len(rows), len(free)
     group = np.full(people, FREE, np.int32)
-    counts = np.zeros(len(rules.weight), np.int64)
-    left = np.zeros(len(rules.weight), np.int64)
-    key = np.empty(buckets)
+    counts = np.zeros(len(crowd.weight), np.int64)
+    left = np.zeros(len(crowd.weight), np.int64)
     for k in range(buckets):
-        key[k] = free[k] * rules.weight[hashed.value[k]]
         left[hashed.value[k]] += free[k]
-    heap, aside = np.arange(buckets), np.empty(buckets, np.int64)
-    for place in range(buckets // 2 - 1, -1, -1):
-        sift_down(heap, buckets, place, key)
-    length, groups, mark, neediest, alive = buckets, 0, 0, 0, people
-    stamp = np.full(quasi.first[-1], -1, np.int32)
-    distinct = np.zeros(quasi.codes.shape[1], np.int64)
+    heap = [(-free[k] * crowd.weight[hashed.value[k]], k) for k in range(buckets)]  # those with the most people left first
+    heapq.heapify(heap)
+    groups, mark, neediest, alive = 0, 0, 0, people
+    stamp = np.full(crowd.first[-1], -1, np.int32)
+    distinct = np.zeros(crowd.codes.shape[1], np.int64)
     mine = np.empty(people, np.int32)
     while alive > 0:
-        while left[rules.urgent[neediest]] == 0:
+        while left[crowd.urgent[neediest]] == 0:
             neediest += 1
-        stuck = rules.urgent[neediest]
-        target = max(rules.need[rules.start[stuck] + 1], 1)
-        size, put, turn = 0, 0, 0
+        stuck = crowd.urgent[neediest]
+        target = max(smallest_with(crowd, stuck, 1), 1)
+        size, turn = 0, 0
+        aside = heap[:0]
         distinct[:] = 0
-        while not (size >= max(target, rules.least) and reaches(distinct, rules.cells[size])):
-            if length == 0:
+        while not (size >= target and enough(crowd, size, distinct)):
+            if not heap:
                 if turn == size:  # nobody was found in a whole turn
                     break
                 turn = size
-                for k in range(put):
-                    length = push(heap, length, aside[k], key)
-                put = 0
+                heap, aside = aside, heap
+                heapq.heapify(heap)
                 continue
-            one = heap[0]
-            length -= 1
-            heap[0] = heap[length]
-            sift_down(heap, length, 0, key)
+            first = heapq.heappop(heap)
+            one = first[1]
             if free[one] == 0:
                 continue
-            aside[put] = one
-            put += 1
             value = hashed.value[one]
-            if rules.need[rules.start[value] + counts[value] + 1] > max(target, size + 1):
+            if smallest_with(crowd, value, counts[value] + 1) > max(target, size + 1):
+                aside.append(first)
                 continue
             top = hashed.begin[one + 1] - free[one]
-            at = top + pick(rows[top : top + free[one]], quasi, stamp, mark)
+            at = top + pick(rows[top : top + free[one]], crowd.codes, crowd.first, stamp, mark)
             row = rows[at]
             rows[at] = rows[top]
             mine[size] = row
@@ -118,9 +94,9 @@ def from_buckets(hashed: Any, rules: Any, quasi: Any) -> tuple[Any, int]:
             counts[value] += 1
             left[value] -= 1
             free[one] -= 1
-            key[one] = free[one] * rules.weight[value]
-            enter(row, quasi.codes, quasi.first, stamp, mark, distinct)
-        complete = size >= max(target, rules.least) and reaches(distinct, rules.cells[size])
+            aside.append((-free[one] * crowd.weight[value], one))
+            enter(row, crowd.codes, crowd.first, stamp, mark, distinct)
+        complete = size >= target and enough(crowd, size, distinct)
         for k in range(size):
             group[mine[k]] = groups if complete else RESIDUE
         alive -= size
@@ -135,6 +111,6 @@ def from_buckets(hashed: Any, rules: Any, quasi: Any) -> tuple[Any, int]:
             left[stuck] = 0
         groups += int(complete)
         mark += 1
-        for k in range(put):
-            length = push(heap, length, aside[k], key)
+        for entry in aside:
+            heapq.heappush(heap, entry)
     return group, groups

@@ -11,7 +11,7 @@ Groups overlap in quasi space: a person is covered by many, and nothing is claim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,37 +20,14 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import decimal_text
 from sfumato.groups.cuts import need_table
-from sfumato.groups.fragments.cover import cells_table, combinations, from_alpha
+from sfumato.groups.fragments.cover import combinations, covering_table, from_alpha
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.papers.overlapping._bucket_kernels import Hashed, Quasi, Rules, from_buckets
-from sfumato.papers.overlapping._scatter_kernels import RESIDUE, insert_residues, merge_until, scatter
+from sfumato.papers.overlapping._bucket_kernels import Hashed, from_buckets
+from sfumato.papers.overlapping._scatter_kernels import RESIDUE, Crowd, insert_residues, merge_until, scatter
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
-
-PICKS = 32
-"""Of how many people the one is taken who extends a group best."""
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """People as the kernels see them, rows in an order of coins, and what a group of so many must cover or hold.
-
-    With `bucket` people are picked as printed, one from each bucket; without, at random.
-    """
-
-    codes: Array  # [people × columns]
-    sizes: tuple[int, ...]
-    value: Array
-    cells: Integers
-    least: int
-    bucket: Array | None = None
-
-    @property
-    def first(self) -> Integers:
-        """Where the stamps of each column start, one entry more than columns."""
-        return np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
 
 
 def scattered_groups(
@@ -70,12 +47,22 @@ def scattered_groups(
     """
     kind = code_type(max(column.size for column in columns))
     codes = np.stack([column.codes.astype(kind) for column in columns], axis=1)
-    cells = cells_table(len(sensitive), alpha)
-    sizes = tuple(column.size for column in columns)
-    crowd = Crowd(codes, sizes, sensitive, cells, 1, bucket=sensitive if greedy else None)
-    covered = combinations(columns)
-    nearest = min(round_up(Fraction(len(sensitive), covered)), Fraction(1))
-    return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
+    crowd = crowd_of(sensitive, bounds, codes, [column.size for column in columns], covering_table(len(sensitive), alpha))
+    nearest = min(round_up(Fraction(len(sensitive), combinations(columns))), Fraction(1))
+    bucket = sensitive if greedy else None
+    return scattered(crowd, bounds, alpha, nearest, bucket=bucket, suppress=suppress, progress=progress)
+
+
+def crowd_of(value: Array, bounds: Bounds, codes: Array, sizes: Sequence[int], covering: Integers, least: int = 1) -> Crowd:
+    """Return people, rows in an order of coins, as the kernels see them, and what a group of them may hold and must cover."""
+    one_more = Bounds(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)  # is there room for the next?
+    need, start = need_table(one_more)
+    rank = np.empty(len(bounds.values), np.int64)
+    rank[canonical_order(bounds)] = np.arange(len(rank))
+    urgent = np.array(sorted(range(len(rank)), key=lambda v: (-need[start[v] + 1], rank[v])), dtype=np.int64)
+    weight = np.array([float(1 / limit) for limit in bounds.limits])
+    first = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return Crowd(value.astype(np.int32), codes, first, weight, urgent, need, start, covering, least)
 
 
 def scattered(
@@ -84,42 +71,31 @@ def scattered(
     alpha: Fraction,
     nearest: Fraction,
     *,
+    bucket: Array | None,
     suppress: bool,
-    progress: Progress = silent,
+    progress: Progress,
 ) -> Grouping:
-    """Return the three steps' groups of a crowd; `nearest` is an α that could be kept."""
-    need, start = need_table(_with_one_more(bounds))
-    rank = np.empty(len(bounds.values), np.int64)
-    rank[canonical_order(bounds)] = np.arange(len(rank))
-    value = crowd.value.astype(np.int32)
-    weight = np.array([float(1 / limit) for limit in bounds.limits])
-    urgent = np.array(sorted(range(len(rank)), key=lambda v: (-need[start[v] + 1], rank[v])), dtype=np.int64)
+    """Return the three steps' groups of a crowd; `nearest` is an α that could be kept.
+
+    With `bucket` people are picked as printed, one from each bucket; without, at random.
+    """
+    value, values = crowd.value, len(bounds.values)
     progress("making groups", 0.0)
-    if crowd.bucket is None:
-        by_value, begin = _by_value(value, np.arange(len(value), dtype=np.int32), len(rank))
-        group, groups = scatter(
-            value, by_value, begin, weight, urgent, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least, PICKS
-        )
+    if bucket is None:
+        group, groups = scatter(crowd, *_by_value(value, np.arange(len(value), dtype=np.int32), values))
     else:
-        rules = Rules(weight, urgent, need, start, crowd.cells, crowd.least)
-        group, groups = from_buckets(_hashed(crowd.bucket, value), rules, Quasi(crowd.codes, crowd.first))
+        group, groups = from_buckets(crowd, _hashed(bucket, value))
     progress("placing residues", 0.7)
     residues = np.flatnonzero(group == RESIDUE).astype(np.int32)
     if groups and len(residues):
-        left, at = _by_value(value, residues, len(rank))
-        insert_residues(group, groups, value, left, at, need, start, crowd.codes, crowd.first, crowd.cells)
+        insert_residues(crowd, group, groups, *_by_value(value, residues, values))
     merged, suppressed = 0, 0
     if (group == RESIDUE).any():
-        merged = _merge(group, groups, value, bounds, need, start, crowd)
+        merged = _merge(group, groups, bounds, crowd)
         suppressed = int((group == RESIDUE).sum())
     if suppressed and (not suppress or suppressed == len(group)):
         raise _impossible(suppressed, alpha, nearest)
     return replace(_numbered(group), figures={"residues": len(residues), "merged": merged, "suppressed": suppressed})
-
-
-def _with_one_more(bounds: Bounds) -> Bounds:
-    """Return the bounds for one person more of every value: a group is asked whether it has room for the next one."""
-    return Bounds(bounds.values, tuple(count + 1 for count in bounds.counts), bounds.limits)
 
 
 def _by_value(value: Array, rows: Small, values: int) -> tuple[Small, Integers]:
@@ -137,19 +113,12 @@ def _hashed(bucket: Array, value: Small) -> Hashed:
     return Hashed(rows, begin, value[rows[begin[:-1]]].astype(np.int64))
 
 
-def _merge(
-    group: Small,
-    groups: int,
-    value: Small,
-    bounds: Bounds,
-    need: Integers,
-    start: Integers,
-    crowd: Crowd,
-) -> int:
+def _merge(group: Small, groups: int, bounds: Bounds, crowd: Crowd) -> int:
     """Make what is left one group, with the groups that have most room for its values, and return how many those were.
 
     Nothing changes where no number of groups would do.
     """
+    value, need, start = crowd.value, crowd.need, crowd.start
     left = np.bincount(value[group == RESIDUE], minlength=len(bounds.values))
     people = int(left.sum())
     tight = np.array([need[start[v] + left[v]] > people for v in range(len(left))])
@@ -163,8 +132,7 @@ def _merge(
     place[-1] = 0  # a residue's −1
     turn = np.argsort(place[group], kind="stable")
     begin = np.concatenate(([0], [people], people + np.cumsum(sizes[best]))).astype(np.int64)
-    values = len(bounds.values)
-    done = merge_until(turn, begin, value, values, need, start, crowd.codes, crowd.first, crowd.cells, crowd.least)
+    done = merge_until(crowd, turn, begin)
     if done >= 0:
         group[turn[: begin[done + 1]]] = groups
     return max(int(done), 0)

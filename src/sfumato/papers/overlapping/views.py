@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from sfumato.arrays import Array
 from sfumato.exact import ceil_inverse
-from sfumato.groups.fragments.cover import cells_table, combined
+from sfumato.groups.fragments.cover import combined, covering_table
 from sfumato.groups.fragments.views import Views
 from sfumato.groups.grouping import Grouping
-from sfumato.papers.overlapping.scattered import Crowd, scattered
+from sfumato.papers.overlapping.scattered import crowd_of, scattered
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
 from sfumato.progress import Progress, silent
@@ -38,12 +37,12 @@ def published_groups(
     values differ where sensitive ones do not. All of a bucket cover the same, so that the pick of Fig. 7 has nothing to choose.
     """
     views = Views.of(columns, moved)
-    sizes = int(views.right.max()) + 1, int(views.left.max()) + 1
+    sizes: tuple[int, ...] = int(views.right.max()) + 1, int(views.left.max()) + 1
     kind = code_type(max(sizes))
     codes = np.stack([views.right.astype(kind), views.left.astype(kind)], axis=1)
-    crowd = Crowd(codes, sizes, sensitive, cells_table(len(sensitive), Fraction(1)), ceil_inverse(alpha))
+    bucket = combined([views.right, sensitive], [sizes[0], len(bounds.values)]) if pairs else None
     if pairs:
-        bucket = combined([views.right, sensitive], [sizes[0], len(bounds.values)])
-        crowd = replace(crowd, codes=codes[:, :0], sizes=(), bucket=bucket)
+        codes, sizes = codes[:, :0], ()
+    crowd = crowd_of(sensitive, bounds, codes, sizes, covering_table(len(sensitive), Fraction(1)), ceil_inverse(alpha))
     nearest = round_up(Fraction(1, len(sensitive)))
-    return scattered(crowd, bounds, alpha, nearest, suppress=suppress, progress=progress)
+    return scattered(crowd, bounds, alpha, nearest, bucket=bucket, suppress=suppress, progress=progress)

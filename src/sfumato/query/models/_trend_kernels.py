@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from sfumato._jit import njit
+from sfumato._jit import njit, prange
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -21,7 +20,21 @@ def add_by_box(rows: Any, features: Any, start: Any, out: Any, first: int) -> No
                 out[box, first + k] += features[row, k]
 
 
-@njit(cache=True, nogil=True)
+def _add_asked(
+    rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
+) -> Any:
+    asked = rows[:count]
+    asked = asked[hits[bucket[asked]] != sizes[bucket[asked]]]
+    found = np.zeros(start[-1], np.int64)
+    for b in range(len(left)):
+        level = levels[asked, left[b]].astype(np.int64)
+        if right[b] >= 0:
+            level = level * width[b] + levels[asked, right[b]]
+        found[start[b] : start[b + 1]] = np.bincount(level, minlength=start[b + 1] - start[b])
+    return found
+
+
+@njit(cache=True, nogil=True, plain=_add_asked)
 def add_asked(
     rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
 ) -> Any:
@@ -42,7 +55,12 @@ def add_asked(
     return found
 
 
-@njit(cache=True, nogil=True)
+def _take_expected(hits: Any, sizes: Any, sums: Any, out: Any) -> None:
+    partly = (hits > 0) & (hits < sizes)
+    out -= (hits[partly] / sizes[partly]) @ sums[partly]
+
+
+@njit(cache=True, nogil=True, plain=_take_expected)
 def take_expected(hits: Any, sizes: Any, sums: Any, out: Any) -> None:
     """Subtract from `out` the features that the asked people of each box would have if they were drawn from it at random."""
     for box in range(len(hits)):

@@ -13,7 +13,7 @@ from sfumato.query.rows import BucketIndex
 from sfumato.table.column import Column
 
 LEVELS = 32
-"""Levels of a column that are told apart; neighbouring numbers and rare categories share one."""
+"""Levels of a column that are kept apart; neighbouring numbers and rare categories share one."""
 
 _REACH, _OWN = 0.3, 0.1  # how far, in rank, levels of a number resemble each other; what every level has of its own
 
@@ -39,7 +39,7 @@ def sums_by_box(index: BucketIndex, levels: Bytes, blocks: Sequence[Block]) -> F
     sums = np.zeros((index.buckets, sum(widths)))
     start = np.concatenate(([0], np.cumsum(index.sizes)))
     for block, first in zip(blocks, np.cumsum([0, *widths]), strict=False):
-        kernels.add_by_box(block.numbers(levels), block.features, start, sums, first)
+        kernels.add_by_box(block.numbers(levels), np.ascontiguousarray(block.features), start, sums, first)
     return sums
 
 

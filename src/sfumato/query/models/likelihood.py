@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 
 from sfumato.arrays import Array, Flags, Floats
 from sfumato.query import _kernels
@@ -201,6 +200,8 @@ class Association:
 
 def learn_association(index: BucketIndex) -> Association:
     """Return what the likelihood estimator needs of a release."""
+    from scipy.linalg import eigh  # here and below: to ask what was learned before, scipy is not needed
+
     totals = index.totals
     root = np.sqrt(totals)
     g0 = np.zeros((index.values, index.values))
@@ -223,6 +224,8 @@ def learn_association(index: BucketIndex) -> Association:
 
 
 def _axes(correlation: float, root: Floats, eigenvalues: Floats, vectors: Floats) -> Axes:
+    from scipy.linalg import eigh
+
     place = np.arange(len(root))
     near = correlation ** np.abs(place[:, None] - place) if correlation else np.eye(len(root))
     prior = near * np.outer(root, root)

@@ -1,0 +1,200 @@
+"""The prompt of `sfumato query release/`: one question a line, with history, and tab completing columns, values and words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli._show import console, grid, shown
+from sfumato.cli._state import STATE
+from sfumato.errors import SfumatoError
+from sfumato.places import private_directory, user_data
+
+if TYPE_CHECKING:
+    from sfumato.query.language.vocabulary import Vocabulary, Words
+
+WORDS = ("SELECT", "COUNT(*)", "WHERE", "GROUP BY", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS NULL")
+COMMANDS = (".columns", ".values", ".help", ".quit")
+PROMPT = "sfumato> "
+HISTORY = "query_history"
+SHOWN = 40
+"""How many values of a column `.values` shows."""
+
+HELP = """\
+A question is a condition, or SELECT COUNT(*) WHERE … GROUP BY …, on one line. Tab completes columns and values.
+  .columns          the columns of this release
+  .values COLUMN    the values of one of them
+  .quit             or ctrl-D: leave"""
+
+_COMPARED = re.compile(
+    r"""([\w.]+|"[^"]+")\s*(?:=|<>|!=|<=|>=|<|>|IN\s*\((?:[^()']|'[^']*')*|LIKE|BETWEEN|AND)\s*('?)([^'(),]*)$""", re.I
+)
+
+
+@dataclass(frozen=True)
+class Completer:
+    """What can follow a line that is being typed, from what the release shows."""
+
+    columns: Sequence[Words]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Completer:
+        """Return the completer of a release's columns and values."""
+        return cls((*vocabulary.quasi, *vocabulary.parts))
+
+    def complete(self, line: str) -> list[str]:
+        """Return whole lines that this one may become, the nearest word completed."""
+        if line.startswith("."):
+            return self._command(line)
+        compared = _COMPARED.search(line)
+        words = None if compared is None else self._named(compared[1].strip('"'))
+        if compared is not None and words is not None:
+            start = line[: compared.start(2)]
+            return [start + value for value in _matching(map(_literal, words.values), compared[2] + compared[3])]
+        typed = re.search(r"[\w.*(]*$", line)
+        assert typed is not None
+        start, word = line[: typed.start()], typed[0]
+        return [start + name for name in _matching([*(_quoted(one.name) for one in self.columns), *WORDS], word)]
+
+    def _command(self, line: str) -> list[str]:
+        if not line.startswith(".values "):
+            return [name for name in COMMANDS if name.startswith(line)]
+        typed = line.removeprefix(".values ")
+        return [f".values {one.name}" for one in self.columns if one.name.startswith(typed)]
+
+    def _named(self, name: str) -> Words | None:
+        return next((one for one in self.columns if one.name.lower() == name.lower()), None)
+
+    def listing(self, command: str) -> list[tuple[str, ...]] | None:
+        """Return the rows that a command asks for, headings first; None where it names no column."""
+        if command == ".columns":
+            rows = [(one.name, "text" if one.is_text else str(one.type), f"{len(one.values):,}") for one in self.columns]
+            return [("column", "type", "values"), *rows]
+        words = self._named(command.removeprefix(".values").strip())
+        if words is None:
+            return None
+        more = [(f"… and {len(words.values) - SHOWN:,} more",)] if len(words.values) > SHOWN else []
+        return [(words.name,), *((str(value),) for value in words.values[:SHOWN]), *more]
+
+
+def questions_of(text: str) -> list[str]:
+    """Return the questions of a text: between semicolons where it has any, else one a line; comments begin with # or --."""
+    lines = [line for line in text.splitlines() if not line.strip().startswith(("#", "--"))]
+    parts = _split("\n".join(lines)) if _split("\n".join(lines))[1:] else lines
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def _split(text: str) -> list[str]:
+    """Return what lies between semicolons that are not in quotes."""
+    parts = re.findall(r"""(?:[^;'"]|'[^']*'|"[^"]*"|['"])+|;""", text)
+    if ";" not in parts:
+        return [text]
+    joined, found = "", []
+    for part in parts:
+        if part == ";":
+            found.append(joined)
+            joined = ""
+        else:
+            joined += part
+    return [*found, joined]
+
+
+def talk(completer: Completer, answer: Callable[[str], None]) -> None:
+    """Ask for questions and answer them until the end of input; an error is told, and the next question asked."""
+    screen = console()
+    screen.print("Count questions, answered from the release alone; .help tells more.")
+    with _editing(completer):
+        while True:
+            try:
+                line = input(PROMPT).strip().rstrip(";").strip()
+            except EOFError:
+                screen.print()
+                return
+            except KeyboardInterrupt:
+                STATE.signal = 0  # ctrl-C gives up the line, not the prompt
+                screen.print()
+                continue
+            if line in (".quit", ".exit", "exit", "quit"):
+                return
+            if line:
+                _respond(line, completer, answer)
+
+
+def _respond(line: str, completer: Completer, answer: Callable[[str], None]) -> None:
+    screen = console()
+    if line == ".help":
+        screen.print(HELP, highlight=False)
+    elif line.startswith("."):
+        rows = completer.listing(line) if line.split(maxsplit=1)[0] in COMMANDS else None
+        if rows is None:
+            screen.print("There is no such command or column; .help and .columns list them.")
+            return
+        table = grid(*rows[0])
+        for row in rows[1:]:
+            table.add_row(*map(shown, row))
+        screen.print(table)
+    else:
+        try:
+            answer(line)
+        except SfumatoError as error:
+            hint = "" if error.hint is None else f"\nhint: {shown(error.hint)}"
+            screen.print(f"[red]error:[/red] {shown(error.message)}{hint}")
+
+
+@contextlib.contextmanager
+def _editing(completer: Completer) -> Iterator[None]:
+    """Give the prompt history and completion, where the system has them."""
+    try:
+        import readline
+    except ImportError:  # on Windows
+        yield
+        return
+    home = private_directory(user_data())
+    history = None if home is None else home / HISTORY
+    found: list[str] = []
+
+    def complete(text: str, state: int) -> str | None:
+        if state == 0:
+            line = readline.get_line_buffer()[: readline.get_endidx()]
+            found[:] = [whole[readline.get_begidx() :] for whole in completer.complete(line)]
+        return found[state] if state < len(found) else None
+
+    readline.set_completer_delims(" \t\n,()<>=")
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+    if history is not None:
+        with contextlib.suppress(OSError):
+            readline.read_history_file(history)
+    try:
+        yield
+    finally:
+        readline.set_completer(None)
+        if history is not None:
+            _write_history(readline, history)
+
+
+def _write_history(readline: Any, history: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.close(os.open(history, os.O_WRONLY | os.O_CREAT, 0o600))
+        readline.set_history_length(1000)
+        readline.write_history_file(history)
+
+
+def _matching(names: Iterable[str], typed: str) -> list[str]:
+    return [name for name in names if name.lower().startswith(typed.lower())][:200]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    text = str(value).replace("'", "''")
+    return f"'{text}'"
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'

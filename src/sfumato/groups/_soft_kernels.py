@@ -1,0 +1,158 @@
+"""Soft cuts, as an acceptance of the engine: a cut that a test of where values fell refuses is refused softly, and accounted for.
+
+Every box has a row of the ledger, an *account*: what its refused tests may have told (`TOLD`), and the coins of the tests to
+come. Everything is whole: told is counted in billionths and rounded down, caps follow from it in thousandths, rounded down again,
+which is what a release shows. docs/guarantees.md has the proof.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from sfumato._jit import njit
+from sfumato.arrays import Integers
+from sfumato.groups._cut_kernels import divide, even_cut, least_side, of_box, only_for, smallest_group, split_rows
+
+SHOWN = 1000
+"""A release shows what a box told in thousandths."""
+FINE = 1_000_000
+"""The account is kept a million times finer than that."""
+
+TOLD, OVER, UNDER, MADE, COINS = range(5)
+"""An account: told in units of 1/(SHOWN·FINE); the chance q of a refusing coin, OVER/UNDER; tests made; then for each test how
+many coins say "refuse" before the first one that does not. Without coins, which few boxes need, MADE becomes WAITS at a test."""
+WAITS = -1
+
+
+class Soft(NamedTuple):
+    """The most even cut, if it is safe or if a test of its two sides, with coins, accepts it."""
+
+    need: Integers  # ⌈SHOWN·count / bound⌉
+    start: Integers
+    floor: int
+    ledger: Integers  # [boxes × accounts]
+
+
+@njit(cache=True)
+def room(size: int, told: int) -> int:
+    """Return SHOWN·(1 + (size − 1)·told), `told` in billionths: what takes the place of SHOWN·size in the caps of a box."""
+    return int(SHOWN + (size - 1) * (told // FINE))
+
+
+@njit(cache=True)
+def keeps(counts: Any, size: int, told: int, need: Any, start: Any) -> bool:
+    """Return whether `size` people with these counts keep the caps of a box that told so much."""
+    return bool(smallest_group(counts, need, start) <= room(size, told))
+
+
+@njit(cache=True)
+def cap(value: int, count: int, space: int, need: Any, start: Any) -> int:
+    """Return the largest number up to `count` of a value for which there is room."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if need[start[value] + middle] <= space:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@njit(cache=True)
+def slack(mine: Any, left: int, sensitive: Any, counts: Any, told: int, need: Any, start: Any) -> tuple[bool, int]:
+    """Return whether a cut can keep the caps on both sides at all, and how many more people of any one value they would take.
+
+    Only values that could exceed the cap of a side are looked at: which these are follows from the counts of the box.
+    """
+    here = np.zeros(len(counts), np.int64)
+    for row in mine[:left]:
+        here[sensitive[row]] += 1
+    left_room, right_room = room(left, told), room(len(mine) - left, told)
+    least = len(mine)
+    for value in range(len(counts)):
+        count = counts[value]
+        if count == 0:
+            continue
+        ours = cap(value, count, left_room, need, start)
+        theirs = cap(value, count, right_room, need, start)
+        if ours + theirs < count:
+            return False, 0
+        if ours < count:
+            least = min(least, ours - here[value])
+        if theirs < count:
+            least = min(least, theirs - count + here[value])
+    return True, least
+
+
+@njit(cache=True)
+def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, need: Any, start: Any) -> bool:
+    """Return whether the first `left` people are cut from the others; a refusal that tells something is put to the account."""
+    told, size = account[TOLD], len(mine)
+    if keeps(counts, min(left, size - left), told, need, start):
+        return True
+    drawn = len(account) > COINS
+    if drawn and account[MADE] == len(account) - COINS:
+        return False
+    after = told * account[OVER] // account[UNDER]
+    if not keeps(counts, size, after, need, start):
+        return False
+    possible, free = slack(mine, left, sensitive, counts, told, need, start)
+    if not possible:
+        return False
+    if not drawn:
+        account[MADE] = WAITS
+        return True
+    refusing = account[COINS + account[MADE]]
+    account[MADE] += 1
+    if free >= 0 and refusing <= free:
+        return True
+    account[TOLD] = after
+    return False
+
+
+@njit(cache=True)
+def candidate(mine: Any, column: Any, width: int, absent: int, least: int) -> int:
+    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
+    histogram = np.zeros(width, np.int64)
+    for row in mine:
+        histogram[column[row]] += 1
+    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+
+
+def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
+    return acceptance.floor
+
+
+def _divide_softly(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> int:
+    account = acceptance.ledger[0]
+    left = candidate(mine, column, width, absent, least)
+    if left == 0 or not accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start):
+        return 0
+    return left
+
+
+def _account_of_box(acceptance: Any, box: int) -> Any:
+    return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1])
+
+
+@overload(least_side)
+def _soft_least(acceptance: Any, counts: Any, size: int) -> Any:
+    return only_for(Soft, acceptance, _least_softly)
+
+
+@overload(divide)
+def _soft_divide(
+    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
+) -> Any:
+    return only_for(Soft, acceptance, _divide_softly)
+
+
+@overload(of_box)
+def _soft_box(acceptance: Any, box: int) -> Any:
+    return only_for(Soft, acceptance, _account_of_box)

@@ -1,0 +1,165 @@
+"""What changed from one policy to another, in sentences that say what it means for the people in the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sfumato.exact import decimal_text
+from sfumato.policy.policy import Policy
+
+_MEANS = {
+    "identifier": "compared and dropped",
+    "quasi": "published, as what a reader may know",
+    "sensitive": "published and protected",
+    "other": "dropped",
+    None: "not in the table",
+}
+_ROLES = ("identifier", "quasi", "sensitive", "other")
+_STRENGTH = ("reader", "engineer", "insider")
+
+
+def differences(old: Policy, new: Policy) -> list[str]:
+    """Return a sentence for everything that the new policy says differently; none where they mean the same."""
+    return [
+        *_review(old, new),
+        *_input(old, new),
+        *_people(old, new),
+        *_columns(old, new),
+        *_requirement(old, new),
+        *_method(old, new),
+    ]
+
+
+def _review(old: Policy, new: Policy) -> list[str]:
+    if old.reviewed == new.reviewed:
+        return []
+    return ["It is reviewed now, and can be published." if new.reviewed else "It is not reviewed any more: publish refuses it."]
+
+
+def _input(old: Policy, new: Policy) -> list[str]:
+    before, after = vars(old.options), vars(new.options)
+    return [
+        f"[input] {key}: {_shown(before[key])} becomes {_shown(after[key])}; the file is read differently."
+        for key in after
+        if before.get(key) != after[key]
+    ]
+
+
+def _people(old: Policy, new: Policy) -> list[str]:
+    lines = []
+    if old.schema.one_row_per_person != new.schema.one_row_per_person:
+        what = "people: nobody may have several rows" if new.schema.one_row_per_person else "rows, and no longer of people"
+        lines.append(f"Claims now speak of {what}.")
+    before, after = old.schema.people_rule, new.schema.people_rule
+    if before != after:
+        if after.key:
+            lines.append(f"A person is known by {_names(after.key)}, and of several rows is kept: {after.keep}.")
+        else:
+            lines.append("No column says any more which rows are one person's.")
+    return lines
+
+
+def _columns(old: Policy, new: Policy) -> list[str]:
+    lines = []
+    known = list(dict.fromkeys(name for one in (new, old) for role in _ROLES for name in getattr(one.schema, role)))
+    for name in known:
+        before, after = old.schema.role(name), new.schema.role(name)
+        if before != after:
+            lines.append(
+                f"{name!r} was {before or 'not there'} ({_MEANS[before]}) and is now {after or 'gone'} ({_MEANS[after]})."
+            )
+    for rule, called in (("types", "is read"), ("recode", "is published"), ("bins", "is binned"), ("domains", "may be")):
+        mine, yours = _rules(old, rule), _rules(new, rule)
+        lines += [
+            f"{name!r} {called} {_shown(yours.get(name))} in place of {_shown(mine.get(name))}."
+            for name in dict.fromkeys((*mine, *yours))
+            if mine.get(name) != yours.get(name) and old.schema.role(name) == new.schema.role(name)
+        ]
+    for name in (*new.schema.quasi, *new.schema.sensitive):
+        before_rule, after_rule = old.schema.missing_rule(name), new.schema.missing_rule(name)
+        if old.schema.role(name) == new.schema.role(name) and before_rule != after_rule:
+            lines.append(f"Who has no {name!r} was treated as {before_rule!r}, and is now as {after_rule!r}.")
+    allowed = set(new.schema.allow_unique) - set(old.schema.allow_unique)
+    lines += [f"{name!r} may be published though its texts nearly name people." for name in sorted(allowed)]
+    return lines
+
+
+def _rules(policy: Policy, rule: str) -> Mapping[str, Any]:
+    found = policy.schema.to_dict()[rule]
+    return found if isinstance(found, Mapping) else {}
+
+
+def _requirement(old: Policy, new: Policy) -> list[str]:
+    before, after = old.requirement.to_dict(), new.requirement.to_dict()
+    if before["model"] != after["model"]:
+        return [f"Another promise: {before['model']} becomes {after['model']}. `sfumato explain` says what it means."]
+    lines = []
+    if before["against"] != after["against"]:
+        more = _STRENGTH.index(after["against"]) > _STRENGTH.index(before["against"])
+        lines.append(
+            f"The promise is now against {after['against']}, who knows {'more' if more else 'less'} than {before['against']}."
+        )
+    for key in after:
+        if key in ("model", "against", "bounds") or before.get(key) == after[key]:
+            continue
+        lines.append(
+            f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}."
+        )
+    mine, yours = before.get("bounds") or {}, after.get("bounds") or {}
+    for value in dict.fromkeys((*mine, *yours)):
+        if mine.get(value) != yours.get(value):
+            lines.append(f"{value!r}: {_bound(mine.get(value))} becomes {_bound(yours.get(value))}.")
+    return lines
+
+
+def _stricter(key: str, before: Any, after: Any) -> str:
+    """Return what a change of a number means, where more of it always means the same."""
+    if key not in ("theta", "offset", "l", "alpha", "rho2"):
+        return ""
+    try:
+        grows = Fraction(str(after)) > Fraction(str(before))
+    except (ValueError, ZeroDivisionError):
+        return ""
+    stricter = grows if key == "l" else not grows
+    return ": a reader may become less sure" if stricter else ": a reader may become surer"
+
+
+def _bound(given: Any) -> str:
+    if given is None:
+        return "no bound of its own"
+    number = Fraction(str(given))
+    return "no bound, a reader may become certain" if number == 1 else f"a bound of {decimal_text(number * 100)} %"
+
+
+def _method(old: Policy, new: Policy) -> list[str]:
+    before = None if old.method is None else old.method.to_dict()
+    after = None if new.method is None else new.method.to_dict()
+    if before == after:
+        return []
+    if before is None or after is None or old.method is None or new.method is None or old.method.name != new.method.name:
+        names = [("the default" if one is None else one.name) for one in (old.method, new.method)]
+        return [f"The method was {names[0]} and is now {names[1]}."]
+    return [
+        f"[method] {key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}."
+        for key in dict.fromkeys((*before, *after))
+        if before.get(key) != after.get(key)
+    ]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing said"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_shown(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    if isinstance(value, str) and re.fullmatch(r"-?\d+(/\d+)?", value):
+        return decimal_text(Fraction(value))
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _names(names: Any) -> str:
+    return ", ".join(map(repr, names))

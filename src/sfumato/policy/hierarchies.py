@@ -1,0 +1,72 @@
+"""Hierarchies that a policy names: `[recode] icd = { hierarchy = "icd.csv", level = 2 }`, by the path from the policy file.
+
+The receipt keeps a policy that can be read again anywhere: below it, under [receipt], stands what was in the files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import PolicyError
+from sfumato.policy.sections import Section, known_keys
+from sfumato.table.hierarchy import LONGEST, Hierarchy
+from sfumato.table.regular import TooLongError, read_text, refusal
+
+KEYS = ("hierarchy", "level", "other")
+
+
+def with_hierarchies(recode: Section, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
+    """Return the recodings with every hierarchy read: from `kept` texts, or from its file, whose text then goes to `texts`."""
+    return {
+        column: _hierarchy(column, spec, kept, base, texts) if isinstance(spec, Mapping) and "hierarchy" in spec else spec
+        for column, spec in recode.items()
+    }
+
+
+def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
+    """Return a policy's text for the receipt: below it the files that it names, and the coins that chose among rows."""
+    own = [] if coins is None else [f'coins = "{coins.hex()}"']
+    kept = [f"{_string(path)} = {_string(text)}" for path, text in files.items()]
+    if not own and not kept:
+        return content
+    return "\n".join([content.rstrip("\n"), "", "[receipt]", *own, *(["[receipt.hierarchies]", *kept] if kept else []), ""])
+
+
+def _hierarchy(
+    column: str, spec: Mapping[str, Any], kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
+) -> Hierarchy:
+    where = f"[recode] {column}"
+    known_keys(spec, where, KEYS)
+    path, level = spec["hierarchy"], spec.get("level")
+    if not isinstance(path, str) or not path:
+        raise PolicyError(f"{where}: hierarchy: expected the path of a file", hint='{ hierarchy = "icd.csv", level = 2 }')
+    text = kept.get(path)
+    if not isinstance(text, str):
+        text = texts[path] = _text(where, Path(path) if base is None else base / path)
+    try:
+        return Hierarchy.parse(text, level=level, other=spec.get("other"), where=Path(path).name)  # type: ignore[arg-type]
+    except PolicyError as error:
+        raise PolicyError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _text(where: str, path: Path) -> str:
+    refused = refusal(path)
+    if refused is not None:
+        raise PolicyError(f"{where}: hierarchy {path}: {refused}", hint="the path is relative to the policy file")
+    try:
+        return read_text(path, most=LONGEST)
+    except UnicodeDecodeError:
+        raise PolicyError(f"{where}: hierarchy {path}: not UTF-8 text", hint="save it as UTF-8") from None
+    except TooLongError:
+        raise PolicyError(f"{where}: hierarchy {path}: it has more than {LONGEST:,} bytes", hint="is it the table?") from None
+    except OSError as error:
+        raise PolicyError(f"{where}: hierarchy {path}: cannot be read: {error.strerror or 'the disk refused'}") from None
+
+
+def _string(text: str) -> str:
+    """Return a text as TOML writes it."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)

@@ -1,0 +1,313 @@
+"""The role of every column, with the reason. What is not clear is `other`: a draft publishes nothing that it is not sure of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.policy import vocabulary as say
+from sfumato.policy.profile import Profile
+from sfumato.table.schema import Role
+
+MOST = 200
+"""A column of texts with more values than these is published by no draft: they would have to be put together first."""
+
+FEWEST = 5
+"""A column with at least so many values, and at most `MOST`, may be the secret where nothing looks like one."""
+
+_FEW = 2
+_ROLES: tuple[Role, ...] = get_args(Role)
+_CONTACTS = (
+    "e-mail addresses", "web addresses", "IP addresses", "account numbers", "random keys", "phone numbers", "street addresses",
+)  # fmt: skip
+
+
+_CATEGORIES = ("sex", "origin", "where they live", "family")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The role of one column and why it has it; `strength` is of secrets, 0 the strongest, None for what is none.
+
+    Of equally strong secrets the one in which people differ most comes first. `sure` is False where a person should look twice.
+    """
+
+    column: str
+    role: Role
+    why: str
+    sure: bool = True
+    strength: float | None = None
+
+
+def decide(columns: Sequence[Profile], told: Mapping[Role, Sequence[str]]) -> list[Decision]:
+    """Return a decision about every column: `told` roles as they are, the others by names and values.
+
+    At least one column is quasi and one sensitive. If somebody says which columns are sensitive, no other one becomes it.
+    """
+    if len(columns) < 2:
+        raise InputError("the table has only one column", hint="a table needs a quasi and a sensitive column")
+    known = _told(columns, told)
+    made = [known.get(column.name) or _decision(column) for column in columns]
+    if told.get("sensitive"):
+        made = [_left_out(one) if one.role == "sensitive" and one.column not in known else one for one in made]
+    else:
+        made = _with_a_secret(made, columns, known)
+    return _with_something_known(made, columns, known)
+
+
+def _told(columns: Sequence[Profile], told: Mapping[Role, Sequence[str]]) -> dict[str, Decision]:
+    """Return the decisions that somebody made, after checking that the columns are there and have one role each."""
+    names = [column.name for column in columns]
+    found: dict[str, Decision] = {}
+    for role, chosen in told.items():
+        for name in chosen:
+            if name not in names:
+                raise PolicyError(f"{role}: the table has no column {name!r}", hint=did_you_mean(name, names))
+            if name in found:
+                raise PolicyError(f"column {name!r} is said to be {found[name].role} and {role}", hint="give it one role")
+            found[name] = Decision(name, role, "as told", strength=0 if role == "sensitive" else None)
+    return found
+
+
+def _decision(column: Profile) -> Decision:
+    """Return the likeliest role of a column by itself. The order matters: what names a person wins over all else."""
+    for judge in (_nothing, _named_person, _birth, _key, _secret, _singled_out, _known):
+        found = judge(column)
+        if found is not None:
+            return found
+    secret = _maybe_secret(column)
+    return secret or _other(column, f"not clear what it is ({_many(column)})")
+
+
+def _nothing(column: Profile) -> Decision | None:
+    if column.distinct == 0:
+        return _other(column, "it is empty", sure=True)
+    weight = column.kind == "numeric" and column.words & say.WEIGHTS and not column.words & say.BODILY
+    return _other(column, "it looks like a survey weight", sure=True) if weight else None
+
+
+def _named_person(column: Profile) -> Decision | None:
+    """Names, addresses and contacts, by the name of the column or by the look of its values."""
+    if column.looks in _CONTACTS:
+        return Decision(column.name, "identifier", f"its values look like {column.looks}")
+    if column.words_each >= 4 and column.distinct > 0.3 * column.present and column.distinct > 20:
+        return Decision(column.name, "identifier", "free text, which may name anybody")
+    if column.kind == "date" or (column.distinct <= _FEW and column.distinct < column.rows) or is_place(column):
+        return None
+    if is_name(column) or (say.PERSONAL.meets(column.words) and not _small_number(column)):
+        return Decision(column.name, "identifier", say.PERSONAL.called)
+    if column.looks == "names of people" and not any(one.meets(column.words) for one in (*say.KNOWN, *say.SECRETS)):
+        return Decision(column.name, "identifier", "its values look like names of people", sure=False)
+    return None
+
+
+def _birth(column: Profile) -> Decision | None:
+    if not say.BIRTH.meets(column.words) or any(one.meets(column.words) for one in say.KNOWN if one.called == "origin"):
+        return None
+    if column.kind == "date":
+        return Decision(
+            column.name, "identifier", "a date of birth nearly names a person; a column with the age or year would not"
+        )
+    if _year(column):
+        return Decision(column.name, "quasi", "a year of birth, which others may know")
+    return _other(column, "it has to do with birth, but is no date")
+
+
+def _key(column: Profile) -> Decision | None:
+    """Numbers of people and of what happened to them, by the name of the column."""
+    if column.kind == "date" or is_place(column):
+        return None
+    last, numbered = column.ordered[-1] if column.ordered else "", bool(column.words & say.NUMBERING)
+    keyed = bool(column.words & say.KEYS) or any(word.startswith(say.PERSON.stems) for word in column.words)
+    of_people = keyed or (say.PERSON.meets(column.words) and (numbered or len(column.ordered) == 1))
+    if _small_number(column) or column.distinct <= _FEW:
+        return None
+    if of_people and (keyed or numbered or column.distinct > 0.1 * column.present):
+        return Decision(column.name, "identifier", say.PERSON.called)
+    many = column.distinct > 0.02 * column.present
+    if numbered and last in say.NUMBERING and (column.unique or (many and column.distinct > MOST)):
+        return Decision(column.name, "identifier", "a number or code with very many values")
+    return None
+
+
+def _secret(column: Profile) -> Decision | None:
+    """Secrets by the name of the column or by their values; dates, ages and counts are not what is secret about them."""
+    found = next((one for one in say.SECRETS if one.meets(column.words)), None)
+    why = "" if found is None else f"it is called like something about {found.called}"
+    called = None if found is None else found.called
+    if found is None:
+        called = _by_value(column)
+        why = f"its values look like {called}" if called and column.looks else f"its values have to do with {called}"
+    if not called:
+        return None
+    if column.kind == "date":
+        return _other(column, f"a date that has to do with {called}")
+    if column.kind == "numeric" and called != "money" and _counts(column):
+        return _other(column, f"a count, an age or a length of time that has to do with {called}")
+    if column.unique and column.kind == "categorical":
+        return Decision(column.name, "identifier", f"{_alone(column)} are the only one with their value")
+    strength = [one.called for one in say.SECRETS].index(called if found else _KINDS.get(called, called))
+    guess = 0 if found else 0.5  # what is called a secret comes before what only looks like one
+    return Decision(column.name, "sensitive", why, strength=strength + guess + column.most / (2 * column.rows))
+
+
+_KINDS = {"codes of illnesses (ICD)": "health", "amounts of money": "money"}
+
+
+def _by_value(column: Profile) -> str:
+    """Return what a column of texts tells by its values; empty where they tell nothing."""
+    if column.looks in _KINDS and column.distinct >= _FEW:
+        return column.looks
+    words = [frozenset(value.split()) | {value.replace(" ", "")} for value in column.values]
+    for called, secret in say.SECRET_VALUES:
+        hits = sum(bool(one & secret) for one in words)
+        if hits >= 3 or (hits >= 1 and hits > 0.3 * len(words)):
+            return called
+    return ""
+
+
+def _singled_out(column: Profile) -> Decision | None:
+    """What nearly names people by its values, whatever it is called."""
+    if is_place(column):
+        return None
+    if column.kind == "categorical" and column.unique and column.distinct > _FEW:
+        return Decision(column.name, "identifier", f"{_alone(column)} are the only one with their value")
+    if column.looks == "numbers with letters" and column.distinct > max(MOST, 0.02 * column.present):
+        return Decision(column.name, "identifier", f"codes with very many values ({column.distinct:,})")
+    if column.kind != "numeric" or not column.whole or column.high is None or column.distinct <= MOST:
+        return None
+    if column.distinct == column.present:
+        return Decision(column.name, "identifier", "a different whole number for everybody")
+    if column.high >= 100_000 and column.distinct > 0.02 * column.present:
+        return _other(column, f"whole numbers with very many values ({column.distinct:,}): they may be numbers of people")
+    return None
+
+
+def _known(column: Profile) -> Decision | None:
+    """What others may well know, by the name of the column or by its values; not where it would single people out."""
+    found = next((one.called for one in say.KNOWN if one.meets(column.words)), None) or _known_by_value(column)
+    if found is None or column.distinct < _FEW:
+        return None
+    if column.kind == "date" and not column.words & say.EVENTS and not any(one.meets(column.words) for one in say.KNOWN):
+        return None
+    if is_place(column):
+        return Decision(column.name, "quasi", "a place of living: published coarser")
+    if (
+        found == say.CARE
+        and column.kind != "date"
+        and (column.words & say.EVENTS or column.kind == "numeric")
+        and not _year(column)
+    ):
+        return _other(column, f"it has to do with what happened to a person, but is no date ({_many(column)})")
+    if (column.kind == "categorical" or is_category(column)) and column.distinct > MOST:
+        return _other(column, f"too many values to be published as they are ({column.distinct:,}): put them together first")
+    if column.kind == "numeric" and not column.whole and column.unique:
+        return _other(column, f"exact measurements: {_alone(column)} are the only one with theirs")
+    return Decision(column.name, "quasi", f"others may know it ({found})")
+
+
+def _known_by_value(column: Profile) -> str | None:
+    values = {value.replace(" ", "") for value in column.values}
+    if not 2 <= len(values) <= 80:
+        return None
+    if values <= say.SEX_VALUES and len(values) <= 5:
+        return "sex"
+    return next((called for called, known in say.KNOWN_VALUES if 2 * len(values & known) >= len(values)), None)
+
+
+def _maybe_secret(column: Profile) -> Decision | None:
+    """What may be the secret, if nothing else is: work, marks, and codes with many values."""
+    if column.kind == "date" or column.distinct < FEWEST:
+        return None
+    if say.MAYBE_SECRET.meets(column.words):
+        return Decision(column.name, "other", "a secret, or what others may know", sure=False, strength=len(say.SECRETS))
+    codes = column.kind == "categorical" and column.looks == "numbers with letters"
+    return Decision(column.name, "other", "codes with many values", sure=False, strength=len(say.SECRETS) + 1) if codes else None
+
+
+def _with_a_secret(made: list[Decision], columns: Sequence[Profile], known: Mapping[str, Decision]) -> list[Decision]:
+    """Return the decisions with at least one sensitive column: the likeliest, where none looks like a secret."""
+    if any(one.role == "sensitive" for one in made):
+        return made
+    free = [place for place, one in enumerate(made) if one.column not in known]
+    if not free:
+        raise PolicyError("no column is left to be sensitive", hint="name one with --sensitive")
+    maybe = [place for place in free if made[place].strength is not None]
+    texts = [
+        place
+        for place in free
+        if made[place].role == "other" and columns[place].kind == "categorical" and FEWEST <= columns[place].distinct <= MOST
+    ]
+    dull = [place for place in free if made[place].role == "other" and columns[place].kind != "date" and columns[place].distinct]
+    fits = [place for place in free if made[place].role == "quasi" and columns[place].kind != "date"]
+    best = min(maybe, key=lambda place: made[place].strength or 0) if maybe else (texts or dull or fits or free)[-1]
+    why = "a guess, since nothing looks like a secret: say which column is"
+    return [replace(one, role="sensitive", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
+
+
+def _with_something_known(made: list[Decision], columns: Sequence[Profile], known: Mapping[str, Decision]) -> list[Decision]:
+    """Return the decisions with at least one quasi column: the one with the fewest values, where none is clear."""
+    if any(one.role == "quasi" for one in made):
+        return made
+    free = [place for place, one in enumerate(made) if one.column not in known and one.role != "sensitive"]
+    if not free:
+        free = [place for place, one in enumerate(made) if one.column not in known]
+    if not free:
+        raise PolicyError("no column is left to be quasi", hint="a table needs one: name it with --quasi")
+    order = {"other": 0, "identifier": 1, "sensitive": 2}
+    best = min(free, key=lambda place: (columns[place].distinct < _FEW, order[made[place].role], columns[place].distinct))
+    why = "a guess, since a table needs something that a reader may know: look whether anybody may see it"
+    return [replace(one, role="quasi", why=why, sure=False) if place == best else one for place, one in enumerate(made)]
+
+
+def _left_out(one: Decision) -> Decision:
+    return replace(one, role="other", why=f"{one.why}, and is none of the columns that were named as sensitive", sure=False)
+
+
+def _other(column: Profile, why: str, *, sure: bool = False) -> Decision:
+    return Decision(column.name, "other", why, sure=sure)
+
+
+def is_name(column: Profile) -> bool:
+    """Return whether a column is called like a person's name, or has names among its values."""
+    words = frozenset(column.ordered)
+    named = bool(words & say.NAMES) and words <= say.NAMES | say.OF_PEOPLE
+    alone = bool(words) and words <= say.ALONE and column.kind == "categorical"
+    return named or alone or say.FAMILY_NAMES.meets(column.words)
+
+
+def is_place(column: Profile) -> bool:
+    """Return whether a column is called like a postcode."""
+    return bool(column.words & say.PLACES) or any(word.startswith("postcode") for word in column.words)
+
+
+def is_category(column: Profile) -> bool:
+    """Return whether numbers are codes of things that have no order, such as countries."""
+    return column.whole and any(one.meets(column.words) for one in say.KNOWN if one.called in _CATEGORIES)
+
+
+def _year(column: Profile) -> bool:
+    return column.whole and column.low is not None and column.high is not None and 1850 <= column.low <= column.high <= 2100
+
+
+def _small_number(column: Profile) -> bool:
+    """Return whether a column holds small whole numbers that many people share: a count or a code, and no person's number."""
+    return (
+        column.kind == "numeric" and column.whole and column.high is not None and column.high < 1000
+        and 4 * column.distinct < column.present
+    )  # fmt: skip
+
+
+def _counts(column: Profile) -> bool:
+    """Return whether a column of numbers is called like a count, an age or a length of time."""
+    return bool(column.words & (say.COUNTING | say.DURATIONS)) or any(word in ("age", "alter") for word in column.ordered)
+
+
+def _many(column: Profile) -> str:
+    return "one value" if column.distinct == 1 else f"{column.distinct:,} values"
+
+
+def _alone(column: Profile) -> str:
+    return f"{column.alone:,} of {column.present:,} people"

@@ -1,0 +1,53 @@
+"""Bounds said in words that need no formula: how sure, how many times surer, and what that means for the worst values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from sfumato.exact import percent
+from sfumato.policy.profile import plain
+from sfumato.policy.vocabulary import MOST_SENSITIVE
+
+RARE = Fraction(1, 100)
+"""Of a value that fewer people have, "times surer" says little: four times 0.1 % is still almost nothing."""
+
+
+def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, compound: bool = False) -> str:
+    """Return what the bounds of a table's values mean, in one sentence; `compound` values are combinations of several columns."""
+    thing = "any combination" if compound else "anything"
+    bounded = [value for value in shares if bounds[value] < 1]
+    if not bounded:
+        return "a reader may become certain of every value"
+    most = max(bounds[value] for value in bounded)
+    often = [bounds[value] / shares[value] for value in bounded if shares[value] >= RARE]
+    rare = [bounds[value] for value in bounded if shares[value] < RARE]
+    said = [f"nobody becomes more than {percent(most)} sure of {thing}"]
+    if len(bounded) < len(shares):
+        said = [f"nobody becomes more than {percent(most)} sure of {thing} that has a bound"]
+    if often:
+        said.append(f"nor more than {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
+    if rare and max(rare) < most:
+        said.append(f"nor more than {percent(max(rare))} sure of {thing} that is rarer")
+    return ", ".join(said)
+
+
+def value_in_words(share: Fraction, bound: Fraction) -> str:
+    """Return what a bound means for one value."""
+    if bound == 1:
+        return f"{percent(share)} of people have it; no bound, a reader may become certain"
+    one_in = f"1 in {float(1 / bound):.2g}" if bound < Fraction(1, 3) else f"{float(bound):.0%} likely".replace("%", " %")
+    return (
+        f"{percent(share)} of people have it; a reader may become at most {percent(bound)} sure ({one_in}), "
+        f"{float(bound / share):.3g} times surer than before"
+    )
+
+
+def most_sensitive(shares: Mapping[str, Fraction], number: int = 3) -> list[str]:
+    """Return the values that look most sensitive: those with a word for it, the worst first, and then the rarest."""
+    return sorted(shares, key=lambda value: (_rank(value), shares[value], value))[:number]
+
+
+def _rank(value: str) -> int:
+    words: Sequence[str] = plain(value).replace("-", " ").split()
+    return next((rank for rank, stem in enumerate(MOST_SENSITIVE) if any(word.startswith(stem) for word in words)), 999)

@@ -1,0 +1,270 @@
+"""A draft as the text of a policy file: keys that run as they stand, and comments that say why."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.exact import decimal_text, percent
+from sfumato.policy.proposal import kind_of, toml_number
+from sfumato.policy.rule import OFFSET, USUAL_THETA, Rule
+from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
+from sfumato.table.gaps import missing_suspects
+
+if TYPE_CHECKING:
+    from sfumato.policy.draft import Draft
+    from sfumato.policy.guess import Looked
+
+SHOWN = 15
+"""How many values get a line of their own, the rarest first."""
+
+_WIDEST = 50
+_ROLES = {
+    "identifier": "names a person: compared, then dropped",
+    "quasi": "what a reader may know: published as recoded below",
+    "sensitive": "what is protected",
+    "other": "dropped: neither published nor used",
+}
+_MORE = (
+    "",
+    "# Also possible:",
+    '# [input]    how the file is read: delimiter = ";", decimal = ",", encoding = "cp1252", null = ["", "NA"]',
+    "# [bins]     the edges between the values of a sensitive column of numbers: salary = [0, 1000, inf]",
+    '# [domains]  values that a column may have besides those in this table: sex = ["f", "m", "x"]',
+)
+_METHOD = (
+    "# [method]                      # without it: near people share a group where the table leaves room for that, else small",
+    '# name  = "boxes"               # groups. `sfumato explain` measures what each way would answer and expose.',
+    "# floor = 100                   # at least so many people in a box",
+)
+
+
+def write_draft(draft: Draft) -> str:
+    """Return the text of the policy."""
+    return "\n".join(
+        [
+            *_head(draft),
+            *_input(draft),
+            *_people(draft),
+            *_columns(draft),
+            *_types(draft),
+            *_recodes(draft),
+            *_bins(draft),
+            *_missing(draft),
+            *_requirement(draft.rule),
+            *_METHOD,
+            *_MORE,
+            "",
+        ]
+    )
+
+
+def _head(draft: Draft) -> list[str]:
+    people = "1 person" if draft.table.rows == 1 else f"{draft.table.rows:,} people"
+    after = "said when the draft was asked for" if draft.reviewed else "nothing is published until you have, and write true here"
+    return [
+        f"# A DRAFT of a policy for {_comment(draft.name)} ({people}), made by looking at the table.",
+        "# Roles, types and recodings are guesses: check every one of them before anything is published.",
+        "# The comments tell shares of the original table: keep this file private.",
+        f"reviewed = {str(draft.reviewed).lower()}                # {after}",
+        "",
+    ]
+
+
+def _input(draft: Draft) -> list[str]:
+    """Return how the file is read, as far as it is not the usual way."""
+    looked, lines = draft.looked, []
+    for key in ("delimiter", "decimal", "encoding"):
+        if key in looked.why:
+            lines.append(f"{key} = {_key(str(getattr(looked.options, key)))}  # {looked.why[key]}")
+    if "header" in looked.why:
+        lines.append(f"header = false  # {looked.why['header']}")
+        lines.append(f"names  = {_list(tuple(looked.options.names))}  # what the columns are called, here and below")
+    if draft.repeated:
+        lines += [
+            "# ATTENTION: two rows have the same identifier. Where they are one person, a bound per row is no bound per person:",
+            '# delete the next line and write [people] key = "…" and keep = "first by …"; or move what names nobody to other.',
+            "one_row_per_person = false",
+        ]
+    return ["[input]", *lines, *_gaps(looked), ""] if lines or _gaps(looked) else []
+
+
+def _gaps(looked: Looked) -> list[str]:
+    """Return a question about values that may stand for missing ones."""
+    found = missing_suspects(looked.columns)
+    if not found:
+        return []
+    shown = ", ".join(f"{one.value!r} in {_comment(one.column)} ({one.rows:,})" for one in found[:8])
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    null = (*looked.options.null, *dict.fromkeys(one.value for one in found))
+    return [*_wrapped(f"Do these mean that a value is missing? {shown}{more}. If so:"), f"# null = {_list(null)}"]
+
+
+def _people(draft: Draft) -> list[str]:
+    """Return which rows are one person's, where somebody has several."""
+    if draft.people:
+        told = "" if draft.table.choice is None else draft.table.choice.sentence
+        return [
+            "[people]                        # which rows are one person's, and which of them is kept",
+            *_wrapped(_comment(told)),
+            f"key  = {_key(draft.people['key'])}",
+            f"keep = {_key(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
+            "",
+        ]
+    names = [one.column for one in draft.table.suspects]
+    if not names or draft.repeated:
+        return []
+    return [
+        f"# ATTENTION: {_comment(_and(names))} may be a key of people with several rows. Say so, or that every row is a person:",
+        "# [people]",
+        f'# key = {_key(names[0])}, keep = "first by …"',
+        '# rows = "people"',
+        "",
+    ]
+
+
+def _columns(draft: Draft) -> list[str]:
+    by_name = draft.profiles
+    gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
+    lines = ["[columns]                       # every column has exactly one role"]
+    lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in _ROLES.items()]  # type: ignore[arg-type]
+    lines.append("# Why, with the number of different values; look first at what has a ? before it:")
+    for one in draft.decisions:
+        mark = " " if one.sure else "?"
+        lines.append(f"# {mark} {_comment(one.column)}, {by_name[one.column].distinct:,}: {one.role}; {_comment(one.why)}")
+    return [*lines, *([f"# Missing values: {gaps}."] if gaps else []), ""]
+
+
+def _used(draft: Draft) -> tuple[str, ...]:
+    return (*draft.names("quasi"), *draft.names("sensitive"))
+
+
+def _types(draft: Draft) -> list[str]:
+    return [
+        "[types]                         # numeric, categorical or date",
+        *(f'{_key(name)} = "{kind_of(draft.profiles[name])}"' for name in _used(draft)),
+        "",
+    ]
+
+
+def _recodes(draft: Draft) -> list[str]:
+    lines = ["[recode]                        # what is published instead of the exact values"]
+    for name in draft.names("quasi"):
+        column = draft.profiles[name]
+        if name in draft.recode:
+            lines.append(f"{_key(name)} = {_table(draft.recode[name])}")
+        elif column.kind == "categorical" and column.distinct > 50:
+            lines.append(f"# {_key(name)} = {{ prefix = 3 }}   # {column.distinct:,} values are many: make them coarser")
+    alone = percent(draft.table.unique_share())
+    among = _comment(_and(draft.names("quasi")))
+    return [*lines, *_wrapped(f"As recoded here, {alone} of people are the only one with their {among}."), ""]
+
+
+def _bins(draft: Draft) -> list[str]:
+    if not draft.bins:
+        return []
+    lines = ["[bins]                          # numbers that count as one value, each from its edge up to the next"]
+    for name, edges in draft.bins.items():
+        lines.append(f"{_key(name)} = [{', '.join(str(toml_number(edge)) for edge in edges)}]")
+    return [*lines, "# These edges were computed from this table, and are published. Write round ones of your own.", ""]
+
+
+def _missing(draft: Draft) -> list[str]:
+    lines = ["[missing]                       # value (a value of its own) | drop | error"]
+    gaps = [name for name in _used(draft) if draft.profiles[name].missing]
+    lines += [f'{_key(name)} = "value"' for name in gaps]
+    lines += [f'{_key(name)} = "error"' for name in draft.names("sensitive") if name not in gaps]
+    if set(gaps) & set(draft.names("sensitive")):
+        lines.append('# "drop" would leave those people out; then the claim only holds with against = "reader"')
+    return [*lines, ""]
+
+
+def _requirement(rule: Rule) -> list[str]:
+    theta, most = decimal_text(rule.theta), rule.most
+    share = rule.shares[most]
+    bounds = {value: rule.bound(value) for value in rule.shares}
+    lines = [
+        "[requirement]",
+        'model   = "f-privacy"',
+        'against = "engineer"            # reader | engineer: also somebody who knows this program',
+        f"theta   = {theta.ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
+        f'offset  = "{decimal_text(OFFSET)}"                # the most frequent, {_comment(most)}: '
+        f"{theta} · {percent(share)} + {percent(OFFSET)} = {percent(rule.theta * share + OFFSET)}",
+        *_wrapped(f"In words: {rule_in_words(rule.shares, bounds, compound=bool(rule.parts))}."),
+    ]
+    for value in most_sensitive(rule.shares):
+        lines.append(f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}.")
+    if bounds[most] == 1:
+        lines.append("# ATTENTION: everybody has the same sensitive value, so there is nothing that a release could hide.")
+    return [*lines, *_why_theta(rule), *_several(rule), "", *_own_bounds(rule), ""]
+
+
+def _why_theta(rule: Rule) -> list[str]:
+    """Return why theta is what it is, and what it tells that it was derived from the table."""
+    usual = decimal_text(USUAL_THETA)
+    if rule.theta == USUAL_THETA:
+        return [f"# Why this theta: {usual} is usual, and it leaves no value of this table with a bound above 1/2."]
+    return _wrapped(
+        f"Why this theta: {usual} is usual, but would leave a frequent value of this table with a bound above 1/2, or none. "
+        "So it was DERIVED FROM THIS TABLE, while a claim takes the policy as fixed in advance. It looks only at how many "
+        "people have each value, which groups show anyway: their claims hold as they are. With randomization, decoys or people "
+        "left out, which do not show that, it tells the largest share: write a number of your own, chosen without looking."
+    )
+
+
+def _several(rule: Rule) -> list[str]:
+    """Return what bounds on combinations mean for the single values of several columns."""
+    if not rule.parts:
+        return []
+    sure = ", ".join(f"{_comment(name)} {percent(rule.highest(name))}" for name in rule.parts)
+    lines = [
+        "# Several sensitive columns are protected as one: the bounds are on their combinations. Of a single value a reader may",
+        f"# become as sure as the sum over the combinations that hold it, which is at most: {sure}.",
+    ]
+    if not rule.keeps_parts:
+        lines.append(
+            "# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other."
+        )
+    return lines
+
+
+def _own_bounds(rule: Rule) -> list[str]:
+    ranked = sorted(rule.shares, key=lambda value: (rule.shares[value], value))
+    lines = ["[requirement.bounds]            # own bounds for single values; remove the # from a line to use it"]
+    own = {value: f'# {_key(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
+    wide = min(max(map(len, own.values())), _WIDEST)
+    for value, line in own.items():
+        now = f"{percent(rule.shares[value])} of people now; a reader may become at most {percent(rule.bound(value))} sure"
+        lines.append(f"{line.ljust(wide)}  # {now}")
+    if len(ranked) > SHOWN:
+        lines.append(f"# … and {len(ranked) - SHOWN} more, which more people have; `sfumato explain --all` shows them.")
+    return lines
+
+
+def _table(spec: Mapping[str, object]) -> str:
+    return "{ " + ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in spec.items()) + " }"
+
+
+def _key(name: str) -> str:
+    quoted = json.dumps(name, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+
+
+def _list(names: Sequence[str]) -> str:
+    return "[" + ", ".join(_key(name) for name in names) + "]"
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = textwrap.wrap(text.replace(" %", "\0%"), 125, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _comment(text: str) -> str:
+    """Return text that cannot end the comment it stands in."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,50 @@
+"""Texts that nearly name people: what stops a publication, and what it looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.errors import InputError
+from sfumato.exact import percent
+from sfumato.table.table import Table
+
+SHARE, PEOPLE = 0.2, 20
+"""Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
+
+
+@dataclass(frozen=True)
+class NearlyUnique:
+    """A quasi column of texts, as published, and how many people are the only one with theirs."""
+
+    column: str
+    alone: int
+    rows: int
+
+    def __str__(self) -> str:
+        share = percent(self.alone / self.rows, 1)
+        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their text"
+
+
+def nearly_unique(table: Table) -> list[NearlyUnique]:
+    """Return the quasi columns whose texts nearly name people, except those that the schema allows. No secret is looked at."""
+    found = []
+    for column in table.quasi:
+        if column.kind != "categorical" or column.name in table.schema.allow_unique:
+            continue
+        alone = int((np.bincount(column.codes)[: len(column.values)] == 1).sum())
+        if alone >= max(PEOPLE, SHARE * table.rows):
+            found.append(NearlyUnique(column.name, alone, table.rows))
+    return found
+
+
+def require_shared_texts(table: Table) -> None:
+    """Raise an `InputError` for quasi columns of texts that nearly name people."""
+    found = nearly_unique(table)
+    if found:
+        names = ", ".join(f'"{one.column}"' for one in found)
+        raise InputError(
+            f"texts that nearly name people would be published; {'; '.join(map(str, found))}",
+            hint=f"make them identifier or other, or coarser with recode; allow_unique=[{names}] says that it is meant",
+        )
