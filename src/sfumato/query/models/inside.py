@@ -27,7 +27,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.models import _softmax_kernels as kernels
@@ -90,6 +89,8 @@ class Inside:
 
     def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
         """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
+        from scipy.linalg import cho_factor, cho_solve  # here and below: where nothing asks for it, scipy is not loaded
+
         share = self.share
         values = np.flatnonzero(wanted & (share > 0))
         if 2 * share[values].sum() > 1:
@@ -120,6 +121,8 @@ class Inside:
     @cached_property
     def typical(self) -> tuple[Floats, Floats, Floats]:
         """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
+        from scipy.linalg import eigh
+
         share = self.share
         tau2 = _WIDER * (self.fit.tau2 @ share)
         told = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())

@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.query.models import _softmax_kernels as kernels
@@ -150,6 +149,8 @@ class _Curvature:
 
     @classmethod
     def of(cls, told: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+        from scipy.linalg.lapack import spotrf, spotri  # here and below: to ask what was learned before, scipy is not needed
+
         at = np.arange(len(tau2))
         factors = scale[:, None, None].astype(np.float32) * told[which]
         factors[:, at, at] += (1.0 / tau2.T).astype(np.float32)
@@ -168,6 +169,8 @@ class _Curvature:
 
     def solve(self, pull: Floats) -> Floats:
         """Return (H + 1/τ²)⁻¹ · pull [directions × values]."""
+        from scipy.linalg.lapack import spotrs
+
         right = pull.astype(np.float32).T * self.root
         for k, factor in enumerate(self.factors):
             right[k] = spotrs(factor.T, right[k], lower=1)[0]
