@@ -151,7 +151,8 @@ def rake(
     """Write to `out` the chances of the values shown, scaled so that a box's people have every value as often as its goal.
 
     Box b shows the values value[entry[b]] … value[entry[b + 1] − 1]; the chances of
-    the k-th of them stand in `out` from place[b] + k · (its cells) on, one for every cell. Each person's chances add up to one up to rounding, too.
+    the k-th of them stand in `out` from place[b] + k · (its cells) on, one for every cell.
+    Each person's chances add up to one up to rounding, too.
     """
     values = tables.shape[1]
     largest = 0
