@@ -111,7 +111,7 @@ def test_raked_chances_add_up_to_what_boxes_show_and_to_one() -> None:
     for b in range(model.index.buckets):
         first, last = model.cells.start[b : b + 2]
         low, high = model.goals.entry[b : b + 2]
-        chances = model.chances[model.place[b] : model.place[b + 1]].reshape(last - first, high - low).astype(float)
+        chances = model.chances[model.place[b] : model.place[b + 1]].reshape(high - low, last - first).T.astype(float)
         weight = model.cells.weight[first:last]
         assert np.allclose(weight @ chances, model.index.st_count[low:high], atol=1e-4)
         assert np.allclose(chances.sum(axis=1), 1.0, atol=2e-3)
@@ -129,8 +129,10 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
     for i in range(600):
         b, cell = model.index.bucket[i], model.cells.cell[i]
         low, high = model.goals.entry[b : b + 2]
-        at = model.place[b] + (cell - model.cells.start[b]) * (high - low)
-        chance[i] = model.chances[at : at + high - low][wanted[model.goals.value[low:high]]].sum()
+        cells = model.cells.start[b + 1] - model.cells.start[b]
+        at = model.place[b] + cell - model.cells.start[b]
+        own = model.chances[at : at + (high - low) * cells : cells]
+        chance[i] = own[wanted[model.goals.value[low:high]]].sum()
     spread, asked = chance * (1 - chance), np.zeros(600, bool)
     asked[rows] = True
     counts = np.bincount(model.index.bucket, minlength=20)

@@ -150,8 +150,9 @@ def rake(
 ) -> None:
     """Write to `out` the chances of the values shown, scaled so that a box's people have every value as often as its goal.
 
-    Box b shows the values value[entry[b]] … value[entry[b + 1] − 1]; the chances of its cell i stand in `out` from
-    place[b] + (i − start[b]) · (entry[b + 1] − entry[b]) on. Each person's chances add up to one up to rounding, too.
+    Box b shows the values value[entry[b]] … value[entry[b + 1] − 1]; the chances of
+    the k-th of them stand in `out` from place[b] + k · (its cells) on, one for every cell.
+    Each person's chances add up to one up to rounding, too.
     """
     values = tables.shape[1]
     largest = 0
@@ -196,7 +197,7 @@ def rake(
             own[k] = goal[e + k] / max(total[k], 1e-300)
         for i in range(first, last):
             for k in range(many):
-                out[place[b] + (i - first) * many + k] = chances[i - first, k] * own[k]
+                out[place[b] + k * (last - first) + i - first] = chances[i - first, k] * own[k]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -253,9 +254,13 @@ def ask(
             continue
         a, q = 0.0, 0.0
         for i in range(first, last):
-            p, base = 0.0, place[b] + (i - first) * many
-            for t in range(few):
-                p += chances[base + listed[t]]
+            spread[i - first] = 0.0
+        for t in range(few):
+            base = place[b] + listed[t] * (last - first) - first
+            for i in range(first, last):
+                spread[i - first] += chances[base + i]
+        for i in range(first, last):
+            p = spread[i - first]
             found += asked[i] * p
             p = min(p, 1.0)
             s = p * (1.0 - p)
@@ -302,7 +307,7 @@ def split(
             e = entry[b] + k
             found, a, q = 0.0, 0.0, 0.0
             for i in range(start[b], start[b + 1]):
-                p = min(chances[place[b] + (i - start[b]) * many + k], 1.0)
+                p = min(chances[place[b] + k * (start[b + 1] - start[b]) + i - start[b]], 1.0)
                 s = weight[i] * p * (1.0 - p)
                 q += s
                 if half[i]:
@@ -314,7 +319,7 @@ def split(
             spread[e] = max(0.0, a * (1.0 - a / q))
             if which[e] >= 0:
                 for i in range(start[b], start[b + 1]):
-                    p = min(chances[place[b] + (i - start[b]) * many + k], 1.0)
+                    p = min(chances[place[b] + k * (start[b + 1] - start[b]) + i - start[b]], 1.0)
                     more = weight[i] * p * (1.0 - p) * ((1.0 if half[i] else 0.0) - a / q)
                     for j in range(levels.shape[1]):
                         differ[which[e], levels[i, j]] += more

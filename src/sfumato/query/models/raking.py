@@ -38,7 +38,7 @@ def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, nois
 
 
 def places(cells: Cells, goals: Goals) -> Integers:
-    """Return where the chances of each box begin: a row for every cell, an entry for every value that the box shows."""
+    """Return where the chances of each box begin: a row for every value that it shows, an entry for every cell."""
     many: Integers = np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
     return many
 
