@@ -15,7 +15,10 @@ LEAST = Fraction(7, 10)
 
 @dataclass(frozen=True)
 class Case:
-    """People by their quasi rows, a bound for every value, and the parameters of the cuts."""
+    """People by their quasi rows, a bound for every value and then for every set, and the parameters of the cuts.
+
+    *Events* are the values and then the sets, which may overlap. Without tests cuts are safe.
+    """
 
     quasi: tuple[tuple[int, ...], ...]
     limits: tuple[Fraction, ...]
@@ -23,6 +26,16 @@ class Case:
     tests: int
     patience: int
     mistake: str = ""
+    sets: tuple[frozenset[int], ...] = ()
+
+    @property
+    def looked_at(self):
+        """The events that are kept; one mistake forgets sets."""
+        return range(len(self.limits) - (len(self.sets) if self.mistake == "single values only" else 0))
+
+    def has(self, event, value):
+        single = len(self.limits) - len(self.sets)
+        return event == value if event < single else value in self.sets[event - single]
 
     def chance(self, size):
         return max(1 - Fraction(self.patience, size), LEAST)
@@ -37,7 +50,7 @@ class Case:
         return floor(self.limits[value] * (1 + (size - 1) * self.shown(told)))
 
     def keeps(self, counts, size, told):
-        return all(limit == 1 or counts[v] <= self.cap(v, size, told) for v, limit in enumerate(self.limits))
+        return all(self.limits[v] == 1 or counts[v] <= self.cap(v, size, told) for v in self.looked_at)
 
     def candidates(self, box):
         """The most even boundary of every column, columns by falling width: quasi values only. No column has missing values."""
@@ -64,22 +77,19 @@ class Case:
                 yield best
 
     def histogram(self, box, world):
-        counts = [0] * len(self.limits)
-        for person in box:
-            counts[world[person]] += 1
-        return counts
+        return [sum(self.has(event, world[person]) for person in box) for event in range(len(self.limits))]
 
     def slack(self, counts, sides, world, told):
         """Return whether the cut is possible by the box's counts, and the least room that its two sides leave."""
         least = len(world)
-        for v, limit in enumerate(self.limits):
-            if limit == 1:
+        for v in self.looked_at:
+            if self.limits[v] == 1:
                 continue
             caps = [self.cap(v, len(side), told) for side in sides]
             if sum(caps) < counts[v]:
                 return False, None
             for side, most in list(zip(sides, caps, strict=True))[: 1 if self.mistake == "one side" else 2]:
-                have = sum(world[person] == v for person in side)
+                have = sum(self.has(v, world[person]) for person in side)
                 if counts[v] > most and (have or self.mistake != "only values that a side has"):
                     least = min(least, most - have)
         return True, least

@@ -286,7 +286,7 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
             fits = all(l <= limit * here and w - l <= limit * (size - here) for l, w in zip(left, whole, strict=True))
             if fits and min(here, size - here) >= 2:
                 best = max(best, min(here, size - here))
-    assert tight_cut(pairs, missing, size, 2, whole, need, start)[2] == best
+    assert tight_cut(pairs, 3, missing, size, 2, whole, need, start)[2] == best
 
 
 def test_small_kernels_do_what_they_say():

@@ -74,12 +74,15 @@ def faults(case, values):
         for box, shown, told in release:
             room = 1 + (len(box) - 1) * told
             refused += told < 1
-            for value in set(shown):
-                figure = shown.count(value) / room
-                if case.limits[value] < 1 and shown.count(value) > case.limits[value] * room:
+            for value in range(len(case.limits)):
+                count = sum(case.has(value, one) for one in shown)
+                if not count:
+                    continue
+                figure = count / room
+                if case.limits[value] < 1 and count > case.limits[value] * room:
                     wrong.add("cap")
                 for person in box:
-                    belief = sum((p for world, p in likelihood.items() if world[person] == value), Fraction(0)) / total
+                    belief = sum((p for world, p in likelihood.items() if case.has(value, world[person])), Fraction(0)) / total
                     worst = max(worst, belief / figure)
                     if belief > figure:
                         wrong.add("figure")

@@ -23,7 +23,7 @@ from sfumato.methods import NearGroups
 from sfumato.methods.base import MAKING, PEOPLE
 from sfumato.policy import Policy
 from sfumato.privacy import FPrivacy, LDiversity
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.randomness import Randomness, SeededRandomness
 from tests.makers import people, skewed
 
@@ -281,3 +281,86 @@ def test_columns_that_tie_are_cut_in_the_same_order_whoever_has_which_value():
             bounds = LDiversity(2).bounds(table.sensitive.histogram())
             made.append(matched_groups(table.quasi, table.sensitive.codes, bounds, block=40, random=SeededRandomness(seed)))
         assert (made[0].group == made[1].group).all()
+
+
+class Recorded(Randomness):
+    """Coins that note how many people each draw of a box puts in order."""
+
+    reproducible = True
+
+    def __init__(self, sizes=None, step=None):
+        self.sizes, self.step = [] if sizes is None else sizes, step
+
+    def words(self, count):
+        raise AssertionError("every coin of near groups is an order")
+
+    def spawn(self, *path):
+        return Recorded(self.sizes, self.step or Step(path[0]))
+
+    def permutation(self, count):
+        if self.step == Step.BOXES:
+            self.sizes.append(count)
+        return np.arange(count)
+
+
+def tables_with_sets(number, seed):
+    """Give small tables, bounds with two sets that may overlap, and how many people each draw orders: at most 24 orders."""
+    import random
+
+    coins = random.Random(seed)
+    while number:
+        counts = coins.choice([(1, 1, 1, 1), (1, 1, 2), (1, 1, 1, 2), (2, 1, 1, 1), (1, 1, 1, 1, 1), (2, 2, 1), (1, 2, 1, 1)])
+        size, values = sum(counts), len(counts)
+        limits = tuple(coins.choice([Fraction(1, 2), Fraction(2, 3), Fraction(1)]) for _ in counts)
+        sets = tuple(
+            SetBound(
+                str(k),
+                tuple(sorted(coins.sample(range(values), 2))),
+                coins.choice([Fraction(1, 2), Fraction(2, 3), Fraction(3, 4)]),
+            )
+            for k in range(2)
+        )
+        bounds = Bounds(tuple(map(str, range(values))), counts, limits, sets)
+        if any(count > limit * size for count, limit in zip(bounds.event_counts, bounds.event_limits, strict=True)):
+            continue
+        world = [value for value, count in enumerate(counts) for _ in range(count)]
+        quasi = sorted(coins.randrange(9) for _ in world)
+        noted = Recorded()
+        one(people(world, x=quasi).quasi, world, bounds, noted)
+        if np.prod([np.prod(range(1, some + 1)) for some in noted.sizes]) > 24:
+            continue
+        yield world, quasi, bounds, noted.sizes
+        number -= 1
+
+
+def test_matched_groups_keep_the_bounds_of_sets_and_every_belief_is_the_share_in_the_bucket():
+    coins, several, caught = SeededRandomness(6), 0, 0
+    for values, quasi, bounds, sizes in tables_with_sets(25, seed=3):
+        columns = people(values, x=quasi).quasi
+        rows, keys = coins.permutation(len(values)), coins.permutation(len(values))
+        likelihood = defaultdict(lambda: defaultdict(int))
+        for world in worlds(values):
+            for drawn in orders(sizes):
+                likelihood[seen(one(columns, world, bounds, Coins(rows, drawn, keys)), world)][world] += 1
+        assert pure(likelihood)  # so that the belief in a set is its share in the bucket, too
+        for release in likelihood:
+            assert all(share(shown, kept) <= kept.limit for _, shown in release for kept in bounds.sets)
+        several += any(len(release) > 1 for release in likelihood)
+        alone = Bounds(bounds.values, bounds.counts, bounds.limits)
+        forgotten = one(columns, values, alone, SeededRandomness(1))
+        caught += any(share(shown, kept) > kept.limit for _, shown in seen(forgotten, values) for kept in bounds.sets)
+    assert several > 5
+    assert caught > 5
+
+
+def share(shown, kept):
+    return Fraction(sum(value in kept.places for value in shown), len(shown))
+
+
+def test_matched_groups_of_a_larger_table_keep_the_bounds_of_sets():
+    table = skewed(3000)
+    sets = {"rare": {"values": ["v6", "v7", "v8"], "bound": "0.45"}, "late": {"values": ["v4", "v5", "v6"], "bound": "0.5"}}
+    made = NearGroups(form="buckets").run(table, FPrivacy(offset="0.4", sets=sets), random=1)
+    assert made.release.manifest.basis == "matched"
+    assert made.private["groups"] > 100
+    assert made.audit.holds

@@ -45,6 +45,54 @@ def bounds_of(requirement: Mapping[str, Any], counts: Counts | None, values: lis
         raise FormatError("manifest.json: the requirement is not one this audit can read") from None
 
 
+Sets = dict[str, tuple[tuple[str, ...], Fraction]]
+
+
+def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[str], bins: tuple[str, ...] = ()) -> Sets | None:
+    """Return the values and the bound of each set of values that the requirement bounds; None where counts are not known."""
+    rules = requirement.get("sets")
+    if rules is None:
+        return {}
+    if counts is None:
+        return None
+    try:
+        shares = _shares(dict.fromkeys(values, 0) | dict(counts))
+        found: Sets = {}
+        for name in sorted(rules):
+            for label, members in _members(name, rules[name], values, bins).items():
+                found[label] = members, _set_bound(rules[name], sum((shares[value] for value in members), Fraction(0)))
+        return found
+    except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
+        raise FormatError("manifest.json: the sets of the requirement are not those of a requirement") from None
+
+
+def _members(name: str, rule: Mapping[str, Any], values: list[str], bins: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the sets of one rule: the one that it lists, or one for each category of its map, in their order."""
+    if "values" in rule:
+        if not set(values).issuperset(rule["values"]):
+            raise ValueError("a set of values that the release does not have")
+        return {name: tuple(rule["values"])}
+    if "near" in rule:
+        if not bins:
+            raise ValueError("near, and no bins")
+        far = {one: [other for k, other in enumerate(bins) if abs(k - place) <= rule["near"]] for place, one in enumerate(bins)}
+        return {f"{name}: around {one}": tuple(other for other in far[one] if other in values) for one in bins if one in values}
+    category = rule["map"]
+    return {
+        f"{name}: {one}": tuple(value for value in values if category[value] == one)
+        for one in sorted({category[value] for value in values})
+    }
+
+
+def _set_bound(rule: Mapping[str, Any], share: Fraction) -> Fraction:
+    if "bound" in rule:
+        return _share(rule["bound"])
+    theta, offset = _number(rule["theta"]), _number(rule["offset"])
+    if offset > 1:
+        raise ValueError("a number out of its range")
+    return min(theta * share + offset, Fraction(1))
+
+
 def _reading(requirement: Mapping[str, Any]) -> Reading:
     """Return how this audit reads the model: its own way, or the one that an installed package brings."""
     model = requirement["model"]

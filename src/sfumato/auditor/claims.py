@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor.bounds import UnknownModel, bounds_of
+from sfumato.auditor.bounds import Sets, UnknownModel, bounds_of, sets_of
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import ClaimResult, nearest_first
 from sfumato.exact import percent
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 Form_co = TypeVar("Form_co", bound=Release, covariant=True)
@@ -69,10 +70,11 @@ UNKNOWN_SHARES = "the bounds depend on the table's shares, which this release do
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bound of each value; None where it is not known, and then `why`."""
+    """The bound of each value, None where it is not known, and then `why`; and of each set its values and its bound."""
 
     known: Mapping[str, Fraction] | None
     why: str = ""
+    sets: Sets = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case[Release], shown: Histograms) -> Bounds:
@@ -88,9 +90,16 @@ class Bounds:
     def read(cls, manifest: Manifest, counts: Mapping[str, int | Fraction] | None, labels: tuple[str, ...]) -> Bounds:
         """Return the bounds that the requirement gives to these values."""
         try:
-            return cls(bounds_of(manifest.requirement, counts, list(labels)), UNKNOWN_SHARES)
+            known = bounds_of(manifest.requirement, counts, list(labels))
+            sets = sets_of(manifest.requirement, counts, list(labels), _bins(manifest))
+            return cls(None, UNKNOWN_SHARES) if known is None or sets is None else cls(known, "", sets)
         except UnknownModel as error:
             return cls(None, error.message)
+
+
+def _bins(manifest: Manifest) -> tuple[str, ...]:
+    """Return the bins of the one sensitive column, ascending, as the manifest declares them."""
+    return Schema.from_dict(manifest.schema["declared"]).bins_in_order()
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ class _Worst:
 
 
 def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) -> ClaimResult:
-    """Judge one claim: in every group every value's share is at most its bound, in integers.
+    """Judge one claim: in every group the share of every value, and of every set, is at most its bound, in integers.
 
     A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
     that may be a decoy belongs to one person of the group at most, which is the belief counted here. After soft cuts an engineer
@@ -112,9 +121,9 @@ def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) 
         return ClaimResult(claim, False, note=fault)
     if not len(shown.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
-    worst, reader = _worst(shown, bounds.known), None
+    worst, reader = _worst(shown, bounds), None
     if claim.adversary == "engineer" and shown.told is not None:
-        reader, worst = worst.belief, _worst(shown, bounds.known, shown.told)
+        reader, worst = worst.belief, _worst(shown, bounds, shown.told)
     if bounds.known is None:
         return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader)
     note = unseen(case.manifest) if claim.adversary == "engineer" else ""
@@ -163,29 +172,52 @@ def program(manifest: Manifest) -> str:
     return f"the method {manifest.method.get('name')!r} of the package {manifest.method.get('package', 'sfumato')!r}"
 
 
-def _worst(shown: Histograms, bounds: Mapping[str, Fraction] | None, told: Integers | None = None) -> _Worst:
+def _worst(shown: Histograms, bounds: Bounds, told: Integers | None = None) -> _Worst:
     """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known).
 
     With what groups told, in thousandths, belief is 1000·count / (1000 + (size − 1)·told): the size of a group shrinks.
     """
     unit, sizes = (1, shown.sizes) if told is None else (1000, 1000 + (shown.sizes - 1) * told)
-    size = np.maximum(sizes[shown.group], 1)
-    room = int(shown.count.max()) + 1, int(size.max()) + 1
-    if len(shown.labels) * room[0] * room[1] < 1 << 62:
-        packed = np.sort((shown.value * np.int64(room[0]) + shown.count) * room[1] + size)
+    labels = [*shown.labels, *(set_label(name) for name in bounds.sets)]
+    limits = [Fraction(1) if bounds.known is None else bounds.known[label] for label in shown.labels]
+    limits += [bound for _, bound in bounds.sets.values()]
+    value, count, group = with_sets(shown, [values for values, _ in bounds.sets.values()])
+    size = np.maximum(sizes[group], 1)
+    room = int(count.max()) + 1, int(size.max()) + 1
+    if len(labels) * room[0] * room[1] < 1 << 62:
+        packed = np.sort((value * np.int64(room[0]) + count) * room[1] + size)
         value, rest = np.divmod(packed, room[0] * room[1])
         count, size = np.divmod(rest, room[1])
     else:
-        order = np.lexsort((size, shown.count, shown.value))
-        value, count, size = shown.value[order], shown.count[order], size[order]
+        order = np.lexsort((size, count, value))
+        value, count, size = value[order], count[order], size[order]
     # Of the groups that show a value equally often, the smallest decides: it is the first of its (value, count).
     fresh = np.flatnonzero(np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1]))))
     candidates = []
     for k in fresh:
-        label = shown.labels[value[k]]
-        bound = Fraction(1) if bounds is None else bounds[label]
-        candidates.append(_Worst(Fraction(unit * int(count[k]), int(size[k])), label, bound))
+        belief = Fraction(unit * int(count[k]), int(size[k]))
+        candidates.append(_Worst(belief, labels[value[k]], limits[value[k]]))
     return max(candidates, key=lambda one: nearest_first(one.belief, one.bound))
+
+
+def set_label(name: str) -> str:
+    """Return what a set is called beside values."""
+    return f"any of {name}"
+
+
+def with_sets(shown: Histograms, sets: list[tuple[str, ...]]) -> tuple[Integers, Integers, Integers]:
+    """Return value, count and group of every entry, and after the values, as further ones, how often groups show each set."""
+    number = {label: k for k, label in enumerate(shown.labels)}
+    found = [(shown.value.astype(np.int64), shown.count, shown.group.astype(np.int64))]
+    for place, values in enumerate(sets, len(shown.labels)):
+        member = np.zeros(len(shown.labels), bool)
+        member[[number[value] for value in values]] = True
+        inside = member[shown.value]
+        count = np.bincount(shown.group[inside], weights=shown.count[inside], minlength=len(shown.sizes)).astype(np.int64)
+        group = np.flatnonzero(count)
+        found.append((np.full(len(group), place), count[group], group))
+    value, count, group = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return value, count, group
 
 
 def structure(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:
@@ -221,12 +253,24 @@ def _listed_values(manifest: Manifest, shown: Histograms, bounds: Bounds, source
             problems.append(f"{label}: {source} shows it {shown.totals[label]} times, the manifest says {count}")
         if bound != follows:
             problems.append(f"{label}: its bound follows as {follows} from the requirement, the manifest says {bound}")
-    return problems
+    return problems + _listed_sets(manifest, shown, bounds)
+
+
+def _listed_sets(manifest: Manifest, shown: Histograms, bounds: Bounds) -> list[str]:
+    """Return that the manifest's list of sets does not follow from its requirement and the counts; nothing where it does."""
+    follows = [
+        {"set": name, "count": sum(shown.totals[value] for value in values), "bound": str(bound)}
+        for name, (values, bound) in bounds.sets.items()
+    ]
+    if [dict(entry) for entry in manifest.sets] == follows or bounds.known is None:
+        return []
+    return ["the manifest's sets, their counts or bounds do not follow from the requirement and the tables"]
 
 
 def open_values(counts: Mapping[str, int], bounds: Bounds) -> list[str]:
     """Return how many people have a value that the requirement leaves open, in a sentence; nothing if nobody has."""
-    free = [label for label in counts if bounds.known is not None and bounds.known.get(label) == 1]
+    held = {value for values, bound in bounds.sets.values() if bound < 1 for value in values}
+    free = [label for label in counts if bounds.known is not None and bounds.known.get(label) == 1 and label not in held]
     if not free:
         return []
     share = Fraction(sum(counts[label] for label in free), sum(counts.values()))

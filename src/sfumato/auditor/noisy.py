@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.auditor.bounds import odds_of
-from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, unseen
+from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, set_label, unseen
 from sfumato.auditor.declaration import exact_share
 from sfumato.auditor.noise_law import unlike_noise
 from sfumato.auditor.original import quasi_keys, true_values
@@ -90,7 +90,7 @@ def _shown(release: BucketsRelease) -> Integers:
 
 
 def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bounds, faults: list[str]) -> ClaimResult:
-    """Judge one claim: a belief of each declared share, its odds grown r⁻²-fold, is within its bound."""
+    """Judge one claim: a belief of each declared share, of values and sets, its odds grown r⁻²-fold, is within its bound."""
     fault = ""
     if claim.kind != "association" or claim.adversary != "insider":
         fault = "noisy counts hold against an insider, and no other claim is made of them"
@@ -104,12 +104,25 @@ def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bo
         return ClaimResult(claim, False, note=fault)
     if bounds.known is None:
         return ClaimResult(claim, None, note=bounds.why)
-    known, times = bounds.known, stated.kept
-    belief = {value: times * share / (1 - share + times * share) for value, share in stated.shares.items()}
+    shares, known = _with_sets(stated.shares, bounds)
+    times = stated.kept
+    belief = {value: times * share / (1 - share + times * share) for value, share in shares.items()}
     # A value without a bound is the worst only where no value has one.
     worst = max(belief, key=lambda value: (known[value] < 1, belief[value] - known[value], value))
     note = f"from a belief of the declared share; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
     return ClaimResult(claim, belief[worst] <= known[worst], belief[worst], known[worst], worst, note)
+
+
+def _with_sets(shares: Mapping[str, Fraction], bounds: Bounds) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """Return the declared share and the bound of every value and, after the values, of every set."""
+    sets = {
+        set_label(name): (sum((shares[value] for value in values), Fraction(0)), bound)
+        for name, (values, bound) in bounds.sets.items()
+    }
+    return (
+        dict(shares) | {name: share for name, (share, _) in sets.items()},
+        dict(bounds.known or {}) | {name: bound for name, (_, bound) in sets.items()},
+    )
 
 
 def _own_word(manifest: Manifest) -> str:
@@ -157,20 +170,21 @@ def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction]
         return odds_of(requirement)
     if bounds.known is None:
         return None
-    room = [known / (1 - known) / (share / (1 - share)) for value, share in shares.items() if (known := bounds.known[value]) < 1]
+    every, limits = _with_sets(shares, bounds)
+    room = [known / (1 - known) / (share / (1 - share)) for value, share in every.items() if (known := limits[value]) < 1]
     return min(room) if room else None
 
 
 def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
     """Return which buckets show a noisy share over its bound, exactly; none where bounds are not known."""
     over = np.zeros(len(release.sizes), bool)
-    shown = _shown(release)
-    for k, label in enumerate(release.domain.labels):
-        limit = Fraction(1) if bounds.known is None else bounds.known.get(label, Fraction(1))
+    shown, labels = _shown(release), list(release.domain.labels)
+    bounded = [((label,), (bounds.known or {}).get(label, Fraction(1))) for label in labels]
+    for values, limit in [*bounded, *bounds.sets.values()]:
         if limit < 1:
             distinct, which = np.unique(release.sizes, return_inverse=True)
             caps = np.array([limit.numerator * int(size) // limit.denominator for size in distinct], dtype=np.int64)
-            over |= shown[:, k] > caps[which]
+            over |= shown[:, [labels.index(value) for value in values]].sum(axis=1) > caps[which]
     return over
 
 
@@ -233,7 +247,8 @@ def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> l
 
 def _warnings(release: BucketsRelease, bounds: Bounds, stated: _Stated, over: Flags) -> list[str]:
     warnings = []
-    free = [value for value in stated.shares if bounds.known is not None and bounds.known[value] == 1]
+    held = {value for values, bound in bounds.sets.values() if bound < 1 for value in values}
+    free = [value for value in stated.shares if bounds.known is not None and bounds.known[value] == 1 and value not in held]
     if free:
         share = sum((stated.shares[value] for value in free), Fraction(0))
         warnings.append(f"{len(free)} values, {percent(share)} by the declared shares, have no bound")

@@ -117,13 +117,14 @@ def _show(about: Explanation, *, every: bool) -> None:
     if about.risk is not None:
         _show_risk(screen, about.risk)
     _list(screen, [*about.measured(), *about.details()])
-    title = "Every value"
+    title = "Every value, and every set" if about.sets else "Every value"
     table = grid("value", "people", "share", "bound", "factor", "smallest bucket", title=title, right=(1, 2, 3, 4, 5))
-    for value in about.values:
+    for value in (*about.values, *about.sets):
         bound = "none" if value.bound == 1 else f"{float(value.bound):.4f}"
         factor = "" if value.bound == 1 else f"{value.factor:.3g}×"
         mark = "" if value.feasible else " (below its share)"
-        table.add_row(shown(value.value), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, str(value.needs))
+        name = f"any of {value.value}" if value.members else value.value
+        table.add_row(shown(name), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, str(value.needs))
     screen.print(table)
 
 

@@ -236,7 +236,7 @@ def unbounded(bounds: Bounds) -> list[str]:
     """Return a warning that says how many people have values without a bound, and which; nothing when nobody has."""
     from sfumato.exact import percent
 
-    counts = {value: count for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True) if limit == 1}
+    counts = {bounds.values[place]: bounds.counts[place] for place in bounds.open_values}
     if not counts:
         return []
     ranked = sorted(counts, key=lambda value: (-counts[value], value))

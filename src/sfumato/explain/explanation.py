@@ -38,17 +38,21 @@ from sfumato.table import Table
 
 @dataclass(frozen=True)
 class ValueBound:
-    """One sensitive value: how many people have it, how sure a reader may become, and the smallest group that may hold it."""
+    """One sensitive value: how many people have it, how sure a reader may become, and the smallest group that may hold it.
+
+    Or a set of values, whose name is `value` and whose values are `members`.
+    """
 
     value: str
     count: int
     share: Fraction
     bound: Fraction
+    members: tuple[str, ...] = ()
 
     @property
     def factor(self) -> float:
         """How many times as sure as before a reader may become."""
-        return float(self.bound / self.share)
+        return float(self.bound / self.share) if self.share else float("inf")
 
     @property
     def needs(self) -> int:
@@ -99,6 +103,7 @@ class Explanation:
     values: tuple[ValueBound, ...]
     obstacle: Obstacle | None
     strategies: tuple[StrategyLoss, ...]
+    sets: tuple[ValueBound, ...] = ()
     form: str = "buckets"
     either_form: bool = False
     weaker: str | None = None
@@ -155,7 +160,8 @@ class Explanation:
     @property
     def unbounded(self) -> tuple[ValueBound, ...]:
         """The values without a bound, the most frequent first: a release may show openly who has them."""
-        return tuple(value for value in reversed(self.values) if value.bound == 1)
+        held = {value for one in self.sets if one.bound < 1 for value in one.members}
+        return tuple(value for value in reversed(self.values) if value.bound == 1 and value.value not in held)
 
     def tightest(self, number: int) -> tuple[ValueBound, ...]:
         """Return so many values with the lowest bounds, the lowest first and of equal ones the rarest."""
@@ -225,6 +231,17 @@ class Explanation:
                 }
                 for value in self.values
             ],
+            "sets": [
+                {
+                    "set": one.value,
+                    "values": list(one.members),
+                    "count": one.count,
+                    "share": float(one.share),
+                    "bound": decimal_text(one.bound),
+                    "feasible": one.feasible,
+                }
+                for one in self.sets
+            ],
             "strategies": [vars(strategy) for strategy in self.strategies],
             "near": self.near,
             "boxes": None if self.boxes is None else vars(self.boxes),
@@ -265,9 +282,10 @@ def explain(
         method = Boxes()  # no method keeps these bounds
     limits = requirement.limits(shares) | requirement.limits(getattr(method, "declared", {}) or shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
+    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares, table.schema.bins_in_order())
     cost = _cost(table, requirement, method, tell)
     measured = None
-    if (cost.strategies or cost.presence or cost.odds) and not quick:
+    if (cost.strategies or cost.boxes or cost.presence or cost.odds) and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
         cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
     return Explanation(
@@ -282,6 +300,7 @@ def explain(
         max_size=getattr(method, "max_size", None),
         decoys=getattr(method, "decoys", 0),
         values=tuple(ValueBound(value, counts[value], shares[value], limits[value]) for value in values),
+        sets=sets,
         obstacle=cost.obstacle,
         strategies=cost.strategies,
         form=method.form,
@@ -297,6 +316,19 @@ def explain(
         odds=cost.odds,
         people=table.about_people(),
     )
+
+
+def _sets(
+    requirement: Requirement, counts: Mapping[str, int], shares: Mapping[str, Fraction], bins: tuple[str, ...]
+) -> tuple[ValueBound, ...]:
+    """Return every set of values with its bound, which follows from these shares; counts are the table's."""
+    total, names = sum(counts.values()), tuple(shares)
+    found = []
+    for one in requirement.set_bounds(shares, bins):
+        members = tuple(names[place] for place in one.places)
+        count = sum(counts.get(value, 0) for value in members)
+        found.append(ValueBound(one.name, count, Fraction(count, total), one.limit, members))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -325,7 +357,7 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
     except NotProvable as error:
         if requirement.presence is not None:
             return _Cost(Obstacle.of(error))
-        strategies, obstacle = compare_strategies(bounds, method, tell)
+        strategies, obstacle = _blind(bounds, method, tell)
         return _Cost(obstacle or Obstacle.of(error), strategies)
     if requirement.presence is not None:
         try:
@@ -337,12 +369,17 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
-    strategies, obstacle = compare_strategies(bounds, method, tell)
+    strategies, obstacle = _blind(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:
         return replace(cost, **_OUTLOOK[method.name](table, requirement, bounds, method)) if method.name in _OUTLOOK else cost
     except Infeasible as error:
         return replace(cost, obstacle=Obstacle.of(error))
+
+
+def _blind(bounds: Bounds, method: Method, tell: Progress) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
+    """Return the loss of blind groups, and why the policy's own ones cannot be made; nothing where sets have bounds."""
+    return ((), None) if bounds.sets else compare_strategies(bounds, method, tell)
 
 
 def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:

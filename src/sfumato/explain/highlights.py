@@ -10,13 +10,16 @@ from sfumato.policy.words import rule_in_words
 
 
 def highlights(about: Explanation) -> list[str]:
-    """Return the five sentences, fewer where there is nothing to say."""
+    """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
     lines = finding(about.risk)
     tightest = about.tightest(1)
     if tightest and about.weaker is None:
         shares, bounds = ({value.value: getattr(value, one) for value in about.values} for one in ("share", "bound"))
         rule = rule_in_words(shares, bounds, compound=about.compound)
         lines.append(f"In words: {rule}. The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        if about.sets:
+            lowest = min(about.sets, key=lambda one: (one.bound, one.value))
+            lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
     return [*lines, _promise(about)]
 
 

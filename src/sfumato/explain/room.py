@@ -62,7 +62,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
-    bounds = requirement.bounds(table.sensitive.histogram())
+    bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     tight = requirement.against == "reader"
     helps = []
     if not tight and boxes_of(table, bounds, method, tight=True).groups > 1:
@@ -92,8 +92,8 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     if tight:
         return f"no cut leaves two sides of at least {method.floor} people that both keep the bounds"
     value, needed = least_side(bounds)
-    place = bounds.values.index(value)
-    share, limit = bounds.shares[place], bounds.limits[place]
+    place = bounds.events.index(value)
+    share, limit = Fraction(bounds.event_counts[place], bounds.total), bounds.event_limits[place]
     rule = soft_rule(bounds, method.patience)
     if rule is not None:
         if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):
@@ -113,7 +113,7 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
 
 def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: bool) -> bool:
     try:
-        bounds = requirement.bounds(table.sensitive.histogram())
+        bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     except (Infeasible, PolicyError):
         return False
     rule = None if tight else soft_rule(bounds, method.patience)
@@ -126,6 +126,8 @@ def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Req
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
     if isinstance(requirement, FPrivacy):
         value, _ = least_side(bounds)
+        if value not in bounds.values:
+            return  # a set, which has a bound of its own
         if value in requirement.own_bounds:
             own = round_up(2 * bounds.shares[bounds.values.index(value)], 3)
             if own < 1:

@@ -42,11 +42,6 @@ _STRATEGY: Mapping[str, str] = {
 }
 
 
-_TOLD_TWICE = (
-    "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
-    "Not promised: a bound on sets of values, on several people at once, or on the statement that somebody with such quasi "
-    "values has a value.",
-)
 _TOLD_OF_MANY = (
     "Not promised: a bound on what other people of a bucket teach about people like somebody, nor anything about several people "
     "at once: where k relatives share a value, odds may grow to the power of k. A second draw multiplies the odds of the first.",
@@ -82,7 +77,8 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
     `inside` is what the groups are called, None where there are none. `unclaimed` says of whom at most the bound have the value,
     where that is all there is and no bound on what a reader believes.
     """
-    now = f"'{value.value}': {percent(value.share)} of people now"
+    named = f"Any of '{value.value}' ({len(value.members)} values)" if value.members else f"'{value.value}'"
+    now = f"{named}: {percent(value.share)} of people now"
     if not value.feasible:
         return f"{now}; a bound of {percent(value.bound)} is less than everybody knows already"
     if value.bound == 1:
@@ -90,7 +86,11 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
     if unclaimed is not None:
         return f"{now}; at most {percent(value.bound)} {unclaimed} have it"
     sentence = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
-    return sentence if inside is None else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
+    return (
+        sentence
+        if inside is None or value.members
+        else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
+    )
 
 
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
@@ -105,6 +105,15 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
     return lines
 
 
+def _told_twice(about: Explanation) -> tuple[str, ...]:
+    other = "sets of values that the policy does not name" if about.sets else "sets of values, which [requirement.sets] can name"
+    return (
+        "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
+        f"Not promised: a bound on {other}, on several people at once, or on the statement that somebody with such quasi values "
+        "has a value.",
+    )
+
+
 def not_promised(about: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
     lines = (
@@ -114,7 +123,7 @@ def not_promised(about: Explanation) -> list[str]:
         *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
-        *(_TOLD_OF_MANY if about.odds is not None else _TOLD_TWICE),
+        *(_TOLD_OF_MANY if about.odds is not None else _told_twice(about)),
     ]
     if about.against != "insider":
         mates = f" in the same {_INSIDE[about.form]}" if about.form in _INSIDE else ""
@@ -222,7 +231,10 @@ def _promise(about: Explanation) -> list[str]:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     if about.odds is not None:
         words = noisy_claim(
-            "insider", model=str(about.requirement["model"]), one_row_per_person=about.one_row_per_person
+            "insider",
+            model=str(about.requirement["model"]),
+            one_row_per_person=about.one_row_per_person,
+            sets=bool(about.sets),
         ).statement
         return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {words}"]
     return [
@@ -238,7 +250,7 @@ def _values(about: Explanation) -> list[str]:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
     return [
         value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
-        for value in about.tightest(_TIGHTEST)
+        for value in (*about.tightest(_TIGHTEST), *sorted(about.sets, key=lambda one: (one.bound, one.value))[:_NAMED])
     ]
 
 

@@ -22,6 +22,18 @@ from sfumato.arrays import Array, Integers
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
 
+class Secret(NamedTuple):
+    """The sensitive values as kernels see them: a code a person, how many values there are, and the values of every set.
+
+    A set of values has a count as a value has. Counts of *events* list those of the values and then those of the sets.
+    """
+
+    codes: Array
+    values: int
+    start: Integers  # where in `member` each set begins, one entry more than sets
+    member: Integers
+
+
 class Safe(NamedTuple):
     """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
 
@@ -46,7 +58,8 @@ def least_side(acceptance: Any, counts: Any, size: int) -> int:
 def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int) -> int:
     """Cut the rows `mine` of a box across a column of `width` codes and return the size of the left side, 0 for no cut.
 
-    `absent` is the code that means missing, −1 where none does; the rows of the left side are put first.
+    `absent` is the code that means missing, −1 where none does; the rows of the left side are put first. `sensitive` is a
+    `Secret`, `counts` are those of its events in the box.
     """
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
@@ -62,6 +75,37 @@ def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Calla
 
 
 @njit(cache=True)
+def add_sets(counts: Any, secret: Any) -> None:
+    """Fill in the counts of the sets, given those of the values."""
+    for one in range(len(secret.start) - 1):
+        total = 0
+        for place in range(secret.start[one], secret.start[one + 1]):
+            total += counts[secret.member[place]]
+        counts[secret.values + one] = total
+
+
+@njit(cache=True)
+def count_events(rows: Any, secret: Any) -> Any:
+    """Return how many of these people have each value, and how many have one of each set."""
+    counts = np.zeros(secret.values + len(secret.start) - 1, np.int64)
+    for row in rows:
+        counts[secret.codes[row]] += 1
+    add_sets(counts, secret)
+    return counts
+
+
+@njit(cache=True)
+def count_by_code(rows: Any, column: Any, width: int, secret: Any) -> Any:
+    """Return the same for the people with each code of a column, [codes × events]."""
+    pairs = np.zeros((width, secret.values + len(secret.start) - 1), np.int64)
+    for row in rows:
+        pairs[column[row], secret.codes[row]] += 1
+    for code in range(width):
+        add_sets(pairs[code], secret)
+    return pairs
+
+
+@njit(cache=True)
 def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:
     """Return for each code below `size` the sum of `amount` at its people's codes in another column: in whole numbers."""
     total = np.zeros(size, np.int64)
@@ -72,7 +116,7 @@ def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:
 
 @njit(cache=True)
 def smallest_group(counts: Any, need: Any, start: Any) -> int:
-    """Return the smallest group in which these counts keep their bounds: the largest ⌈count / bound⌉."""
+    """Return the smallest group in which these counts of events keep their bounds: the largest ⌈count / bound⌉."""
     largest = 0
     for value in range(len(counts)):
         if counts[value] > 0:
@@ -127,23 +171,26 @@ def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start
 
 
 @njit(cache=True)
-def tight_cut(pairs: Any, missing: int, size: int, least: int, whole: Any, need: Any, start: Any) -> tuple[int, bool, int]:
+def tight_cut(
+    pairs: Any, values: int, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
+) -> tuple[int, bool, int]:
     """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
 
-    `pairs[code, v]` counts the people of the box with a code and a value, `whole[v]` those with a value.
+    `pairs[code, v]` counts the people of the box with a code and an event, `whole[v]` those with an event; everybody has one of
+    the first `values`.
     """
-    values = pairs.shape[0] - missing
+    codes = pairs.shape[0] - missing
     best, boundary, joins = 0, -1, False
     left = np.zeros(pairs.shape[1], np.int64)
-    for code in range(values):
+    for code in range(codes):
         left += pairs[code]
-        here = left.sum()
+        here = left[:values].sum()
         smaller = min(here, size - here)
         if smaller >= least and smaller > best and keeps_bounds(left, whole, here, size, need, start):
             best, boundary, joins = smaller, code, False
         if missing:
-            more = left + pairs[values]
-            here = more.sum()
+            more = left + pairs[codes]
+            here = more[:values].sum()
             smaller = min(here, size - here)
             if smaller >= least and smaller > best and keeps_bounds(more, whole, here, size, need, start):
                 best, boundary, joins = smaller, code, True
@@ -205,11 +252,8 @@ def _divide_safely(
 def _divide_tightly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
-    pairs = np.zeros((width, len(counts)), np.int64)
-    for row in mine:
-        pairs[column[row], sensitive[row]] += 1
-    need, start = acceptance.need, acceptance.start
-    boundary, joins, smaller = tight_cut(pairs, int(absent >= 0), len(mine), least, counts, need, start)
+    pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
+    boundary, joins, smaller = tight_cut(pairs, sensitive.values, int(absent >= 0), len(mine), least, counts, need, start)
     return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 
@@ -250,8 +294,7 @@ def _same_for_all(acceptance: Any, box: int) -> Any:
 def cut_box(
     mine: Any,
     codes: Any,
-    sensitive: Any,
-    values: int,
+    secret: Any,
     first: Any,
     missing: Any,
     position: Any,
@@ -259,9 +302,7 @@ def cut_box(
     acceptance: Any,
 ) -> int:
     """Cut one box across the first column that can be cut and return the size of the left side, 0 for a final box."""
-    counts = np.zeros(values, np.int64)
-    for row in mine:
-        counts[sensitive[row]] += 1
+    counts = count_events(mine, secret)
     least = least_side(acceptance, counts, len(mine))
     if len(mine) < 2 * least:
         return 0
@@ -274,7 +315,7 @@ def cut_box(
             break
         width = first[j + 1] - first[j]
         absent = width - 1 if missing[j] else -1
-        left = divide(acceptance, mine, codes[j], width, absent, sensitive, counts, least)
+        left = divide(acceptance, mine, codes[j], width, absent, secret, counts, least)
         if left > 0:
             return left
     return 0
@@ -282,8 +323,7 @@ def cut_box(
 
 def cut_level(
     codes: Array,
-    sensitive: Array,
-    values: int,
+    secret: Secret,
     rows: Array,
     low: Array,
     high: Array,
@@ -301,7 +341,7 @@ def cut_level(
 
     def cut(begin: int, end: int) -> None:
         boxes = (where, begin, end, rows, low, high)
-        cut_boxes_of(*boxes, codes, sensitive, values, first, missing, position, weight, acceptance)
+        cut_boxes_of(*boxes, codes, secret, first, missing, position, weight, acceptance)
 
     threads = min(get_num_threads(), len(low))
     if threads < 2:
@@ -323,8 +363,7 @@ def cut_boxes_of(
     low: Any,
     high: Any,
     codes: Any,
-    sensitive: Any,
-    values: int,
+    secret: Any,
     first: Any,
     missing: Any,
     position: Any,
@@ -334,6 +373,6 @@ def cut_boxes_of(
     """Cut the boxes of a level from `begin` up to `end`, and set where; boxes keep their numbers in the level."""
     for box in range(begin, end):
         mine = rows[low[box] : high[box]]
-        left = cut_box(mine, codes, sensitive, values, first, missing, position, weight, of_box(acceptance, box))
+        left = cut_box(mine, codes, secret, first, missing, position, weight, of_box(acceptance, box))
         if left > 0:
             where[box] = low[box] + left

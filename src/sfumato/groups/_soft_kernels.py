@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, even_cut, least_side, of_box, only_for, smallest_group, split_rows
+from sfumato.groups._cut_kernels import count_events, divide, even_cut, least_side, of_box, only_for, smallest_group, split_rows
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
@@ -63,13 +63,12 @@ def cap(value: int, count: int, space: int, need: Any, start: Any) -> int:
 
 @njit(cache=True)
 def slack(mine: Any, left: int, sensitive: Any, counts: Any, told: int, need: Any, start: Any) -> tuple[bool, int]:
-    """Return whether a cut can keep the caps on both sides at all, and how many more people of any one value they would take.
+    """Return whether a cut can keep the caps on both sides at all, and how many more people of any one event they would take.
 
-    Only values that could exceed the cap of a side are looked at: which these are follows from the counts of the box.
+    Only events that could exceed the cap of a side are looked at: which these are follows from the counts of the box. Exchanging
+    the values of two people moves the count of a value, and of a set, on a side by at most one.
     """
-    here = np.zeros(len(counts), np.int64)
-    for row in mine[:left]:
-        here[sensitive[row]] += 1
+    here = count_events(mine[:left], sensitive)
     left_room, right_room = room(left, told), room(len(mine) - left, told)
     least = len(mine)
     for value in range(len(counts)):

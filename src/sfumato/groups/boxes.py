@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Floats
-from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule, affords
 from sfumato.privacy.bounds import Bounds
@@ -40,16 +40,16 @@ def cut_into_boxes(
     else:
         rows = np.arange(len(sensitive), dtype=np.int32)
         accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
-        grouping = cut_space(space, sensitive, len(bounds.counts), rows, accounts, basis="soft", weights=chosen)
+        grouping = cut_space(space, secret_of(sensitive, bounds), rows, accounts, basis="soft", weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
 
 
 def least_side(bounds: Bounds) -> tuple[str, int]:
-    """Return how large a side must be to hold everybody with any one value within its bound, and the value that needs it."""
+    """Return how large a side must be to hold everybody of any one event within its bound, and the event that needs it."""
     need, start = need_table(bounds)
-    sides = [int(need[start[k] + count]) for k, count in enumerate(bounds.counts)]
-    return bounds.values[sides.index(max(sides))], max(sides)
+    sides = [int(need[start[k] + count]) for k, count in enumerate(bounds.event_counts)]
+    return bounds.events[sides.index(max(sides))], max(sides)
 
 
 def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None = None) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import Safe, Tight, cut_level
+from sfumato.groups._cut_kernels import Safe, Secret, Tight, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
@@ -92,16 +92,21 @@ class Space:
 
 
 def need_table(bounds: Bounds, scale: int = 1) -> tuple[Integers, Integers]:
-    """Return the smallest group for every count of every value up to its own, exactly, and where each value's entries start.
+    """Return the smallest group for every count of every event up to its own, exactly, and where each event's entries start.
 
-    That is ⌈scale · count / bound⌉, and 0 for a value with a bound of 1: it may fill any group, so it needs no room of its own.
+    That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own.
     """
-    start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.counts]))).astype(np.int64)
+    start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.event_counts]))).astype(np.int64)
     need = np.zeros(int(start[-1]), np.int64)
-    for k, (count, limit) in enumerate(zip(bounds.counts, bounds.limits, strict=True)):
+    for k, (count, limit) in enumerate(zip(bounds.event_counts, bounds.event_limits, strict=True)):
         if limit < 1:
             need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
     return need, start
+
+
+def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
+    """Return the sensitive values and the sets of them as kernels see them."""
+    return Secret(sensitive.astype(np.int32), len(bounds.values), *bounds.incidence)
 
 
 def _ceilings(count: int, limit: Fraction) -> Integers:
@@ -136,13 +141,13 @@ def cut_boxes(
     need, start = need_table(bounds)
     acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
     rows = np.arange(len(sensitive), dtype=np.int32)
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, basis="tight" if tight else "safe", weights=weights)
+    secret = secret_of(sensitive, bounds)
+    return cut_space(space, secret, rows, acceptance, basis="tight" if tight else "safe", weights=weights)
 
 
 def cut_space(
     space: Space,
-    sensitive: Array,
-    values: int,
+    secret: Secret,
     rows: Small,
     acceptance: tuple[Any, ...] | Ledger,
     *,
@@ -156,10 +161,9 @@ def cut_space(
     width, equal ones in their own order. All processors cut boxes of one level at once; each box is cut by itself, so their
     number changes nothing.
     """
-    codes = sensitive.astype(np.int32)
 
     def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
-        return cut_level(space.codes, codes, values, rows, low, high, space.first, space.missing, space.position, weights, level)
+        return cut_level(space.codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []

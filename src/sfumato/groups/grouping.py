@@ -13,7 +13,7 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.basis import Basis
 from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.bounds import Bounds, SetBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,10 @@ def histograms(group: Array, codes: Array, values: int) -> Histograms:
     return Histograms(group, value, count)
 
 
-def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None) -> None:
-    """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value of every group: the last look before publishing.
+def require_bounds(
+    found: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None, sets: Sequence[SetBound] = ()
+) -> None:
+    """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value and set of every group: the last look before publishing.
 
     With accounts, in thousandths, 1 + (size − 1)·told takes the place of the size where the bound is below 1.
     """
@@ -88,9 +90,15 @@ def require_bounds(found: Histograms, sizes: Integers, limits: Sequence[Any], to
         [[floor_times(limit / 1000, int(room)) if limit < 1 else _NO_CAP for room in distinct] for limit in limits],
         dtype=np.int64,
     )
-    broken = found.count > caps[found.value, which[found.group]]
-    if broken.any():
-        raise ClaimBroken(f"{int(broken.sum())} group counts exceed their bound: nothing is published")
+    broken = int((found.count > caps[found.value, which[found.group]]).sum())
+    for one in sets:
+        if one.limit < 1:
+            member = np.isin(found.value, one.places)
+            count = np.bincount(found.group[member], weights=found.count[member], minlength=len(sizes)).astype(np.int64)
+            most = np.array([floor_times(one.limit / 1000, int(room)) for room in distinct], dtype=np.int64)
+            broken += int((count > most[which]).sum())
+    if broken:
+        raise ClaimBroken(f"{broken} group counts exceed their bound: nothing is published")
 
 
 _NO_CAP = 1 << 62

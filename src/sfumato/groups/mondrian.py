@@ -23,7 +23,7 @@ from sfumato.groups._mondrian_kernels import (
     Classical,
     entropy_suffices,
 )
-from sfumato.groups.cuts import Space, cut_space, need_table
+from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import round_up
@@ -113,7 +113,7 @@ def mondrian(
     )
     rows = np.arange(len(sensitive), dtype=np.int32)
     alike = np.ones(len(columns))
-    return cut_space(space, sensitive, len(bounds.counts), rows, acceptance, basis="tight", weights=alike, progress=progress)
+    return cut_space(space, secret_of(sensitive, bounds), rows, acceptance, basis="tight", weights=alike, progress=progress)
 
 
 def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:

@@ -16,10 +16,11 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.exact import floor_times
-from sfumato.groups._cut_kernels import cut_level
+from sfumato.groups._cut_kernels import Secret, cut_level
 from sfumato.groups._even_kernels import Even
 from sfumato.groups.cuts import Space, column_weights
 from sfumato.groups.grouping import Grouping
+from sfumato.privacy.bounds import Bounds
 from sfumato.table.column import Column
 
 
@@ -57,15 +58,14 @@ def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, floa
     """Return boxes of at least `floor` people, the most even cut of the widest column first: quasi values decide alone."""
     space, weight = Space.of(columns), column_weights(columns, weights)
     people = len(columns[0].codes)
-    nothing, rows = np.zeros(people, np.int32), np.arange(people, dtype=np.int32)
+    none = np.zeros(1, np.int64)
+    nothing, rows = Secret(np.zeros(people, np.int32), 1, none, none), np.arange(people, dtype=np.int32)
     low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
     begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
     acceptance = Even(floor)
     final: list[tuple[Integers, Integers, Integers]] = []
     while len(low):
-        where = cut_level(
-            space.codes, nothing, 1, rows, low, high, space.first, space.missing, space.position, weight, acceptance
-        )
+        where = cut_level(space.codes, nothing, rows, low, high, space.first, space.missing, space.position, weight, acceptance)
         cut = where >= 0
         final.append((node[~cut], low[~cut], high[~cut]))
         fresh = nodes + np.arange(2 * int(cut.sum()), dtype=np.int64).reshape(-1, 2)
@@ -92,6 +92,11 @@ class Joined:
 
     of: Integers
     kept: bool
+
+
+def with_sets(counts: Integers, bounds: Bounds) -> Integers:
+    """Return the counts of values followed by those of sets, which are their sums."""
+    return np.concatenate([counts, *(counts[:, list(one.places)].sum(axis=1, keepdims=True) for one in bounds.sets)], axis=1)
 
 
 def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction]) -> Joined:

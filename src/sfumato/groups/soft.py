@@ -48,9 +48,11 @@ def soft_rule(bounds: Bounds, patience: int | None = None) -> Rule | None:
 def default_patience(bounds: Bounds) -> int:
     """Return κ = ⌈30 / typical bound⌉, the typical bound being the mean over people whose value has one below 1.
 
-    Bounds and counts are published in any case.
+    Where no value has, it is the mean over the people of sets. Bounds and counts are published in any case.
     """
-    kept = [(count, limit) for count, limit in zip(bounds.counts, bounds.limits, strict=True) if limit < 1]
+    events = list(zip(bounds.event_counts, bounds.event_limits, strict=True))
+    values = [(count, limit) for count, limit in events[: len(bounds.values)] if limit < 1]
+    kept = values or [(count, limit) for count, limit in events if limit < 1]
     if not kept:
         return 1
     typical = sum((count * limit for count, limit in kept), Fraction(0)) / sum(count for count, _ in kept)
@@ -61,7 +63,8 @@ def affords(bounds: Bounds, rule: Rule) -> bool:
     """Return whether everybody's counts keep their caps after one refusal in the box of everybody."""
     told = Fraction(int(refusing(rule.patience, bounds.total) * SHOWN), SHOWN)
     room = 1 + (bounds.total - 1) * told
-    return all(limit == 1 or count <= limit * room for count, limit in zip(bounds.counts, bounds.limits, strict=True))
+    events = zip(bounds.event_counts, bounds.event_limits, strict=True)
+    return all(limit == 1 or count <= limit * room for count, limit in events)
 
 
 def refusing(patience: int, size: int) -> Fraction:

@@ -51,9 +51,9 @@ def default_method(requirement: Requirement, table: Table) -> Method:
 
     Where presence is bounded too: quasi columns apart, on disjoint boxes. Else boxes of near people, if the counts leave room for
     a first cut; if not, near people matched into small groups where that holds against the adversary and bounds are equal, else
-    blind groups. Counts are published in any case, so the choice tells nobody anything. Where odds are bounded: noisy boxes, if
-    the table was read with its values declared. Against an insider under the other models shares must be declared with a method,
-    which a policy does under [method] without a name.
+    blind groups; with bounds on sets always boxes. Counts are published in any case, so the choice tells nobody anything. Where
+    odds are bounded: noisy boxes, if the table was read with its values declared. Against an insider under the other models
+    shares must be declared with a method, which a policy does under [method] without a name.
     """
     if requirement.presence is not None:
         return Ambiguity()
@@ -61,10 +61,12 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     if requirement.bounds_odds and isinstance(declared, Closed):
         return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
     boxes = Boxes()
-    bounds = requirement.bounds(table.sensitive.histogram())
+    bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
     tight = requirement.against == "reader"
     if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
         return boxes
+    if bounds.sets:
+        return boxes  # no other method keeps bounds on sets
     if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
         return NearGroups(form="buckets")
     size = MultiSize().max_size

@@ -69,6 +69,10 @@ class Ambiguity(Method):
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
 
+    def sets_refused(self, against: Against) -> str:
+        """Return why groups as published keep no bounds on sets; nothing for boxes."""
+        return "as published, groups bound single values" if self.grouping == "paper" else ""
+
     @property
     def form(self) -> str:
         """The form columns."""

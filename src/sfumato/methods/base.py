@@ -126,6 +126,10 @@ class Method(ABC):
     def proves(self) -> tuple[Against, ...]:
         """Return the adversaries against whom these parameters keep the bounds, provably; none for a paper's weaker claim."""
 
+    def sets_refused(self, against: Against) -> str:
+        """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
+        return "only single values are held apart when it puts people together"
+
     @abstractmethod
     def group(self, task: Task) -> Grouping:
         """Return who shares a group, and on what that rests. `run` calls it with a requirement that the method can prove."""
@@ -136,7 +140,7 @@ class Method(ABC):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
-        return requirement.bounds(table.sensitive.histogram())
+        return requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
         """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
@@ -168,7 +172,8 @@ class Method(ABC):
         if audit.holds is not True:
             raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
         task.progress("done", 1.0)
-        return Publication(made.release, audit, made.figures, self, bounds, made.links)
+        sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
+        return Publication(made.release, audit, {**made.figures, **sets}, self, bounds, made.links)
 
     def make(self, task: Task) -> Made:
         """Return the release of a task: groups, every count checked against its bound in integers, shown in the form."""
@@ -176,7 +181,7 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
-        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told)
+        require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
         figures = {
@@ -212,6 +217,12 @@ class Method(ABC):
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
+        if requirement.sets and self.sets_refused(against):
+            raise NotProvable(
+                f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused(against)}",
+                hint=f'name = "{_sets_kept(requirement)}", or a requirement without sets',
+                against=against,
+            )
         if requirement.bounds_odds and not self.keeps_odds:
             raise NotProvable(
                 f"method {self.name!r} does not bound how much anybody's odds grow, which {requirement.model} asks for",
@@ -254,6 +265,13 @@ class Method(ABC):
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
+
+
+def _sets_kept(requirement: Requirement) -> str:
+    """Return the method that keeps bounds on sets."""
+    if requirement.presence is not None:
+        return "ambiguity"
+    return "noisy-boxes" if requirement.against == "insider" else "boxes"
 
 
 def _who_can(against: Against, strongest: Against) -> str:

@@ -71,6 +71,10 @@ class Boxes(Method):
                 hint="leave one of the two out",
             )
 
+    def sets_refused(self, against: Against) -> str:
+        """Return nothing: sets have counts as values have."""
+        return ""
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader where weights come from the sensitive values, only engineer with patience."""
         if self.weights == "association":

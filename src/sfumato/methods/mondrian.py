@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
+import numpy as np
+
+from sfumato.arrays import Array
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
@@ -82,12 +85,14 @@ class Mondrian(Method):
 
     def group(self, task: Task) -> Grouping:
         """Return the groups."""
+        codes, bounds = task.codes, task.bounds
         if self.distance == "ordered":
             _require_order(task.table)
+            codes, bounds = _in_order(task)
         grouping = mondrian(
             task.quasi,
-            task.codes,
-            task.bounds,
+            codes,
+            bounds,
             constraint=self._constraint(),
             k=self.k,
             relaxed=self.partition == "relaxed",
@@ -103,6 +108,16 @@ def _note(constraint: Kind) -> str:
     """Return what a release says whose bounds are all 1."""
     kept = "k-anonymity" if constraint == "bounds" else f"the constraint {constraint!r}, kept in every group,"
     return f"{kept} makes no claim about sensitive values"
+
+
+def _in_order(task: Task) -> tuple[Array, Bounds]:
+    """Return codes and bounds in the order of the numbers that values stand for: bins are listed as texts are."""
+    bounds, bins = task.bounds, task.table.schema.bins_in_order()
+    if not bins:
+        return task.codes, bounds
+    order = sorted(range(len(bounds.values)), key=lambda place: bins.index(bounds.values[place]))
+    values, counts = tuple(bounds.values[place] for place in order), tuple(bounds.counts[place] for place in order)
+    return np.argsort(order)[task.codes], Bounds(values, counts, tuple(bounds.limits[place] for place in order))
 
 
 def _require_order(table: Table) -> None:

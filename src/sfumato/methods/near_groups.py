@@ -60,6 +60,10 @@ class NearGroups(Method):
 
     name: ClassVar[str] = "near-groups"
 
+    def sets_refused(self, against: Against) -> str:
+        """Return why annealed groups keep no bounds on sets; nothing for matched ones."""
+        return "against a reader people are exchanged by single values" if against == "reader" else ""
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""
         return ("reader", "engineer")

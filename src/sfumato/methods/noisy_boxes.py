@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor
+from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Method, Task
 from sfumato.methods.randomizing import checked_shares, closed_domain, declared_codes
@@ -99,6 +99,10 @@ class NoisyBoxes(Method):
             return {value: Fraction(1, len(self.values or ())) for value in self.values or ()}
         return {value: Fraction(share) for value, share in self.shares.items()}
 
+    def sets_refused(self, against: Against) -> str:
+        """Return nothing: sets have counts as values have."""
+        return ""
+
     def proves(self) -> tuple[Against, ...]:
         """Return insider: what noise bounds is what anybody learns of one person, whoever else is known."""
         return ("insider",)
@@ -116,7 +120,7 @@ class NoisyBoxes(Method):
             )
         counts = declared_counts(self.declared)
         domain = closed_domain(table, self.close(table.schema))
-        return requirement.bounds({label: counts[label] for label in domain.labels})
+        return requirement.bounds({label: counts[label] for label in domain.labels}, table.schema.bins_in_order())
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction:
         """Return γ: how much the odds of any value grow at most."""
@@ -148,7 +152,9 @@ class NoisyBoxes(Method):
         task.progress("adding noise to every count", 0.6)
         counts = tree.counts(declared_codes(task.table, domain), len(domain))
         counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
-        joined = join_boxes(tree, counts, task.bounds.limits) if self.joins(task.requirement) else None
+        joined = (
+            join_boxes(tree, with_sets(counts, task.bounds), task.bounds.event_limits) if self.joins(task.requirement) else None
+        )
         grouping = shown_together(tree, joined)
         draws = None
         if joined is not None:

@@ -103,7 +103,7 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
             f"The promise is now against {after['against']}, who knows {'more' if more else 'less'} than {before['against']}."
         )
     for key in after:
-        if key in ("model", "against", "bounds") or before.get(key) == after[key]:
+        if key in ("model", "against", "bounds", "sets") or before.get(key) == after[key]:
             continue
         lines.append(
             f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}."
@@ -112,6 +112,11 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
     for value in dict.fromkeys((*mine, *yours)):
         if mine.get(value) != yours.get(value):
             lines.append(f"{value!r}: {_bound(mine.get(value))} becomes {_bound(yours.get(value))}.")
+    mine, yours = before.get("sets") or {}, after.get("sets") or {}
+    for name in dict.fromkeys((*mine, *yours)):
+        if mine.get(name) != yours.get(name):
+            change = "is new" if name not in mine else "is gone" if name not in yours else "has other values, or another bound"
+            lines.append(f"The set of values {name!r} {change}.")
     return lines
 
 

@@ -1,5 +1,7 @@
 """Hierarchies that a policy names: `[recode] icd = { hierarchy = "icd.csv", level = 2 }`, by the path from the policy file.
 
+A rule of `[requirement.sets]` may name one too: every category of the level is a set.
+
 The receipt keeps a policy that can be read again anywhere: below it, under [receipt], stands what was in the files.
 """
 
@@ -16,14 +18,32 @@ from sfumato.table.hierarchy import LONGEST, Hierarchy
 from sfumato.table.regular import TooLongError, read_text, refusal
 
 KEYS = ("hierarchy", "level", "other")
+_SET = 'chapters = { hierarchy = "icd.csv", level = 2, theta = 4, offset = "0.02" }'
 
 
 def with_hierarchies(recode: Section, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
     """Return the recodings with every hierarchy read: from `kept` texts, or from its file, whose text then goes to `texts`."""
     return {
-        column: _hierarchy(column, spec, kept, base, texts) if isinstance(spec, Mapping) and "hierarchy" in spec else spec
+        column: _hierarchy(f"[recode] {column}", spec, kept, base, texts)
+        if isinstance(spec, Mapping) and "hierarchy" in spec
+        else spec
         for column, spec in recode.items()
     }
+
+
+def sets_with_hierarchies(sets: Section, kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]) -> dict[str, Any]:
+    """Return the rules for sets with the map of values to categories in place of every hierarchy, read in the same way."""
+    found = {}
+    for name, rule in sets.items():
+        if isinstance(rule, Mapping) and ("hierarchy" in rule or "level" in rule):
+            where = f"[requirement.sets] {name}"
+            named = {key: rule[key] for key in ("hierarchy", "level") if key in rule}
+            if len(named) < 2 or "map" in rule:
+                raise PolicyError(f"{where}: give hierarchy and level, and no map", hint=_SET)
+            rest = {key: value for key, value in rule.items() if key not in named}
+            rule = rest | {"map": dict(_hierarchy(where, named, kept, base, texts).map)}
+        found[name] = rule
+    return found
 
 
 def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
@@ -36,9 +56,8 @@ def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
 
 
 def _hierarchy(
-    column: str, spec: Mapping[str, Any], kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
+    where: str, spec: Mapping[str, Any], kept: Mapping[str, Any], base: Path | None, texts: dict[str, str]
 ) -> Hierarchy:
-    where = f"[recode] {column}"
     known_keys(spec, where, KEYS)
     path, level = spec["hierarchy"], spec.get("level")
     if not isinstance(path, str) or not path:

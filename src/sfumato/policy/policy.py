@@ -14,7 +14,7 @@ from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_
 from sfumato.exact import exact
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
 from sfumato.policy.columns import by_header
-from sfumato.policy.hierarchies import with_hierarchies, written
+from sfumato.policy.hierarchies import sets_with_hierarchies, with_hierarchies, written
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -131,7 +131,8 @@ class Policy:
                 made["schema"] = _schema(document, warnings, base, files)
         if "requirement" in document:
             with problems.noted():
-                made["requirement"] = _requirement(section(document, "requirement"))
+                kept = section(section(document, KEPT), "hierarchies")
+                made["requirement"] = _requirement(section(document, "requirement"), kept, base, files)
         with problems.noted():
             found = section(document, "method")
             made["method"] = _method(found, made.get("requirement"), made.get("schema"))
@@ -238,7 +239,7 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     return _located("", Schema, arguments)
 
 
-def _requirement(found: Section) -> Requirement:
+def _requirement(found: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
     model = text(found, "model", "[requirement]")
     if model is None:
         raise PolicyError("[requirement] model: missing", hint=f"one of {', '.join(MODELS)}")
@@ -246,6 +247,8 @@ def _requirement(found: Section) -> Requirement:
     arguments = {key: value for key, value in found.items() if key != "model"}
     if "bounds" in arguments:
         arguments["bounds"] = section(arguments, "bounds")
+    if "sets" in arguments:
+        arguments["sets"] = sets_with_hierarchies(section(arguments, "sets"), kept, base, files)
     return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
 
 

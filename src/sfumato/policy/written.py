@@ -31,7 +31,8 @@ _MORE = (
     "",
     "# Also possible:",
     '# [input]    how the file is read: delimiter = ";", decimal = ",", encoding = "cp1252", null = ["", "NA"]',
-    "# [bins]     the edges between the values of a sensitive column of numbers: salary = [0, 1000, inf]",
+    "# [bins]     the edges between the values of a sensitive column of numbers: salary = [0, 1000, inf], or { people = 10 }",
+    '# [requirement.sets]  values that are one secret together: infectious = { values = ["HIV", "Hepatitis B"], bound = "0.05" }',
     '# [domains]  values that a column may have besides those in this table: sex = ["f", "m", "x"]',
 )
 _METHOD = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.exact import Number
 from sfumato.parameters import REQUIRED, flag, parameter, rational
@@ -29,8 +29,10 @@ class BetaLikeness(Requirement):
 
     model: ClassVar[str] = "beta-likeness"
 
-    def __init__(self, beta: Number, *, enhanced: bool = False, against: Against = "engineer") -> None:
-        self._set(beta=beta, enhanced=enhanced, against=against)
+    def __init__(
+        self, beta: Number, *, enhanced: bool = False, sets: Mapping[str, Any] | None = None, against: Against = "engineer"
+    ) -> None:
+        self._set(beta=beta, enhanced=enhanced, sets=sets, against=against)
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return the bound of every value; it is never below the value's share."""

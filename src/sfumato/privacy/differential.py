@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
@@ -33,11 +33,23 @@ class Differential(Requirement):
     model: ClassVar[str] = "differential"
     bounds_odds: ClassVar[bool] = True
 
-    def __init__(self, epsilon: Number | None = None, *, odds: Number | None = None, against: Against = "insider") -> None:
+    def __init__(
+        self,
+        epsilon: Number | None = None,
+        *,
+        odds: Number | None = None,
+        sets: Mapping[str, Any] | None = None,
+        against: Against = "insider",
+    ) -> None:
         if (epsilon is None) == (odds is None):
             raise PolicyError(
                 "Differential: give epsilon or odds, one of the two",
                 hint='epsilon = "1" lets the odds of any value grow 2.718-fold, odds = 3 lets them grow 3-fold',
+            )
+        if sets:
+            raise PolicyError(
+                "Differential(sets=…): the odds of any set of values grow at most γ-fold already",
+                hint="leave sets out; a belief p that somebody has one of a set becomes at most γp/(1 + (γ−1)p)",
             )
         if against != "insider":
             raise PolicyError(

@@ -47,16 +47,18 @@ class FPrivacy(Requirement):
         theta: Number = 0,
         offset: Number = 0,
         bounds: Mapping[str, Number] | None = None,
+        sets: Mapping[str, Any] | None = None,
         against: Against = "engineer",
     ) -> None:
-        self._set(theta=theta, offset=offset, own_bounds={} if bounds is None else bounds, against=against)
+        own = {} if bounds is None else bounds
+        self._set(theta=theta, offset=offset, own_bounds=own, sets=sets, against=against)
         if self.theta == 0 and self.offset == 0:
             raise PolicyError(
                 "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'
             )
 
     def __hash__(self) -> int:
-        return hash((self.against, self.theta, self.offset, tuple(sorted(self.own_bounds.items()))))
+        return hash((self.against, self.theta, self.offset, tuple(sorted(self.own_bounds.items())), self.sets))
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return min(1, theta·f + offset), or the value's own bound; a bound for a value nobody has is an error."""

@@ -38,8 +38,15 @@ class PresenceAssociation(Requirement):
 
     model: ClassVar[str] = "presence-association"
 
-    def __init__(self, alpha: Number, beta: Number | Requirement | Mapping[str, Any], *, against: Against = "engineer") -> None:
-        self._set(alpha=alpha, beta=beta, against=against)
+    def __init__(
+        self,
+        alpha: Number,
+        beta: Number | Requirement | Mapping[str, Any],
+        *,
+        sets: Mapping[str, Any] | None = None,
+        against: Against = "engineer",
+    ) -> None:
+        self._set(alpha=alpha, beta=beta, sets=sets, against=against)
         object.__setattr__(self, "beta", _association(beta, self.against))
 
     @property
@@ -99,7 +106,9 @@ def _association(beta: Number | Requirement | Mapping[str, Any], against: Agains
 def _inner(given: Mapping[str, Any], against: Against) -> Requirement:
     from sfumato.privacy import MODELS
 
-    parameters = {name: value for name, value in given.items() if name != "package"}
+    if given.get("sets"):
+        raise PolicyError("PresenceAssociation(beta=…): sets of values stand beside alpha", hint="move sets out of beta")
+    parameters = {name: value for name, value in given.items() if name not in ("package", "sets")}
     known = {name: kind for name, kind in MODELS.items() if not issubclass(kind, PresenceAssociation)}
     model = parameters.pop("model", None)
     if model not in known:

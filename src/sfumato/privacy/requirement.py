@@ -1,11 +1,11 @@
-"""What a privacy requirement is: a rule that turns the counts of a table into one exact bound per sensitive value."""
+"""What a privacy requirement is: a rule that turns counts into one exact bound per sensitive value, and per set of values."""
 
 from __future__ import annotations
 
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -14,7 +14,8 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import decimal_text, percent, require_short
 from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
 from sfumato.plugins import package_of
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.sets import SetRule, set_rules
 
 Against = Literal["reader", "engineer", "insider"]
 
@@ -24,6 +25,8 @@ class Requirement(ABC):
     """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
 
     against: Against = parameter("engineer", choice(*get_args(Against)))
+    sets: tuple[SetRule, ...] = parameter((), set_rules)
+    """Bounds on the belief that a person has *one of* several values; given as name = { values = […], bound = … }."""
 
     model: ClassVar[str]
     bounds_odds: ClassVar[bool] = False
@@ -57,11 +60,11 @@ class Requirement(ABC):
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return parameters of this model, close to the present ones, that are feasible for these shares."""
 
-    def bounds(self, counts: Mapping[str, int]) -> Bounds:
+    def bounds(self, counts: Mapping[str, int], bins: Sequence[str] = ()) -> Bounds:
         """Return the exact bounds for a table with these counts, or raise `Infeasible`.
 
         A value that more people have than its bound allows cannot be protected by any grouping: in some group its share is at
-        least its share in the table.
+        least its share in the table. `bins` are the values in the order of the numbers that they stand for, where they are bins.
         """
         present = {value: int(count) for value, count in counts.items() if count}
         total = sum(present.values())
@@ -69,18 +72,45 @@ class Requirement(ABC):
             raise PolicyError("there are no people to protect: every count is zero")
         shares = {value: Fraction(count, total) for value, count in present.items()}
         limits = self.limits(shares)
-        broken = {value: limits[value] for value in shares if limits[value] < shares[value]}
+        sets = self.set_bounds(shares, bins)
+        found = Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets)
+        have = {event: Fraction(count, total) for event, count in zip(found.events, found.event_counts, strict=True)}
+        broken = {event: limit for event, limit in zip(found.events, found.event_limits, strict=True) if limit < have[event]}
         if broken:
-            raise self._infeasible(broken, shares)
-        return Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present))
+            raise self._infeasible(broken, have, shares, bins)
+        return found
 
-    def _infeasible(self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction]) -> Infeasible:
+    def set_bounds(self, shares: Mapping[str, Fraction], bins: Sequence[str] = ()) -> tuple[SetBound, ...]:
+        """Return the bounds of all sets, given the share of every value; `places` are those of the values in `shares`."""
+        place = {value: k for k, value in enumerate(shares)}
+        found = tuple(
+            SetBound(name, tuple(place[value] for value in values), rule.limit(sum((shares[v] for v in values), Fraction(0))))
+            for rule in self.sets
+            for name, values in rule.sets(tuple(shares), bins).items()
+        )
+        labels = [one.label for one in found]
+        if len({*labels, *shares}) < len(labels) + len(shares):
+            raise PolicyError("[requirement.sets]: two sets, or a set and a value, have the same name", hint="rename a set")
+        return found
+
+    def _nearest_sets(self, shares: Mapping[str, Fraction], bins: Sequence[str]) -> dict[str, object]:
+        """Return bounds of sets that no share exceeds, for those rules that have lower ones."""
+        found = {}
+        for rule in self.sets:
+            have = [sum((shares[v] for v in values), Fraction(0)) for values in rule.sets(tuple(shares), bins).values()]
+            if any(rule.limit(share) < share for share in have):
+                found[rule.name] = rule.nearest(have, round_up)
+        return {"sets": found} if found else {}
+
+    def _infeasible(
+        self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction], values: Mapping[str, Fraction], bins: Sequence[str]
+    ) -> Infeasible:
         worst = sorted(broken, key=lambda value: (broken[value] - shares[value], value))
         listed = "; ".join(
             f"{value}: {percent(shares[value])} of people have it, the bound is {percent(broken[value])}" for value in worst[:5]
         )
         more = f" (and {len(worst) - 5} more)" if len(worst) > 5 else ""
-        nearest = self.nearest(shares)
+        nearest = {**(self.nearest(values) if any(one in values for one in broken) else {}), **self._nearest_sets(values, bins)}
         return Infeasible(
             f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {listed}{more}",
             hint="feasible would be " + ", ".join(f"{name} = {_show(value)}" for name, value in nearest.items()),
@@ -93,7 +123,9 @@ class Requirement(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the model and its parameters as plain JSON values, every number exact ("1/50")."""
         package = package_of(type(self))
-        return {"model": self.model, **({} if package is None else {"package": package}), **plain(self)}
+        parameters = {name: value for name, value in plain(self).items() if name != "sets"}
+        sets = {"sets": {rule.name: rule.to_dict() for rule in self.sets}} if self.sets else {}
+        return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets}
 
 
 def _show(value: object) -> str:

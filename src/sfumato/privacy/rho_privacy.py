@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
@@ -24,8 +24,10 @@ class RhoPrivacy(Requirement):
 
     model: ClassVar[str] = "rho-privacy"
 
-    def __init__(self, rho1: Number, rho2: Number, *, against: Against = "engineer") -> None:
-        self._set(rho1=rho1, rho2=rho2, against=against)
+    def __init__(
+        self, rho1: Number, rho2: Number, *, sets: Mapping[str, Any] | None = None, against: Against = "engineer"
+    ) -> None:
+        self._set(rho1=rho1, rho2=rho2, sets=sets, against=against)
         if not self.rho1 < self.rho2:
             raise PolicyError(f"RhoPrivacy: expected 0 < rho1 < rho2 < 1, got rho1 = {self.rho1} and rho2 = {self.rho2}")
 

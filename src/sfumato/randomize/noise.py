@@ -24,20 +24,21 @@ _STEPS = 64  # a geometric number is drawn by one word below this, and goes on f
 
 
 def largest_odds(bounds: Bounds) -> Fraction:
-    """Return γ: how much the odds of a value may grow so that a belief of each share stays within its bound.
+    """Return γ: how much odds may grow so that a belief of each share, of a value or of a set, stays within its bound.
 
-    It follows from declared shares, so that refusing tells nothing about anybody.
+    Of every table of noisy counts a value of the set is at most γ times as likely a cause as one outside of it, so γ bounds the
+    odds of sets too. It follows from declared shares, so that refusing tells nothing about anybody.
     """
+    shares = {event: Fraction(count, bounds.total) for event, count in zip(bounds.events, bounds.event_counts, strict=True)}
     grown = {
-        value: limit * (1 - share) / (share * (1 - limit))
-        for value, share, limit in zip(bounds.values, bounds.shares, bounds.limits, strict=True)
+        event: limit * (1 - shares[event]) / (shares[event] * (1 - limit))
+        for event, limit in zip(bounds.events, bounds.event_limits, strict=True)
         if limit < 1
     }
     gamma = min(grown.values())
     if _numerator(gamma) >= 1 << BITS:
         worst = sorted((value for value in grown if grown[value] == gamma), key=str)
-        place = [bounds.values.index(value) for value in worst]
-        has = {bounds.values[k]: bounds.shares[k] for k in place}
+        has = {event: shares[event] for event in worst}
         raise Infeasible(
             f"the bound of {worst[0]!r} lies at its declared share, so that no belief may grow at all: nothing could be told",
             hint="a larger bound for it, or a smaller declared share",

@@ -146,7 +146,8 @@ class Release(ABC):
         if claim.kind == "presence":
             program = self.manifest.method.get("grouping") == "halves"
             return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
-        return Claim.association(claim.adversary, one_row_per_person=one_row)
+        sets = bool(self.manifest.requirement.get("sets"))
+        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets)
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""

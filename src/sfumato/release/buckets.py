@@ -144,7 +144,10 @@ class BucketsRelease(Release):
         if not self.noisy or claim.kind != "association":
             return super().in_fixed_words(claim)
         one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        return noisy_claim(claim.adversary, model=str(self.manifest.requirement.get("model")), one_row_per_person=one_row)
+        asked = self.manifest.requirement
+        return noisy_claim(
+            claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=bool(asked.get("sets"))
+        )
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:

@@ -64,8 +64,19 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and (manifest.values is None)
         == bool(manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
+        and _sets_fit(manifest)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
+
+
+def _sets_fit(manifest: Manifest) -> bool:
+    """Return whether the method keeps bounds on sets, where the requirement has any, and the manifest lists some only then."""
+    if "sets" not in manifest.requirement:
+        return not manifest.sets
+    method = manifest.method
+    kept = method["name"] in ("boxes", "noisy-boxes") or (method["name"] == "ambiguity" and method.get("grouping") != "paper")
+    kept = kept or manifest.basis == "matched"
+    return ("package" in method or kept) and (bool(manifest.sets) == (manifest.values is not None))
 
 
 def _made(manifest: Manifest) -> bool:

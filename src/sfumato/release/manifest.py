@@ -53,15 +53,23 @@ class Claim:
     statement: str
 
     @classmethod
-    def association(cls, adversary: Adversary, *, one_row_per_person: bool = True) -> Claim:
-        """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in."""
+    def association(cls, adversary: Adversary, *, one_row_per_person: bool = True, sets: bool = False) -> Claim:
+        """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in.
+
+        With `sets` it speaks of the requirement's sets of values too.
+        """
         article = "An" if adversary[0] in "aeiou" else "A"
         whom = "published person" if one_row_per_person else "published row (one person may have several)"
         return cls(
             "association",
             adversary,
             f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values, believes that "
-            f"a given {whom} has a given sensitive value with probability at most that value's bound.",
+            f"a given {whom} has a given sensitive value with probability at most that value's bound"
+            + (
+                ", and one of the values of a given set of the requirement with probability at most that set's bound."
+                if sets
+                else "."
+            ),
         )
 
     @classmethod
@@ -90,7 +98,8 @@ class Manifest:
     """Public facts about a release; everything in it is meant to be read by everybody.
 
     `basis` says on what the grouping rests, None where there are no groups.
-    `values` lists bound and count per sensitive value only where the tables show the counts anyway. `seeded` says that the coins
+    `values` lists bound and count per sensitive value only where the tables show the counts anyway, `sets` the same per set of
+    values that the requirement bounds. `seeded` says that the coins
     follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
     filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
     """
@@ -102,6 +111,7 @@ class Manifest:
     method: Mapping[str, Any]
     claims: tuple[Claim, ...]
     values: tuple[Mapping[str, Any], ...] | None = None
+    sets: tuple[Mapping[str, Any], ...] = ()
     basis: Basis | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seeded: bool = False
@@ -131,7 +141,9 @@ class Manifest:
             "reproducible": self.reproducible,
             "claims": [vars(claim) for claim in self.claims],
             # A list: several sensitive columns may come to have values of their own.
-            "values": None if self.values is None else [{"columns": sensitive, "values": list(self.values)}],
+            "values": None
+            if self.values is None
+            else [{"columns": sensitive, "values": list(self.values), **({"sets": list(self.sets)} if self.sets else {})}],
             "tables": self.tables,
         }
 
@@ -160,14 +172,16 @@ class Manifest:
             **{key: document[key] for key in ("form", "basis", "schema", "rows", "requirement", "method", "parameters")},
             claims=tuple(Claim(**claim) for claim in document["claims"]),
             values=None if values is None else tuple(values[0]["values"]),
+            sets=() if values is None else tuple(values[0].get("sets", ())),
             **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
         )
 
 
 def own_bounds(requirement: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sensitive values that a requirement, or the one given for present people, bounds by name."""
+    """Return the sensitive values that a requirement, or the one given for present people, bounds by name, alone or in a set."""
     inside = requirement.get("beta")
-    return (*requirement.get("bounds", ()), *(own_bounds(inside) if isinstance(inside, Mapping) else ()))
+    sets = [value for rule in requirement.get("sets", {}).values() for value in rule.get("values", rule.get("map", ()))]
+    return (*requirement.get("bounds", ()), *sets, *(own_bounds(inside) if isinstance(inside, Mapping) else ()))
 
 
 def spelled(document: Mapping[str, Any]) -> str:

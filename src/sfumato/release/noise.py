@@ -39,8 +39,8 @@ def noise_variance(manifest: Manifest) -> float:
     return float(2 * ratio / (1 - ratio) ** 2)
 
 
-def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = True) -> Claim:
-    """Return the claim of a release with noisy counts, in the words it is always made in."""
+def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = True, sets: bool = False) -> Claim:
+    """Return the claim of a release with noisy counts, in the words it is always made in; with `sets` it speaks of these too."""
     article = "An" if adversary[0] in "aeiou" else "A"
     whom = "published person" if one_row_per_person else "published row (one person may have several)"
     knows = (
@@ -53,6 +53,11 @@ def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = 
         if model == "differential"
         else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
     )
+    if sets:
+        told += (
+            " One of the values of a given set of the requirement she believes with at most that set's bound, if she did before "
+            "with at most the declared share of the set; and one of any set with at most γp/(1+(γ−1)p) from a belief p before."
+        )
     return Claim(
         "association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded."
     )

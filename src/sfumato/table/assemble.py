@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Codes, Integers, Unsigned
 from sfumato.errors import InputError, PolicyError
-from sfumato.table.bins import MOST_UNBINNED, Bins
+from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
@@ -44,8 +44,11 @@ class Source:
         return Source(columns, None if self.identity is None else self.identity[rows], len(rows))
 
 
-def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, Source]:
-    """Return published quasi columns, sensitive attribute and source of a table that has the schema's columns."""
+def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Column, ...], Sensitive, Source, Schema]:
+    """Return published quasi columns, sensitive attribute and source of a table that has the schema's columns.
+
+    And the schema with the edges of bins that follow from the table.
+    """
     rows = data.num_rows
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
@@ -64,12 +67,13 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     source = Source((*quasi, *sensitive), identity, rows, kept)
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
+    schema = _settled(schema, sensitive)
     published = tuple(_recoded(column, schema) for column in quasi)
     values = [] if closed else [_few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
         _check_domain(column, schema)
     attribute = closed_of(sensitive, closed) if closed else sensitive_of(values)
-    return published, attribute, source
+    return published, attribute, source, schema
 
 
 def sensitive_of(columns: Sequence[Column]) -> Sensitive:
@@ -181,6 +185,23 @@ def _recoded(column: Column, schema: Schema) -> Column:
     return build(column.name, kind, values, column.codes)
 
 
+def _settled(schema: Schema, columns: Sequence[Column]) -> Schema:
+    """Return the schema in which bins of equally many people have their edges."""
+    found = dict(schema.bins)
+    for column in columns:
+        rule = schema.bins.get(column.name)
+        if not isinstance(rule, EqualPeople):
+            continue
+        if column.kind != "numeric" or not len(column.values):
+            raise PolicyError(
+                f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
+            )
+        counts = np.bincount(column.codes, minlength=column.size)[: len(column.values)]
+        numbers = column.values.to_numpy(zero_copy_only=False)
+        found[column.name] = rule.over(numbers, counts, column.name)
+    return schema if found == dict(schema.bins) else replace(schema, bins=found)
+
+
 def _few_values(column: Column, schema: Schema) -> Column:
     """Return a sensitive column with the values that bounds speak of: bins where the policy has them."""
     bins = schema.bins_of(column.name)
@@ -195,7 +216,7 @@ def _few_values(column: Column, schema: Schema) -> Column:
 
 
 def _binned(column: Column, bins: Bins) -> Column:
-    """Return the column with each number replaced by its bin's text, in the order of the bins."""
+    """Return the column with each number replaced by its bin's text, in the order that texts have in every release."""
     if column.kind != "numeric":
         raise PolicyError(
             f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
@@ -210,6 +231,8 @@ def _binned(column: Column, bins: Bins) -> Column:
             hint="extend the edges; the first may be -inf and the last inf",
         )
     used, new = np.unique(places, return_inverse=True)
+    ascending = np.array(sorted(range(len(used)), key=lambda one: bins.labels[used[one]].encode()))
+    used, new = used[ascending], np.argsort(ascending)[new]
     kind_of_code = code_type(len(used) + int(column.has_missing))
     codes = np.append(new, len(used) * column.has_missing).astype(kind_of_code)[column.codes]
     labels = pa.array([bins.labels[place] for place in used], pa.string())

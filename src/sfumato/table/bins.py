@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.errors import PolicyError
-from sfumato.exact import Number, exact
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.exact import Number, exact, typed
 from sfumato.table.edges import between, plain
 
 MOST_UNBINNED = 50
@@ -26,14 +27,17 @@ Edge = Fraction | float
 class Bins:
     """The bins between consecutive edges, written "[0, 10)"; the last one holds its upper edge too: "[90, 100]".
 
-    The first edge may be −∞ and the last +∞, written "(-inf, 0)" and "[100, inf)".
+    The first edge may be −∞ and the last +∞, written "(-inf, 0)" and "[100, inf)". Bins may have names of their own.
     """
 
     edges: tuple[Edge, ...]
+    names: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The text of each bin, in ascending order."""
+        if self.names:
+            return self.names
         texts = [_text(edge) for edge in self.edges]
         last = len(texts) - 2
         return tuple(
@@ -51,15 +55,54 @@ class Bins:
         bins[bins > len(edges) - 2] = -1
         return bins
 
-    def to_list(self) -> list[int | float | str]:
-        """Return the edges as JSON can hold them."""
-        return [_text(edge) if isinstance(edge, float) else plain(edge) for edge in self.edges]
+    def to_plain(self) -> list[int | float | str] | dict[str, Any]:
+        """Return the edges, and the names if there are any, as JSON can hold them."""
+        edges = [_text(edge) if isinstance(edge, float) else plain(edge) for edge in self.edges]
+        return {"edges": edges, "labels": list(self.names)} if self.names else edges
 
 
-def bins(edges: Bins | Sequence[Number], column: str) -> Bins:
-    """Return the bins that a policy's list of edges describes; they must ascend."""
-    if isinstance(edges, Bins):
+@dataclass(frozen=True)
+class EqualPeople:
+    """So many bins of about equally many people. Edges are quantiles of the table, rounded to two figures.
+
+    An exact quantile is somebody's number. A rounded one follows from all numbers together, regardless of who has which.
+    """
+
+    number: int
+
+    def over(self, numbers: Array, counts: Array, column: str) -> Bins:
+        """Return the bins for these numbers, ascending, each of which so many people have; the first and last have no end."""
+        people = np.cumsum(counts)
+        asked = [-(-int(people[-1]) * part // self.number) for part in range(1, self.number)]
+        quantiles = numbers[np.searchsorted(people, asked)] if len(numbers) else numbers
+        inner = sorted({Fraction(f"{float(one):.2g}") for one in quantiles if np.isfinite(one)})
+        inner = [edge for edge in inner if numbers[0] < edge <= numbers[-1]]
+        if not inner:
+            raise PolicyError(
+                f"bins of {column!r}: too many people have the same number for {self.number} bins of equally many",
+                hint="give edges: [0, 1000, 5000, inf]",
+            )
+        return Bins((-math.inf, *inner, math.inf))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the rule as a policy writes it."""
+        return {"people": self.number}
+
+
+_WAYS = (("people",), ("width", "from", "to"), ("edges", "labels"), ("edges",))
+_MOST = 1000
+
+
+def bins(edges: Bins | EqualPeople | Mapping[str, Any] | Sequence[Number], column: str) -> Bins | EqualPeople:
+    """Return the bins that a policy describes: by edges, which must ascend, by equal widths, or by equal numbers of people.
+
+    `{ people = 10 }`; `{ width = 1000, from = 0, to = 5000 }`, with all below and all above in bins of their own;
+    `{ edges = […], labels = […] }`.
+    """
+    if isinstance(edges, (Bins, EqualPeople)):
         return edges
+    if isinstance(edges, Mapping):
+        return _described(edges, column)
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Sequence) or len(edges) < 2:
         raise PolicyError(
             f"bins of {column!r}: expected a list of at least two ascending edges, got {edges!r}", hint="[0, 1000, 5000, inf]"
@@ -72,6 +115,37 @@ def bins(edges: Bins | Sequence[Number], column: str) -> Bins:
                 hint="sort the edges and name each once",
             )
     return Bins(numbers)
+
+
+def _described(spec: Mapping[str, Any], column: str) -> Bins | EqualPeople:
+    where, example = (
+        f"bins of {column!r}",
+        "{ people = 10 }, { width = 1000, from = 0, to = 5000 }, or { edges = […], labels = […] }",
+    )
+    known = ("people", "width", "from", "to", "edges", "labels")
+    for key in spec:
+        if key not in known:
+            raise PolicyError(f"{where}: unknown key {typed(key)}", hint=did_you_mean(str(key), known))
+    if not any(set(way) == set(spec) for way in _WAYS):
+        raise PolicyError(f"{where}: these keys do not go together: {', '.join(spec) or 'none'}", hint=example)
+    if "people" in spec:
+        number = spec["people"]
+        if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= MOST_UNBINNED:
+            raise PolicyError(f"{where}: people: expected a number of bins from 2 to {MOST_UNBINNED}, got {typed(number)}")
+        return EqualPeople(number)
+    if "width" in spec:
+        width, low, high = (exact(spec[key], f"{where} {key}") for key in ("width", "from", "to"))
+        if width <= 0 or low >= high or (high - low) % width or (high - low) / width > _MOST:
+            raise PolicyError(f"{where}: to lies a whole number of widths above from, at most {_MOST}", hint=example)
+        steps = int((high - low) / width)
+        return Bins((-math.inf, *(low + width * step for step in range(steps + 1)), math.inf))
+    found = bins(spec["edges"], column)
+    assert isinstance(found, Bins)
+    names = spec.get("labels", ())
+    texts = isinstance(names, (list, tuple)) and all(isinstance(one, str) and one and one.isprintable() for one in names)
+    if "labels" in spec and (not texts or len(names) != len(found.edges) - 1 or len(set(names)) < len(names)):
+        raise PolicyError(f"{where}: labels are {len(found.edges) - 1} different texts, one for each bin", hint=example)
+    return Bins(found.edges, tuple(names))
 
 
 def _edge(edge: Number, column: str) -> Edge:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast, get_args
 from sfumato import notebook
 from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
-from sfumato.table.bins import Bins, bins
+from sfumato.table.bins import Bins, EqualPeople, bins
 from sfumato.table.closed import Closed, ClosedAttribute, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
@@ -49,7 +49,7 @@ class Schema:
     other: Sequence[str] = ()
     types: Mapping[str, Kind] = field(default_factory=dict)
     recode: Mapping[str, Recode | Mapping[str, Any]] = field(default_factory=dict)
-    bins: Mapping[str, Bins | Sequence[Number]] = field(default_factory=dict)
+    bins: Mapping[str, Bins | EqualPeople | Mapping[str, Any] | Sequence[Number]] = field(default_factory=dict)
     domains: Mapping[str, DeclaredDomain | Sequence[Any] | Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
@@ -126,8 +126,14 @@ class Schema:
         return cast("Recode | None", self.recode.get(name))
 
     def bins_of(self, name: str) -> Bins | None:
-        """Return the bins of a sensitive column, None when it has none."""
-        return cast("Bins | None", self.bins.get(name))
+        """Return the bins of a sensitive column, None when it has none, or when only a table tells them."""
+        found = self.bins.get(name)
+        return found if isinstance(found, Bins) else None
+
+    def bins_in_order(self) -> tuple[str, ...]:
+        """Return the labels of the bins of the one sensitive column, ascending; none without bins, or with several columns."""
+        found = self.bins_of(self.sensitive[0]) if len(self.sensitive) == 1 else None
+        return () if found is None else found.labels
 
     @property
     def people_rule(self) -> People:
@@ -194,7 +200,7 @@ class Schema:
             "sensitive": list(self.sensitive),
             "types": dict(self.types),
             "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
-            "bins": {name: bins(edges, name).to_list() for name, edges in self.bins.items()},
+            "bins": {name: bins(edges, name).to_plain() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
         } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
@@ -310,6 +316,11 @@ class Schema:
                     f"missing: {name!r} is {rule!r}, but with declared values whoever has none falls into a declared one: to "
                     "refuse or leave out somebody for a sensitive value would tell it",
                     hint=f"remove {name!r} from missing",
+                )
+            if isinstance(self.bins.get(name), EqualPeople):
+                raise PolicyError(
+                    f"bins: the edges of {name!r} would follow from the table, and with declared values nothing may",
+                    hint="give edges, or a width",
                 )
             if name in self.domains:
                 raise PolicyError(

@@ -93,10 +93,10 @@ class Table:
 
     @classmethod
     def _of(cls, data: pa.Table, rows: Rows, reading: Reading, native: Native) -> Table:
-        quasi, sensitive, source = assemble(data, rows.schema, reading)
+        quasi, sensitive, source, schema = assemble(data, rows.schema, reading)
         many = len(sensitive.codes)
         return cls(
-            schema=rows.schema,
+            schema=schema,
             quasi=quasi,
             sensitive=sensitive,
             rows=many,

@@ -11,6 +11,7 @@ from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
 from sfumato.groups._cut_kernels import (
     LEAST_SHARE,
+    count_by_code,
     divide,
     even_cut,
     least_side,
@@ -83,10 +84,8 @@ def _divide_covered(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     if acceptance.tight:
-        pairs = np.zeros((width, len(counts)), np.int64)
-        for row in mine:
-            pairs[column[row], sensitive[row]] += 1
-        boundary, joins, smaller = tight_cut(pairs, int(absent >= 0), len(mine), least, counts, acceptance.need, acceptance.start)
+        pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
+        boundary, joins, smaller = tight_cut(pairs, sensitive.values, int(absent >= 0), len(mine), least, counts, need, start)
     else:
         histogram = np.zeros(width, np.int64)
         for row in mine:

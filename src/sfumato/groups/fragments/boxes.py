@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.basis import Basis
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
 from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
 from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
@@ -66,7 +66,7 @@ def presence_boxes(
         acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
         acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
-    rows, values = np.arange(len(sensitive), dtype=np.int32), len(bounds.counts)
+    rows, secret = np.arange(len(sensitive), dtype=np.int32), secret_of(sensitive, bounds)
     basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
     chosen = column_weights(columns, weights)
-    return cut_space(space, sensitive, values, rows, acceptance, basis=basis, weights=chosen, progress=progress)
+    return cut_space(space, secret, rows, acceptance, basis=basis, weights=chosen, progress=progress)

@@ -28,7 +28,7 @@ from sfumato.table.column import Column
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """People, the codes that they have in every column, and how many have each sensitive value."""
+    """People, the codes that they have in every column, and how many have each sensitive value, and one of each set."""
 
     rows: Integers
     shown: tuple[Integers, ...]
@@ -54,7 +54,8 @@ class Rule:
 
     def box(self, rows: Integers) -> Box:
         """Return the box of these people."""
-        counts = np.bincount(self.sensitive[rows], minlength=len(self.bounds.counts))
+        values = np.bincount(self.sensitive[rows], minlength=len(self.bounds.counts))
+        counts = np.array([*values, *(values[list(one.places)].sum() for one in self.bounds.sets)], dtype=np.int64)
         return Box(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
 
     def place(self, box: Box) -> tuple[int, int] | None:

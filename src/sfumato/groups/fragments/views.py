@@ -12,7 +12,7 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
 from sfumato.groups._cut_kernels import cut_level
-from sfumato.groups.cuts import Space, need_table
+from sfumato.groups.cuts import Space, need_table, secret_of
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, Matched, judge_boxes
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
@@ -117,12 +117,12 @@ def _cut(
     limits = np.array([float(limit) for limit in bounds.limits])
     most = np.array([alpha.numerator * size // alpha.denominator for size in range(len(sensitive) + 1)], dtype=np.int64)
     groups = Matched(views.left, views.right, need, start, limits, most, float(alpha), least, enough, strict=True)
-    codes = sensitive.astype(np.int32)
+    secret = secret_of(sensitive, bounds)
     rows = np.arange(len(sensitive), dtype=np.int32)
 
     def cut(low: Integers, high: Integers, acceptance: Matched) -> Integers:
         place = (space.first, space.missing, space.position, weight)
-        return cut_level(space.codes, codes, len(limits), rows, low, high, *place, acceptance)
+        return cut_level(space.codes, secret, rows, low, high, *place, acceptance)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     parts: list[tuple[Integers, Integers, Integers]] = []
@@ -140,7 +140,7 @@ def _cut(
         settled += int((high - low)[~parted].sum())
         low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
     lows, highs, child = (np.concatenate(found) for found in zip(*parts, strict=True))
-    verdict = judge_boxes(rows, lows, highs, codes, groups)
+    verdict = judge_boxes(rows, lows, highs, secret.codes, groups)
     for box in np.flatnonzero(verdict == GREY):
         mine = rows[lows[box] : highs[box]]
         found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)

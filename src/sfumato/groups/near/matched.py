@@ -10,9 +10,10 @@ people of each value; and the pools are the same sets of people under other numb
 alone, so the new world is exactly as likely as the old one, and so is the release, *because nothing after the draw knows a
 pool's number or anybody's value*: members are listed in an order of coins of their own, pools are taken in the order of
 their first members, and a match looks at quasi values. So, given the release, each person of a group has each of its values
-with equal chance, and a value that may lie in k of μ pools has at most the chance k/μ. Those left over are drawn with a
-chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them gives a world as
-likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her quasi values, or
+with equal chance, and a value, or a set of values, that may lie in k of μ pools has at most the chance k/μ. Those left over
+are drawn with a chance that rests on the counts alone too, and nothing else looks at them: any exchange of values among them
+gives a world as likely. Whoever is matched by a rule that peeks at values (to avoid equal ones in a group), left over for her
+quasi values, or
 published as the better of two results, breaks this.
 """
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table
+from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.groups.near._match_kernels import Padded, match_blocks
 from sfumato.groups.near._order_kernels import FINE
@@ -126,7 +127,7 @@ def _cut(
     need, start = need_table(bounds)
     rows = random.permutation(len(sensitive)).astype(np.int32)
     acceptance = Padded(need, start, least)
-    return cut_space(Space.of(columns), sensitive, len(bounds.counts), rows, acceptance, basis="safe", weights=weights)
+    return cut_space(Space.of(columns), secret_of(sensitive, bounds), rows, acceptance, basis="safe", weights=weights)
 
 
 def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
@@ -139,7 +140,9 @@ def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) 
         tuple(int(counts[v]) for v in values),
         tuple(bounds.limits[v] for v in values),
     )
-    packing = pack(np.array(own.counts, dtype=np.int64), own.limits)
+    found_at = {int(v): k for k, v in enumerate(values)}
+    sets = [(np.array([found_at[v] for v in one.places if v in found_at], dtype=np.int64), one.limit) for one in bounds.sets]
+    packing = pack(np.array(own.counts, dtype=np.int64), own.limits, [one for one in sets if len(one[0])])
     places = np.concatenate([packing.left[:, None], *packing.classes], axis=1)
     found: list[list[Integers]] = [[] for _ in range(places.shape[1])]
     by_value = rows[np.argsort(sensitive[rows], kind="stable")]

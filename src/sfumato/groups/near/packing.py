@@ -1,7 +1,8 @@
 """Packing values into pools, for groups that take one person from every pool. It looks at counts only.
 
-A value may lie in at most ⌊bound·μ⌋ of the μ pools, so that no group can hold it more often, whoever is matched with whom. All
-pools end up equally full; who is too many is left over, in one group that keeps the bounds alone.
+A value may lie in at most ⌊bound·μ⌋ of the μ pools, so that no group can hold it more often, whoever is matched with whom; so may
+all values of a set together. All pools end up equally full; who is too many is left over, in one group that keeps the bounds
+alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Flags, Integers
 from sfumato.exact import floor_times
 
 _TRIED = 20  # numbers of pools
@@ -39,7 +40,11 @@ class Packing:
         return int(self.left.sum())
 
 
-def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
+Sets = Sequence[tuple[Integers, Fraction]]
+"""The places of the values of a set, and its bound."""
+
+
+def pack(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -> Packing:
     """Return a packing into one class of pools: of small groups, with few people left over.
 
     Values are taken in the order given where counts are equal. The counts as a whole must keep the bounds; then a packing
@@ -48,37 +53,47 @@ def pack(counts: Integers, limits: Sequence[Fraction]) -> Packing:
     total = int(counts.sum())
     best: Packing | None = None
     least = 0
-    for pools in islice(group_sizes(counts, limits), _TRIED):
+    for pools in islice(group_sizes(counts, limits, sets), _TRIED):
         if best is not None and pools * total >= least:
             break
-        found = pack_classes([(pools, counts)], limits)
+        found = pack_classes([(pools, counts)], limits, sets)
+        if found is None:
+            continue
         blur = pools * (total - found.people_left) + (pools + _LEFT_OVER) * found.people_left
         if best is None or blur < least:
             best, least = found, blur
-    assert best is not None  # one group of everybody is always possible
-    return best
+    return best or Packing((), counts)  # one group of everybody is always possible
 
 
-def group_sizes(counts: Integers, limits: Sequence[Fraction]) -> Iterator[int]:
-    """Give the sizes μ, ascending, in which every value fits into the ⌊bound·μ⌋ pools that it may lie in."""
+def group_sizes(counts: Integers, limits: Sequence[Fraction], sets: Sets = ()) -> Iterator[int]:
+    """Give the sizes μ, ascending, in which every value, and every set, fits into the ⌊bound·μ⌋ pools that it may lie in."""
     total = int(counts.sum())
     present = [(int(count), limit) for count, limit in zip(counts, limits, strict=True) if count]
+    present += [(int(counts[places].sum()), limit) for places, limit in sets]
     for size in range(1, total + 1):
         if all(count * size <= total * floor_times(limit, size) for count, limit in present):
             yield size
 
 
-def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction]) -> Packing:
-    """Return a packing of classes, each given by its number of pools and its counts, that leaves few people over."""
+def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fraction], sets: Sets = ()) -> Packing | None:
+    """Return a packing of classes, each given by its number of pools and its counts, that leaves few people over.
+
+    None where no pools were found for all values of a set.
+    """
     levelled = []
     for pools, counts in classes:
         most = np.array([min(floor_times(limit, pools), pools) for limit in limits], dtype=np.int64)
-        levelled.append(_exchange(_level(counts, most, pools)))
+        kept = [(places, floor_times(limit, pools)) for places, limit in sets]
+        pieces = _level(counts, most, pools, kept)
+        if pieces is None:
+            return None
+        exchanged = _exchange(pieces)
+        levelled.append(exchanged if all(_touched(exchanged, places).sum() <= top for places, top in kept) else pieces)
     heights = [int(pieces.sum(axis=0).min()) for pieces in levelled]
     by_size = sorted(range(len(levelled)), key=lambda j: levelled[j].shape[1])
     while True:
         taken = _take(levelled, heights, limits)
-        if taken is not None:
+        if taken is not None and _left_keeps(taken, sets):
             return Packing(
                 tuple(pieces - out for pieces, out in zip(levelled, taken, strict=True)), sum(out.sum(axis=1) for out in taken)
             )
@@ -86,16 +101,47 @@ def pack_classes(classes: Sequence[tuple[int, Integers]], limits: Sequence[Fract
         heights[shrink] -= 1
 
 
-def _level(counts: Integers, most: Integers, pools: int) -> Integers:
-    """Return pieces[v, x] of all values: the least flexible first, each poured over the emptiest pools that it may have."""
+def _touched(pieces: Integers, places: Integers) -> Flags:
+    """Return which pools hold a value of a set."""
+    found: Flags = pieces[places].sum(axis=0) > 0
+    return found
+
+
+def _left_keeps(taken: Sequence[Integers], sets: Sets) -> bool:
+    """Return whether those taken out keep the bounds of sets as one group."""
+    left = sum(out.sum(axis=1) for out in taken)
+    return all(int(left[places].sum()) <= floor_times(limit, int(left.sum())) for places, limit in sets)
+
+
+def _level(counts: Integers, most: Integers, pools: int, kept: Sequence[tuple[Integers, int]] = ()) -> Integers | None:
+    """Return pieces[v, x] of all values: the least flexible first, each poured over the emptiest pools that it may have.
+
+    `kept` are the places of sets, and in how many pools the values of each may lie together; None where a value finds no pool.
+    """
     pieces = np.zeros((len(counts), pools), np.int64)
     filled = np.zeros(pools, np.int64)
     height = -(-int(counts.sum()) // pools)
     for v in sorted(np.flatnonzero(counts).tolist(), key=lambda v: (Fraction(int(most[v]) * height, int(counts[v])), v)):
-        lowest = np.argsort(filled, kind="stable")[: int(most[v])]
+        lowest = _open(np.argsort(filled, kind="stable"), pieces, v, kept)[: int(most[v])]
+        if not len(lowest):
+            return None
         pieces[v, lowest] = _pour(filled[lowest], int(counts[v]))
         filled += pieces[v]
     return pieces
+
+
+def _open(order: Integers, pieces: Integers, value: int, kept: Sequence[tuple[Integers, int]]) -> Integers:
+    """Return the pools, in this order, that a value may have so that none of its sets lies in too many."""
+    mine = [(_touched(pieces, places), top) for places, top in kept if value in places]
+    room = [top - int(touched.sum()) for touched, top in mine]
+    found = []
+    for pool in order.tolist() if mine else ():
+        fresh = [k for k, (touched, _) in enumerate(mine) if not touched[pool]]
+        if all(room[k] > 0 for k in fresh):
+            found.append(pool)
+            for k in fresh:
+                room[k] -= 1
+    return np.array(found, dtype=np.int64) if mine else order
 
 
 def _pour(filled: Integers, amount: int) -> Integers:

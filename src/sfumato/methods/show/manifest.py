@@ -28,7 +28,7 @@ def manifest_of(task: Task, method: Method, form: str, **facts: Any) -> Manifest
         form=form,
         schema=_public_schema(task),
         rows=facts.pop("rows", task.table.rows),
-        requirement=task.requirement.to_dict(),
+        requirement=_requirement(task),
         method=method.to_dict(),
         seeded=task.random.reproducible,
         reproducible=task.random.reproducible and complete,
@@ -40,7 +40,7 @@ def manifest_of(task: Task, method: Method, form: str, **facts: Any) -> Manifest
 def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, parameters: Mapping[str, Any]) -> Manifest:
     """Return the manifest of a grouping; bounds and counts only where the tables show the counts of everybody."""
     one_row = task.table.schema.one_row_per_person
-    claims = [Claim.association(task.against, one_row_per_person=one_row)]
+    claims = [Claim.association(task.against, one_row_per_person=one_row, sets=bool(task.requirement.sets))]
     if task.requirement.presence is not None:
         program = getattr(method, "grouping", "") == "halves"
         claims.insert(0, Claim.presence("stranger", form=form, program=program, one_row_per_person=one_row))
@@ -54,6 +54,7 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
         rows=task.table.rows - grouping.suppressed,
         claims=() if published else tuple(claims),
         values=None if hidden else described_values(task),
+        sets=() if hidden else described_sets(task),
         parameters={
             **parameters,
             **grouping.public,
@@ -80,6 +81,24 @@ def described_values(task: Task) -> tuple[Mapping[str, Any], ...]:
         {"value": value, "count": count, "bound": str(limit)}
         for value, count, limit in zip(bounds.values, bounds.counts, bounds.limits, strict=True)
     )
+
+
+def described_sets(task: Task) -> tuple[Mapping[str, Any], ...]:
+    """Return name, count and exact bound of each set of values."""
+    bounds = task.bounds
+    counts = bounds.event_counts[len(bounds.values) :]
+    return tuple(
+        {"set": one.name, "count": count, "bound": str(one.limit)} for one, count in zip(bounds.sets, counts, strict=True)
+    )
+
+
+def _requirement(task: Task) -> dict[str, Any]:
+    """Return the requirement; a map of values to categories without the values that nobody has."""
+    document = task.requirement.to_dict()
+    for rule in document.get("sets", {}).values():
+        if "map" in rule:
+            rule["map"] = {value: category for value, category in rule["map"].items() if value in task.bounds.values}
+    return document
 
 
 def shown_domain(domain: Domain, value: Small) -> tuple[Domain, Small]:

@@ -30,13 +30,13 @@ def show_noisy(
     ratio: Fraction,
 ) -> BucketsRelease:
     """Return the release, which shows every declared value in every box; `counts` are noisy, [boxes × values]."""
-    one_row = task.table.schema.one_row_per_person
+    one_row, sets = task.table.schema.one_row_per_person, bool(task.requirement.sets)
     manifest = manifest_of(
         task,
         method,
         BucketsRelease.form,
         basis=grouping.basis,
-        claims=(noisy_claim(task.against, model=task.requirement.model, one_row_per_person=one_row),),
+        claims=(noisy_claim(task.against, model=task.requirement.model, one_row_per_person=one_row, sets=sets),),
         parameters={
             "buckets": grouping.groups,
             "decoys": 0,

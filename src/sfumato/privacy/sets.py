@@ -1,0 +1,163 @@
+"""Sets of values: how sure a reader may become that a person has *one of* several sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.exact import exact
+
+MOST_SETS = 1000
+"""All rules together make at most so many sets."""
+
+_KINDS = ("values", "map", "near")
+_KEYS = (*_KINDS, "bound", "theta", "offset")
+_LONGEST = 200
+_EXAMPLE = '{ values = ["HIV", "Hepatitis B"], bound = "0.05" }'
+
+
+@dataclass(frozen=True)
+class SetRule:
+    """Bounds for one set of `values`, for every category of a `map` (value, category), or for every bin with `near` neighbours.
+
+    A set's bound is `bound`, or min(1, theta·f + offset) for the share f of people with a value of it. A set of its own may name
+    only values that somebody has; a map may name others too, but must have a category for every value that somebody has. With
+    near = 1 a bin of numbers is bounded together with the one below and the one above.
+    """
+
+    name: str
+    values: tuple[str, ...] = ()
+    map: tuple[tuple[str, str], ...] = ()
+    near: int = 0
+    bound: Fraction | None = None
+    theta: Fraction = Fraction(0)
+    offset: Fraction = Fraction(0)
+
+    def sets(self, present: Sequence[str], bins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
+        """Return the sets by name, each with those of its values that are present; `bins` are the table's, ascending."""
+        known = set(present)
+        if self.near:
+            return self._around(known, bins)
+        if self.values:
+            for value in self.values:
+                if value not in known:
+                    raise PolicyError(
+                        f"[requirement.sets] {self.name}: the table has no sensitive value {value!r}",
+                        hint=did_you_mean(value, present),
+                    )
+            return {self.name: tuple(value for value in present if value in set(self.values))}
+        category = dict(self.map)
+        lost = [value for value in present if value not in category]
+        if lost:
+            raise PolicyError(
+                f"[requirement.sets] {self.name}: the map has no category for {lost[0]!r}"
+                + (f" and {len(lost) - 1} other values" if len(lost) > 1 else ""),
+                hint="every value of the table needs a category; a category of its own leaves a value to its own bound",
+            )
+        return {
+            f"{self.name}: {one}": tuple(value for value in present if category[value] == one)
+            for one in sorted({category[value] for value in present})
+        }
+
+    def _around(self, known: set[str], bins: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        if not bins:
+            raise PolicyError(
+                f"[requirement.sets] {self.name}: near is for bins of one sensitive column of numbers, and there are none",
+                hint="under [bins] say which numbers count as one value",
+            )
+        return {
+            f"{self.name}: around {one}": tuple(
+                value for value in bins[max(place - self.near, 0) : place + self.near + 1] if value in known
+            )
+            for place, one in enumerate(bins)
+            if one in known
+        }
+
+    def limit(self, share: Fraction) -> Fraction:
+        """Return the bound of a set that this share of people belongs to."""
+        return min(Fraction(1), self.theta * share + self.offset) if self.bound is None else self.bound
+
+    def nearest(self, shares: Sequence[Fraction], round_up: Any) -> dict[str, Fraction]:
+        """Return what would be feasible for sets of these shares."""
+        if self.bound is not None:
+            return {"bound": round_up(max(shares))}
+        return {"offset": round_up(max(self.offset, *(share - self.theta * share for share in shares)))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as a policy writes it, numbers as text."""
+        kind: dict[str, Any] = {"near": self.near} if self.near else {"map": dict(self.map)}
+        kind = {"values": list(self.values)} if self.values else kind
+        rule = {"theta": str(self.theta), "offset": str(self.offset)} if self.bound is None else {"bound": str(self.bound)}
+        return kind | rule
+
+
+def set_rules(where: str, given: Any) -> tuple[SetRule, ...]:
+    """Take name = rule pairs, in the order of their names."""
+    if given is None:
+        return ()
+    if isinstance(given, tuple) and all(isinstance(one, SetRule) for one in given):
+        return given
+    if not isinstance(given, Mapping):
+        raise PolicyError(f"{where}: expected name = rule pairs, got {given!r}", hint=f"infectious = {_EXAMPLE}")
+    rules = tuple(_rule(f"[requirement.sets] {name}", str(name), given[name]) for name in sorted(given, key=str))
+    if sum(len({category for _, category in rule.map}) or 1 for rule in rules) > MOST_SETS:
+        raise PolicyError(f"{where}: more than {MOST_SETS} sets", hint="bound fewer, larger categories")
+    return rules
+
+
+def _rule(where: str, name: str, spec: Any) -> SetRule:
+    if not name or len(name) > _LONGEST or not name.isprintable():
+        raise PolicyError(f"{where}: the name of a set has 1 to {_LONGEST} printable characters", hint=f"infectious = {_EXAMPLE}")
+    if not isinstance(spec, Mapping):
+        raise PolicyError(f"{where}: expected values and a bound, got {spec!r}", hint=_EXAMPLE)
+    for key in spec:
+        if key not in _KEYS:
+            raise PolicyError(f"{where}: unknown key {key!r}", hint=did_you_mean(str(key), _KEYS))
+    if sum(key in spec for key in _KINDS) != 1:
+        raise PolicyError(f"{where}: give values, or a map of values to categories, or near, one of them", hint=_EXAMPLE)
+    rule = _numbers(where, spec)
+    if "near" in spec:
+        near = spec["near"]
+        if isinstance(near, bool) or not isinstance(near, int) or not 1 <= near <= MOST_SETS:
+            raise PolicyError(f"{where}: near is a number of neighbours from 1 on, got {near!r}", hint="near = 1")
+        return SetRule(name, near=near, **rule)
+    if "values" in spec:
+        values = spec["values"]
+        if not isinstance(values, (list, tuple)) or not values or not all(isinstance(one, str) and one for one in values):
+            raise PolicyError(f"{where}: values are a list of texts, got {values!r}", hint=_EXAMPLE)
+        if len(set(values)) < len(values):
+            raise PolicyError(f"{where}: a value is named twice", hint="name each once")
+        return SetRule(name, values=tuple(values), **rule)
+    pairs = spec["map"]
+    if (
+        not isinstance(pairs, Mapping)
+        or not pairs
+        or not all(isinstance(text, str) and text and len(text) <= _LONGEST for pair in pairs.items() for text in pair)
+    ):
+        raise PolicyError(
+            f"{where}: a map is value = category pairs of texts", hint='{ HIV = "infectious", flu = "respiratory" }'
+        )
+    return SetRule(name, map=tuple(sorted(pairs.items())), **rule)
+
+
+def _numbers(where: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bound, or theta and offset, exactly."""
+    if ("bound" in spec) == ("theta" in spec or "offset" in spec):
+        raise PolicyError(f"{where}: give a bound, or theta and offset, one of the two", hint=_EXAMPLE)
+    if "bound" in spec:
+        bound = exact(spec["bound"], f"{where} bound")
+        if not 0 < bound < 1:
+            raise PolicyError(
+                f"{where}: the bound of a set must lie above 0 and below 1, got {bound}",
+                hint="leave out a set that needs no bound",
+            )
+        return {"bound": bound}
+    theta, offset = (exact(spec.get(key, 0), f"{where} {key}") for key in ("theta", "offset"))
+    if theta < 0 or not 0 <= offset <= 1 or theta + offset == 0:
+        raise PolicyError(
+            f"{where}: theta is a number from 0 on and offset one from 0 to 1, not both 0", hint='theta = 4, offset = "0.02"'
+        )
+    return {"theta": theta, "offset": offset}
