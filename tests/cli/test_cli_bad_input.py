@@ -68,7 +68,7 @@ BAD: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "not UTF-8": (data(people().replace("Gout", "Gicht-ü").encode("latin-1")), ["not valid utf-8", "encoding"]),
     "ragged rows": (data(people() + "N999,1\n"), ["header has 4 values", "row 202 has 2"]),
-    "repeated identifiers": (data(people().replace("N1,", "N0,")), ["several rows", "one row per person"]),
+    "repeated identifiers": (data(people().replace("N1,", "N0,")), ["several rows", "one row of each person"]),
     "an unknown key": (policy("theta ", "thta "), ["thta", "did you mean 'theta'?"]),
     "a policy that protects nobody": (
         policy('offset = "0.1"\n[requirement.bounds]\nHIV = "0.2"', "offset = 1"),

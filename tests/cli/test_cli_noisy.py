@@ -34,6 +34,8 @@ def test_a_table_is_published_with_noise_until_the_budget_of_its_people_is_spent
     told = json.loads(done.out)
     assert (told["method"], told["basis"], told["baseline"]) == ("noisy-boxes", "noisy", None)
     assert told["audit"]["exposure"] is None
+    assert told["spent"]["draws"] == 1
+    assert "1 draw, ε = 1 of a budget of 1.5" in told["made"][-1]
     assert "Claim against an insider: holds" in run("audit", "one", "--table", "people.csv", "--policy", "n.toml").out
     assert run("query", "one", "SELECT COUNT(*) WHERE illness = 'Flu'").code == 0
     refused = run("publish", "people.csv", "--policy", "n.toml", "--out", "two")

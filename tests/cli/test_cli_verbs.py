@@ -42,6 +42,7 @@ def test_publish_writes_a_release_and_a_private_receipt(place: Path, published: 
         "people.csv",
         "p.toml",
         "release",
+        "release/groups.parquet",
         "release/manifest.json",
         "release/qit.parquet",
         "release/st.parquet",

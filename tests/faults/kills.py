@@ -41,11 +41,16 @@ POLICIES = {
     "ring": _DIVERSE,
     "small-domain": _RHO,
     "uniform": _RHO,
+    "noisy-boxes": '[requirement]\nmodel = "differential"\nepsilon = "1"\n',
     "burel-perturbation": _LIKE,
     "ambiguity": _PRESENCE,
     "priview": _PRESENCE.replace("0.6", "0.95"),
 }
-_MORE = {"heterogeneous": "accept_weaker_claim = true\n", "ring": "accept_weaker_claim = true\n"}
+_MORE = {
+    "heterogeneous": "accept_weaker_claim = true\n",
+    "ring": "accept_weaker_claim = true\n",
+    "noisy-boxes": 'values = ["a", "b"]\notherwise = "b"\nfloor = 100\n',
+}
 _LINKED = ("heterogeneous", "ring")
 SOFT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -75,7 +80,7 @@ def leftovers(place: Path) -> Iterator[str]:
             if path in (place / "releases", place / "receipts"):
                 continue
             if path.parent.name == "receipts":
-                assert json.loads(path.read_text())["format"] == "sfumato-receipt"
+                assert json.loads(path.read_text())["format"] in ("sfumato-receipt", "sfumato-booking")
             elif path.parent.name == "releases":
                 Release.load(path)
             else:

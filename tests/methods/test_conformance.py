@@ -94,11 +94,18 @@ def test_the_suite_refuses_a_method_that_an_engineer_could_rerun():
         def group(self, task):
             return dataclasses.replace(super().group(task), basis="safe")
 
+    class Silent(Tight):
+        def group(self, task):
+            made = super().group(task)
+            return dataclasses.replace(made, basis="soft", told=np.full(made.groups, 1000))
+
     tables = {"plain": example_tables()["plain"]}
     with pytest.raises(ClaimBroken):
         Tight(floor=1).run(tables["plain"], LDiversity(2), random=1)
     with pytest.raises(ConformanceError, match="an engineer who reruns the program"):
-        check_method(Lying(floor=1), tables=tables)
+        check_method(Lying(floor=1, patience=0), tables=tables)
+    with pytest.raises(ConformanceError, match="an engineer who reruns the program"):
+        check_method(Silent(floor=1), tables=tables)
 
 
 def test_suppression_passes_where_nobody_needs_to_go():
@@ -171,6 +178,8 @@ def test_the_methods_of_a_policy_file_are_all_there_and_each_is_made_by_its_name
         "burel-perturbation",
         "ambiguity",
         "priview",
+        "noisy-boxes",
     }
     for name, kind in METHODS.items():
-        assert (kind.name, kind().to_dict()["name"]) == (name, name)
+        needed = {"values": ["a", "b"], "otherwise": "b"} if name == "noisy-boxes" else {}
+        assert (kind.name, kind(**needed).to_dict()["name"]) == (name, name)

@@ -107,9 +107,8 @@ def test_the_command_says_the_same_of_every_draw(tmp_path):
     seen = set()
     for seed in range(6):
         out = tmp_path / f"{seed}" / "release"
-        done = CliRunner().invoke(
-            app, ["publish", str(tmp_path / "t.csv"), "-p", str(tmp_path / "p.toml"), "-o", str(out), "--seed", str(seed)]
-        )
+        options = ["-p", str(tmp_path / "p.toml"), "-o", str(out), "--seed", str(seed), "--receipts", str(out.parent)]
+        done = CliRunner().invoke(app, ["publish", str(tmp_path / "t.csv"), *options])
         assert done.exit_code == 0
         seen.add((done.stdout + done.stderr).replace(str(tmp_path / f"{seed}"), ""))
     assert len(seen) == 1

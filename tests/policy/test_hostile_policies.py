@@ -117,6 +117,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "beta-likeness": {"beta": 2},
     "rho-privacy": {"rho1": "0.1", "rho2": "0.5"},
     "presence-association": {"alpha": "0.5", "beta": "0.5"},
+    "differential": {"epsilon": "1"},
+    "noisy-boxes": {"values": ["a", "b"], "otherwise": "b"},
 }
 
 

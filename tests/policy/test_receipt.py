@@ -146,7 +146,9 @@ def test_a_damaged_receipt_is_pointed_out_and_a_foreign_one_ignored(tmp_path: Pa
 
 
 def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_outputs(tmp_path / "new" / "release")
+    check_outputs(tmp_path / "release")
+    with pytest.raises(OutputError, match="there is no directory"):
+        check_outputs(tmp_path / "new" / "release")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="exists already"):
         check_outputs(tmp_path / "file")
@@ -154,7 +156,7 @@ def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest
         check_outputs(tmp_path / "release", tmp_path / "file")
     monkeypatch.setattr("sfumato.receipt.os.access", lambda path, mode: False)
     with pytest.raises(OutputError, match="no permission"):
-        check_outputs(tmp_path / "new" / "release")
+        check_outputs(tmp_path / "release")
 
 
 @pytest.mark.parametrize("inside", ["release", "release/below", "release/deep/below"])

@@ -248,8 +248,10 @@ def test_people_who_cannot_be_told_apart_leave_no_room() -> None:
 def test_a_column_that_cannot_be_cut_evenly_leaves_no_room() -> None:
     frame = pa.table({"age": [30] * 90 + [50] * 10, "illness": ["a", "b", "c", "d", "e"] * 20})
     table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness"]))
-    found = no_room(table, LDiversity(2), BOXES)
+    found = no_room(table, LDiversity(2), SAFE)
     assert found.reason.startswith("no column can be cut so evenly that the smaller side has 40 of 100 people")
+    soft = no_room(table, LDiversity(2), BOXES)
+    assert soft.reason == "no cut into two sides of at least 20 people is safe or passed its test"
     assert no_room(table, LDiversity(2, against="reader"), BOXES).reason.startswith(
         "no cut leaves two sides of at least 20 people"
     )

@@ -40,8 +40,8 @@ def test_files_are_written_by_as_many_threads_as_arrow_may_use(tmp_path, monkeyp
     assert asked == [1, pa.cpu_count()]
 
 
-def test_a_release_is_two_tables_and_a_manifest_and_nothing_else(saved):
-    assert sorted(path.name for path in saved.iterdir()) == ["manifest.json", "qit.parquet", "st.parquet"]
+def test_a_release_is_its_tables_and_a_manifest_and_nothing_else(saved):
+    assert sorted(path.name for path in saved.iterdir()) == ["groups.parquet", "manifest.json", "qit.parquet", "st.parquet"]
     assert list(saved.parent.iterdir()) == [saved]
 
 

@@ -17,7 +17,10 @@ from sfumato.cli._workers import limited
 from sfumato.errors import OneBox
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from sfumato.auditor import Audit
+    from sfumato.budget import Spent
     from sfumato.methods import Boxes, Publication
     from sfumato.privacy import Bounds, Requirement
     from sfumato.release import Release
@@ -79,6 +82,7 @@ def deliver(
 ) -> tuple[dict[str, Any], Audit]:
     """Publish to a directory, and return what there is to tell about it, with the audit it passed."""
     from sfumato.api import publication
+    from sfumato.budget import spent
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy
@@ -123,6 +127,7 @@ def deliver(
             made.links.save(links)
     how = made_of(made.release, made.private)
     lost = room_lost(table, chosen.requirement, made)
+    drawn = spent(table.people_fingerprint, [home]) if made.method.keeps_odds and home is not None else None
     open_values = unbounded(made.bounds)
     document = {
         "private": "figures about the original table; do not publish",
@@ -134,7 +139,13 @@ def deliver(
         "method": made.method.name,
         "basis": made.release.manifest.basis,
         "one_row_per_person": table.schema.one_row_per_person,
-        "made": [*([] if table.choice is None else [table.choice.sentence]), how, *lost],
+        "made": [
+            *([] if table.choice is None else [table.choice.sentence]),
+            how,
+            *lost,
+            *([] if drawn is None else [_drawn_so_far(drawn, chosen.budget)]),
+        ],
+        "spent": None if drawn is None else drawn.to_dict(),
         "figures": made.private,
         "audit": made.audit.to_dict(),
         "baseline": None if made.audit.exposure is None else baseline_of(table),
@@ -175,6 +186,12 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     floor = figures.get("share_in_boxes_at_the_floor", 0.0) if basis == "tight" else 0.0
     stopped = f"; {percent(floor, 1)} of people are in boxes smaller than twice the floor" if floor else ""
     return f"{_TOGETHER[str(basis)].format(one)}: {groups}{stopped}."
+
+
+def _drawn_so_far(drawn: Spent, budget: Fraction | None) -> str:
+    """Return what all draws about the same people come to, and what is left of a budget."""
+    limit = "" if budget is None else f" of a budget of {float(budget):g}"
+    return f"Drawn about these people so far: {counted(drawn.draws, 'draw', 'draws')}, ε = {drawn.epsilon:.4g}{limit}."
 
 
 _TOGETHER = {

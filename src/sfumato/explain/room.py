@@ -97,7 +97,7 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
     rule = soft_rule(bounds, method.patience)
     if rule is not None:
         if room_for_a_cut(bounds, floor=method.floor, tight=False, soft=rule):
-            return f"every cut into two sides of at least {method.floor} people that was tested was refused"
+            return f"no cut into two sides of at least {method.floor} people is safe or passed its test"
         return (
             f"'{value}' has {percent(share)} of people and a bound of {percent(limit)}, which leaves too little to spare for a "
             "test of where its people are"

@@ -34,6 +34,12 @@ def _values(where: str, value: Any) -> tuple[str, ...]:
     return tuple(sorted(value))  # in one order: another could tell something
 
 
+def _text(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise PolicyError(f"{where}: expected a text, one of the declared values, got a {type(value).__name__}", hint='"other"')
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoisyBoxes(Method):
     """Cut quasi space into boxes by quasi values alone, and show how often each declared value occurs in each, with noise.
@@ -66,7 +72,7 @@ class NoisyBoxes(Method):
     parameters: Literal["declared"] = parameter("declared", choice("declared"))
     shares: Mapping[str, Number] | None = parameter(None, checked_shares)
     values: Sequence[str] | None = parameter(None, _values)
-    otherwise: str | None = parameter(None, lambda where, value: value)
+    otherwise: str | None = parameter(None, _text)
     floor: int | None = parameter(None, whole(1))
     merge: bool | None = parameter(None, flag)
     weights: Mapping[str, float] | None = parameter(None, weights())

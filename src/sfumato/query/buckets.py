@@ -7,8 +7,10 @@ Two estimators, for a piece of a query (people with a sensitive value in S who m
     standard error is the exact one of a random placement inside buckets. It has **no interval**: where quasi and sensitive
     values are associated it is biased toward independence by more than its standard error (a nominal 95 % covers 10–50 %).
 `likelihood`
-    For boxes of near people see `sfumato.query.models.trend`: the default there, by measurement (benchmarks/boxes.py), and for
-    near groups, where it halves the papers' error but has no interval that holds (benchmarks/near_groups.py). For blind buckets
+    For boxes of near people the mean of two models of the inside of boxes, one in which columns add up
+    (`sfumato.query.models.trend`) and one in which they multiply (`sfumato.query.models.inside`). Where they disagree, that is
+    part of the error: see `combine`. The default there, by measurement on real tables (benchmarks/estimators.py), and for near
+    groups, where it halves the papers' error but has no interval that holds (benchmarks/near_groups.py). For blind buckets
     see `sfumato.query.models.likelihood`: the default for those of up to 600 sensitive values, by measurement: on a census of
     100,000 (benchmarks/query_error.py) its mean error is 0.2 to 0.92 times the papers' for optimal, top-down and unsuppressed
     Anatomy buckets, and only its intervals hold. Where all buckets have one large size there is little to learn, and
@@ -33,7 +35,9 @@ from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.models.inside import Inner, Inside, learn_inside
 from sfumato.query.models.likelihood import MAX_VALUES, Association, learn_association
+from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
 from sfumato.query.rows import BucketIndex, RowIndex
 from sfumato.release.buckets import BucketsRelease
@@ -41,6 +45,27 @@ from sfumato.table.column import Column
 
 LEANS = "no interval: this estimator leans toward independence by more than its standard error"
 NEAR = "no interval: in near groups the estimate is off by more than its standard error tells"
+PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
+TELLING = 50
+"""With fewer boxes, columns that were never cut are not known: answers are mostly prior, and have no interval."""
+
+_UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
+
+
+def few_boxes(boxes: int) -> str:
+    """Return why a release of so many boxes gives no interval; "" for enough of them."""
+    return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
+
+
+def combine(value: float, variance: float, inner: Inner | None) -> tuple[float, float, str]:
+    """Return value and variance from both models of the inside, and why there is no interval, if so.
+
+    The mean of both errs less than either. Its variance is that of the multiplicative model, which judges itself, and the squared
+    distance between the two.
+    """
+    if inner is None:
+        return value, variance, ""
+    return (value + inner.value) / 2, inner.variance + (value - inner.value) ** 2, PRIOR if inner.prior > _UNTOLD else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +123,11 @@ class BucketsEngine:
         assert self.misses is not None
         return learn_trend(self.index, self.columns, self.misses)
 
+    @learns(Inside)
+    def inside(self) -> Inside:
+        """What the boxes teach about the chances of each person."""
+        return learn_inside(self.index, self.columns)
+
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
         return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator))
@@ -106,7 +136,7 @@ class BucketsEngine:
         """Return the estimated number of people in disjoint pieces of a question."""
         if estimator == "paper":
             return self._as_papers(pieces)
-        one = self._by_association if self.misses is None else self._by_trend
+        one = self._by_association if self.misses is None else self._by_boxes
         return add_up([one(piece) for piece in pieces], self.index.rows)
 
     def _by_association(self, piece: Piece) -> Guess:
@@ -123,15 +153,18 @@ class BucketsEngine:
                 variance *= float(index.shown.sum()) / index.rows
         return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
-    def _by_trend(self, piece: Piece) -> Guess:
+    def _by_boxes(self, piece: Piece) -> Guess:
         rows, people = self.index.table.find(piece.rows)
         hits = self.index.count(rows, people)
         value, variance, least, most, _ = self.index.weigh(hits, piece.values)
+        assert self.misses is not None
+        why = "" if self.misses.cover else NEAR
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
-            value, variance = value + shift, variance + more
-        assert self.misses is not None
-        return Guess(float(value), math.sqrt(variance), float(least), float(most), "" if self.misses.cover else NEAR)
+            inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
+            value, variance, prior = combine(value + shift, variance + more, inner)
+            why = why or few_boxes(self.index.buckets) or prior
+        return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 
     def _as_papers(self, pieces: Pieces) -> Guess:
         """Return the papers' estimate, with the exact variance of a random placement.

@@ -7,7 +7,7 @@ noise away, and all of it where every value is asked for. Two estimators, for pe
     Σ over buckets of k·s/N, as for buckets without noise. Unbiased but for what people inside a bucket have in common, and so
     without an interval.
 `likelihood`
-    The trend model of boxes (`sfumato.query.models.trend`), with the noise in the variances of what boxes show: the default.
+    The models of boxes (`sfumato.query.buckets`), with the noise in the likelihood of what boxes show: the default.
 
 The standard error of either has the noise: σ²·|S|·(1 − |S|/m)·draws·(k/N)² for each bucket, with m values.
 """
@@ -22,11 +22,13 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.query.answer import Estimator
-from sfumato.query.buckets import LEANS, RowQuestion
-from sfumato.query.engine import Guess, add_up, learned
+from sfumato.query.buckets import LEANS, RowQuestion, combine
+from sfumato.query.engine import Guess, add_up, learned, learns
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.models.inside import Inside, learn_inside
+from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
 from sfumato.query.rows import BucketIndex
 from sfumato.release.buckets import BucketsRelease
@@ -75,6 +77,11 @@ class NoisyEngine:
         noise = self.noise * float(self.draws.sum()) / self.index.rows
         return learn_trend(self.index, self.columns, MISSES["noisy"], noise=noise)
 
+    @learns(Inside)
+    def inside(self) -> Inside:
+        """What the boxes teach about the chances of each person."""
+        return learn_inside(self.index, self.columns, (self.noise * self.draws).astype(np.float64))
+
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
         return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator))
@@ -99,8 +106,10 @@ class NoisyEngine:
         why = LEANS
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, people, hits)
-            value, variance = value + TRUST * shift, variance + more + (DRIFT * float(placed.sum())) ** 2
-            why = FEW if index.buckets < FEWEST else ""
+            inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
+            drift = (DRIFT * float(placed.sum())) ** 2
+            value, variance, prior = combine(value + TRUST * shift, variance + more + drift, inner)
+            why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
 
 

@@ -1,0 +1,325 @@
+"""Compiled loops of the multiplicative model: expected counts, gradients, raking, and one question.
+
+People of a box with the same levels are one *cell*. Cells of a box lie together: start[box] … start[box + 1] − 1.
+`tables[l, v]` is the factor by which level l multiplies the weight of value v. A column that is the same in a whole box is
+handled once for the box.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato._jit import njit
+
+_FAST = {"reassoc", "contract"}  # sums in the order that is fastest: the same one at every run
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _common(levels: Any, varies: Any, tables: Any, box: int, first: int, out: Any) -> None:
+    """Write to out[v] the product of the factors that everybody in the box shares."""
+    out[:] = 1.0
+    for j in range(levels.shape[1]):
+        if not varies[box, j]:
+            row = levels[first, j]
+            for v in range(len(out)):
+                out[v] *= tables[row, v]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _chances(levels: Any, varying: Any, columns: int, tables: Any, common: Any, cell: int, out: Any) -> None:
+    """Write to out[v] the chance of each value for the people of a cell."""
+    values = len(common)
+    for v in range(values):
+        out[v] = common[v]
+    for t in range(columns):
+        row = levels[cell, varying[t]]
+        for v in range(values):
+            out[v] *= tables[row, v]
+    total = 0.0
+    for v in range(values):
+        total += out[v]
+    part = 1.0 / total
+    for v in range(values):
+        out[v] *= part
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _list_varying(varies: Any, box: int, out: Any) -> int:
+    columns = 0
+    for j in range(varies.shape[1]):
+        if varies[box, j]:
+            out[columns] = j
+            columns += 1
+    return columns
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown: Any, noise: Any) -> tuple[Any, Any]:
+    """Return the expected count of every value in every box, and the gradient of the log-likelihood by level and value.
+
+    The likelihood of a count is that of one with mean E and variance E + noise[box].
+    """
+    boxes, values = shown.shape
+    expected = np.zeros((boxes, values))
+    gradient = np.zeros(tables.shape)
+    largest = 0
+    for b in range(boxes):
+        largest = max(largest, start[b + 1] - start[b])
+    chances = np.empty((largest, values), np.float32)
+    common, own, pull, all_of_box = np.empty(values), np.empty(values), np.empty(values), np.empty(values)
+    varying = np.empty(levels.shape[1], np.int64)
+    for b in range(boxes):
+        first, last = start[b], start[b + 1]
+        if first == last:
+            continue
+        columns = _list_varying(varies, b, varying)
+        _common(levels, varies, tables, b, first, common)
+        for i in range(first, last):
+            _chances(levels, varying, columns, tables, common, i, own)
+            for v in range(values):
+                chances[i - first, v] = own[v]
+                expected[b, v] += weight[i] * own[v]
+        for v in range(values):
+            pull[v] = (shown[b, v] - expected[b, v]) / max(expected[b, v] + noise[b], 1e-9)
+            all_of_box[v] = 0.0
+        for i in range(first, last):
+            mean = 0.0
+            for v in range(values):
+                mean += chances[i - first, v] * pull[v]
+            for v in range(values):
+                own[v] = weight[i] * chances[i - first, v] * (pull[v] - mean)
+                all_of_box[v] += own[v]
+            for t in range(columns):
+                row = levels[i, varying[t]]
+                for v in range(values):
+                    gradient[row, v] += own[v]
+        for j in range(levels.shape[1]):
+            if not varies[b, j]:
+                row = levels[first, j]
+                for v in range(values):
+                    gradient[row, v] += all_of_box[v]
+    return expected, gradient
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def slopes(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, chosen: Any, out: Any) -> None:
+    """Write to out[k, l, v] how the expected count of v in the box chosen[k] grows with the weight of level l for v."""
+    values = tables.shape[1]
+    common, own, all_of_box = np.empty(values), np.empty(values), np.empty(values)
+    varying = np.empty(levels.shape[1], np.int64)
+    out[:] = 0.0
+    for k in range(len(chosen)):
+        b = chosen[k]
+        first, last = start[b], start[b + 1]
+        if first == last:
+            continue
+        columns = _list_varying(varies, b, varying)
+        _common(levels, varies, tables, b, first, common)
+        all_of_box[:] = 0.0
+        for i in range(first, last):
+            _chances(levels, varying, columns, tables, common, i, own)
+            for v in range(values):
+                own[v] = weight[i] * own[v] * (1.0 - own[v])
+                all_of_box[v] += own[v]
+            for t in range(columns):
+                row = levels[i, varying[t]]
+                for v in range(values):
+                    out[k, row, v] += own[v]
+        for j in range(levels.shape[1]):
+            if not varies[b, j]:
+                row = levels[first, j]
+                for v in range(values):
+                    out[k, row, v] = all_of_box[v]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def rake(
+    levels: Any,
+    weight: Any,
+    start: Any,
+    varies: Any,
+    tables: Any,
+    entry: Any,
+    value: Any,
+    goal: Any,
+    place: Any,
+    rounds: int,
+    out: Any,
+) -> None:
+    """Write to `out` the chances of the values shown, scaled so that a box's people have every value as often as its goal.
+
+    Box b shows the values value[entry[b]] … value[entry[b + 1] − 1]; the chances of
+    the k-th of them stand in `out` from place[b] + k · (its cells) on, one for every cell.
+    Each person's chances add up to one up to rounding, too.
+    """
+    values = tables.shape[1]
+    largest = 0
+    for b in range(len(start) - 1):
+        largest = max(largest, (start[b + 1] - start[b]) * (entry[b + 1] - entry[b]))
+    flat = np.empty(largest)
+    common, own, total = np.empty(values), np.empty(values), np.empty(values)
+    varying = np.empty(levels.shape[1], np.int64)
+    for b in range(len(start) - 1):
+        first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
+        if first == last or many == 0:
+            continue
+        columns = _list_varying(varies, b, varying)
+        _common(levels, varies, tables, b, first, common)
+        chances = flat[: (last - first) * many].reshape(last - first, many)
+        total[:many] = 0.0
+        for i in range(first, last):
+            _chances(levels, varying, columns, tables, common, i, own)
+            part = 1e-300
+            for k in range(many):
+                part += own[value[e + k]]
+            for k in range(many):
+                chances[i - first, k] = own[value[e + k]] / part
+                total[k] += weight[i] * chances[i - first, k]
+        for _ in range(rounds):
+            worst = 0.0
+            for k in range(many):
+                worst = max(worst, abs(goal[e + k] - total[k]))
+                own[k] = goal[e + k] / max(total[k], 1e-300)
+                total[k] = 0.0
+            for i in range(first, last):
+                part = 1e-300
+                for k in range(many):
+                    chances[i - first, k] *= own[k]
+                    part += chances[i - first, k]
+                for k in range(many):
+                    chances[i - first, k] /= part
+                    total[k] += weight[i] * chances[i - first, k]
+            if worst < 1e-3:
+                break
+        for k in range(many):
+            own[k] = goal[e + k] / max(total[k], 1e-300)
+        for i in range(first, last):
+            for k in range(many):
+                out[place[b] + k * (last - first) + i - first] = chances[i - first, k] * own[k]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def ask(
+    rows: Any,
+    count: int,
+    cell: Any,
+    levels: Any,
+    weight: Any,
+    start: Any,
+    varies: Any,
+    wanted: Any,
+    entry: Any,
+    value: Any,
+    goal: Any,
+    vague: Any,
+    place: Any,
+    chances: Any,
+    lines: int,
+) -> tuple[float, float, float, float, Any]:
+    """Return what the model says of the people asked about, who are the first `count` of `rows`.
+
+    That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over
+    those asked and over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ
+    (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times that over their box.
+    """
+    asked = np.zeros(len(weight), np.int32)
+    for t in range(count):
+        asked[cell[rows[t]]] += 1
+    boxes, largest = len(start) - 1, 0
+    for b in range(boxes):
+        largest = max(largest, start[b + 1] - start[b])
+    spread, listed = np.empty(largest), np.empty(len(wanted), np.int64)
+    varying = np.empty(levels.shape[1], np.int64)
+    found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
+    differ = np.zeros(lines)
+    for b in range(boxes):
+        first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
+        people, size, few, noise = 0, 0, 0, 0.0
+        for i in range(first, last):
+            people += asked[i]
+            size += weight[i]
+        if people == 0:
+            continue
+        for k in range(many):
+            if wanted[value[e + k]]:
+                listed[few] = k
+                noise += vague[e + k]
+                few += 1
+        if people == size or few == 0:
+            for t in range(few):
+                found += goal[e + listed[t]]
+            unsure += noise
+            continue
+        a, q = 0.0, 0.0
+        for i in range(first, last):
+            spread[i - first] = 0.0
+        for t in range(few):
+            base = place[b] + listed[t] * (last - first) - first
+            for i in range(first, last):
+                spread[i - first] += chances[base + i]
+        for i in range(first, last):
+            p = spread[i - first]
+            found += asked[i] * p
+            p = min(p, 1.0)
+            s = p * (1.0 - p)
+            spread[i - first] = s
+            a += asked[i] * s
+            q += weight[i] * s
+        if q <= 0.0:
+            continue
+        share = a / q
+        u = max(0.0, a * (1.0 - share))
+        spread1 += u
+        spread2 += u * u
+        unsure += share * share * noise
+        columns = _list_varying(varies, b, varying)
+        for i in range(first, last):
+            more = spread[i - first] * (asked[i] - share * weight[i])
+            for t in range(columns):
+                differ[levels[i, varying[t]]] += more
+    return found, spread1, spread2, unsure, differ
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def split(
+    levels: Any,
+    weight: Any,
+    start: Any,
+    half: Any,
+    entry: Any,
+    place: Any,
+    chances: Any,
+    which: Any,
+    mean: Any,
+    spread: Any,
+    differ: Any,
+) -> None:
+    """Write what the model of merged boxes says of their first halves, those cells where `half`.
+
+    For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ,
+    by level.
+    """
+    for b in range(len(start) - 1):
+        many = entry[b + 1] - entry[b]
+        for k in range(many):
+            e = entry[b] + k
+            found, a, q = 0.0, 0.0, 0.0
+            for i in range(start[b], start[b + 1]):
+                p = min(chances[place[b] + k * (start[b + 1] - start[b]) + i - start[b]], 1.0)
+                s = weight[i] * p * (1.0 - p)
+                q += s
+                if half[i]:
+                    found += weight[i] * p
+                    a += s
+            mean[e] = found
+            if q <= 0.0:
+                continue
+            spread[e] = max(0.0, a * (1.0 - a / q))
+            if which[e] >= 0:
+                for i in range(start[b], start[b + 1]):
+                    p = min(chances[place[b] + k * (start[b + 1] - start[b]) + i - start[b]], 1.0)
+                    more = weight[i] * p * (1.0 - p) * ((1.0 if half[i] else 0.0) - a / q)
+                    for j in range(levels.shape[1]):
+                        differ[which[e], levels[i, j]] += more

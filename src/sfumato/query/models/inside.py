@@ -1,0 +1,191 @@
+"""The inside of boxes: each person's chances of the sensitive values, and what is known about the people asked about.
+
+The multiplicative model (`sfumato.query.models.softmax`) is **raked**: in every box its chances are scaled until each value
+has as many people as the box shows and each person's chances add up to one. What the model misses between boxes so stays
+where it was seen.
+
+**The estimate** of a count is the sum of the chances of those asked about. **Its variance** has four parts, with p a
+person's chance of a wanted value, A and Q the sums of p(1 − p) over the asked people of a box and over all of it, and U =
+A·(1 − A/Q), which is the variance of a random placement that keeps the box's count:
+
+- ΣU, for the placement;
+- Dᵀ S D, for the weights: D is how the directions of those asked differ from those of their boxes, S the inverse of what
+  the boxes tell about the weights of a value in the set asked for, with a prior four times as wide, times how much worse
+  than chance boxes fit;
+- a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
+  release: `sfumato.query.models.splits`.
+
+With noise in the counts, they are first moved to what they are expected to be given model and noise, and what then stays
+unknown of a box is in the variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.query.models import _softmax_kernels as kernels
+from sfumato.query.models.cells import Cells, Directions, number_levels
+from sfumato.query.models.raking import Goals, goals_of, places, rake
+from sfumato.query.models.softmax import Fit, learn_weights
+from sfumato.query.models.splits import learn_misses
+from sfumato.query.rows import BucketIndex
+from sfumato.query.shelf import fitting
+from sfumato.table.column import Column
+
+_WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
+_FEW_VALUES = 3  # sets of more values share one decomposition
+
+
+class Inner(NamedTuple):
+    """What the model says of a question. `prior` is the part of what is unknown of its weights that the boxes leave as it was."""
+
+    value: float
+    variance: float
+    prior: float
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """What is learned once per release."""
+
+    index: BucketIndex
+    cells: Cells
+    directions: Directions
+    fit: Fit
+    goals: Goals
+    chances: Array  # float32, box by box: see `kernels.rake`
+    misses: Floats  # a², b²
+
+    version: ClassVar[int] = 1
+
+    @cached_property
+    def place(self) -> Integers:
+        """Where the chances of each box begin."""
+        return places(self.cells, self.goals)
+
+    def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
+        """Return what is known of the first `people` of `rows`: how many have a wanted value."""
+        found, spread1, spread2, unsure, differ = kernels.ask(
+            rows,
+            people,
+            self.cells.cell,
+            *self.cells.arrays,
+            wanted,
+            *self.goals,
+            self.place,
+            self.chances,
+            len(self.directions.matrix),
+        )
+        open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
+        own, common = self.misses.tolist()
+        variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
+        return Inner(found, variance, open_ / before if 2 * open_ > variance else 0.0)
+
+    def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
+        """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
+        from scipy.linalg import cho_factor, cho_solve  # here and below: where nothing asks for it, scipy is not loaded
+
+        share = self.share
+        values = np.flatnonzero(wanted & (share > 0))
+        if 2 * share[values].sum() > 1:
+            values = np.flatnonzero(~wanted & (share > 0))
+        own = share[values]
+        p = float(own.sum())
+        if not 0 < p < 1:
+            return 0.0, 0.0
+        uneven = float(((own / p) ** 2).sum())
+        excess = max(1.0, float((own * self.fit.chi2[values]).sum() / p))
+        if len(values) > _FEW_VALUES:
+            turn, strength, tau2 = self.typical
+            turned = turn.T @ along
+            known = float((turned**2 / (p * (1 - p) * strength + 1.0 / uneven)).sum())
+            return excess * known, excess * uneven * float(along[1:] ** 2 @ tau2[1:])
+        told = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
+        tau2 = _WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
+        told[np.diag_indices_from(told)] += 1.0 / tau2
+        known = float(along @ cho_solve(cho_factor(told, check_finite=False), along, check_finite=False))
+        return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
+
+    @cached_property
+    def share(self) -> Floats:
+        """The share of each value."""
+        share: Floats = np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
+        return share
+
+    @cached_property
+    def typical(self) -> tuple[Floats, Floats, Floats]:
+        """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
+        from scipy.linalg import eigh
+
+        share = self.share
+        tau2 = _WIDER * (self.fit.tau2 @ share)
+        told = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
+        root = np.sqrt(tau2)
+        strength, turn = eigh(told * np.outer(root, root))
+        return root[:, None] * turn, np.maximum(strength, 0.0), tau2
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        parts = (self.cells, self.directions, self.fit)
+        named = {name: array for part in parts for name, array in vars(part).items()}
+        return {**named, "chances": self.chances, "misses": self.misses, **self.goals._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Inside:
+        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
+        index, columns = engine.index, len(engine.columns)
+        matrix = fitting(arrays, "matrix", (None, None))
+        (lines, wide), values, boxes = matrix.shape, index.values, index.buckets
+        levels = fitting(arrays, "levels", (None, columns), "<i4")
+        cells = Cells(
+            levels,
+            fitting(arrays, "weight", (len(levels),), "<i8"),
+            fitting(arrays, "start", (boxes + 1,), "<i8"),
+            fitting(arrays, "varies", (boxes, columns), "|b1"),
+            fitting(arrays, "cell", (index.rows,), "<i4"),
+        )
+        told = fitting(arrays, "told", (None, wide, wide), "<f4")
+        fit = Fit(
+            fitting(arrays, "weights", (wide, values)),
+            fitting(arrays, "tau2", (wide, values)),
+            told,
+            fitting(arrays, "which", (values,), "<i8"),
+            fitting(arrays, "scale", (values,)),
+            fitting(arrays, "chi2", (values,)),
+        )
+        value = fitting(arrays, "value", (None,), "<i4")
+        goals = Goals(
+            fitting(arrays, "entry", (boxes + 1,), "<i8"),
+            value,
+            fitting(arrays, "people", (len(value),)),
+            fitting(arrays, "vague", (len(value),)),
+        )
+        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(told))):
+            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
+                raise ValueError("a number out of range")
+        for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):
+            if starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
+                raise ValueError("boxes out of order")
+        chances = fitting(arrays, "chances", (int(places(cells, goals)[-1]),), "<f4")
+        directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
+        return cls(index, cells, directions, fit, goals, chances, fitting(arrays, "misses", (2,)))
+
+
+def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | None = None) -> Inside:
+    """Return what the boxes of a release teach; `columns` are its quasi columns, `noise` the variance in each count of a box."""
+    numbered, directions = number_levels(index, columns)
+    cells = Cells.of(index, numbered)
+    shown = np.zeros((index.buckets, index.values))
+    shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
+    vague = np.zeros(index.buckets) if noise is None else noise
+    fit = learn_weights(cells, directions, shown, vague)
+    goals = goals_of(cells, directions, fit, shown, vague)
+    chances = rake(cells, directions, fit, goals)
+    misses = learn_misses(cells, directions, shown, vague)
+    return Inside(index, cells, directions, fit, goals, chances, misses)

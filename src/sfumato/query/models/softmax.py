@@ -1,0 +1,208 @@
+"""The multiplicative model: how quasi values multiply the chances of sensitive ones, learned from the counts of boxes.
+
+**The model.** Person i has value v with chance π_iv = softmax_v(Σ_k φ_ik·w_kv): φ are directions in which the levels of
+single columns may differ (`sfumato.query.models.cells`). A box shows c_bv people where E_bv = Σ_{i∈b} π_iv are expected,
+with the likelihood Σ c·log E; with noise of variance s² in a count, that of a normal one with variance E + s². Unlike a sum
+of effects this never makes a chance negative, and a column that triples a value's odds does so for everybody.
+
+**The prior** of a weight is normal with a variance τ² of its own, between its own expected square w² + [H⁻¹]_kk and what is
+typical of its block (Student's t with ν = 2): most weights are small, and one that the boxes speak for may be large. What
+is typical of a block is learned from all values, by the squares that the boxes speak for (MacKay's fixed point).
+
+**The search** is scoring with one information matrix H_v = Σ_b X Xᵀ / Var(c_bv) a value, X = Σ_{i∈b} π(1 − π)φ, where a
+count above what was expected weighs as much as it shows: its logarithm moves by one a round, no more. A step that loses
+likelihood is cut to a third. Of more than `_BOXES` boxes H is taken from some, and of more than `_OWN` values the rarer
+ones share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.query.models import _softmax_kernels as kernels
+from sfumato.query.models.cells import Cells, Directions
+
+MAX_VALUES = 600
+"""With more sensitive values the model would cost more than it tells."""
+
+ROUNDS = 10
+"""Of scoring."""
+
+_REFRESH = (0, 1, 2, 3, 5, 7)  # rounds in which information and prior are renewed
+_TAILS = 2.0  # ν, degrees of freedom of the prior
+_START, _FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
+_TYPICAL, _WEIGHT = 0.02, 20.0  # prior guess of a block's typical square, and how many weights' worth it counts
+_LEAP = 1.0  # most that a weight moves in a round
+_OWN = 64  # values with an information matrix of their own
+_BOXES = 600  # boxes that information is taken from
+_CHUNK = 4_000_000  # numbers held at a time
+_FEW = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The weights, and how well they are known."""
+
+    weights: Floats  # [directions × values]
+    tau2: Floats  # [directions × values]: prior variances
+    told: Array  # [matrices × directions × directions], float32: information of the boxes
+    which: Integers  # per value, its matrix
+    scale: Floats  # per value, its part of that matrix
+    chi2: Floats  # per value, the mean squared distance of counts from those expected, in units of chance
+
+    def information(self, values: Integers) -> Floats:
+        """Return what the boxes tell about the weights of some values, added up."""
+        parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.told))
+        used = np.flatnonzero(parts)
+        total: Floats = np.tensordot(parts[used], self.told[used].astype(np.float64), axes=1).astype(np.float64)
+        return total
+
+
+def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
+    """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
+    matrix, totals = directions.matrix, np.maximum(shown.sum(axis=0), 0.0)
+    share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
+    which, scale = _matrices(totals)
+    weights = np.zeros((matrix.shape[1], shown.shape[1]))
+    weights[0] = np.log(share)
+    tau2 = np.full_like(weights, _START)
+    tau2[0] = _FREE
+    curvature: _Curvature | None = None
+    bold, before, step = 1.0, (-np.inf, weights), np.zeros_like(weights)
+    for turn in range(rounds):
+        tables = tables_of(matrix, weights)
+        expected, gradient = kernels.score(*cells.arrays, tables, shown, noise)
+        if _likelihood(shown, expected, noise) - _penalty(weights, tau2) < before[0] - 1e-6 * abs(before[0]):
+            bold /= 3.0
+            weights = before[1] + bold * step
+            continue
+        bold = min(1.0, 1.5 * bold)
+        if curvature is None or turn in _REFRESH:
+            told = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
+            curvature = _Curvature.of(told, which, scale, tau2)
+            if turn:
+                tau2 = _tails(weights, curvature.unknown, tau2, directions)
+        pull = matrix.T @ gradient - weights / tau2
+        # Every value's step is taken as if the others stood still: (1 − share) keeps two of them from overshooting together.
+        step = np.clip(curvature.solve(pull) * (1.0 - share), -_LEAP, _LEAP)
+        before = _likelihood(shown, expected, noise) - _penalty(weights, tau2), weights
+        weights = weights + bold * step
+    tables = tables_of(matrix, weights)
+    expected, _ = kernels.score(*cells.arrays, tables, shown, noise)
+    told = _information(cells, matrix, tables, expected, expected, which, noise)
+    size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
+    chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
+    chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
+    return Fit(weights, tau2, told, which, scale, chi2)
+
+
+def tables_of(matrix: Floats, weights: Floats) -> Floats:
+    """Return by which factor each level multiplies the weight of each value, the largest of a level being 1."""
+    logs = matrix @ weights
+    tables: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return tables
+
+
+def _matrices(totals: Floats) -> tuple[Integers, Floats]:
+    """Return which information matrix each value has, and its part of it: frequent values their own, the others one together."""
+    which = np.full(len(totals), min(_OWN, len(totals)), np.int64)
+    which[np.argsort(-totals, kind="stable")[:_OWN]] = np.arange(min(_OWN, len(totals)))
+    rest = which == _OWN
+    return which, np.where(rest, np.maximum(totals, 0.5) / max(float(np.maximum(totals[rest], 0.5).sum()), 0.5), 1.0)
+
+
+def _likelihood(shown: Floats, expected: Floats, noise: Floats) -> float:
+    """Return the log-likelihood of what boxes show, up to a constant."""
+    if noise.any():
+        return float(-0.5 * ((shown - expected) ** 2 / (expected + noise[:, None])).sum())
+    return float((shown * np.log(np.maximum(expected, 1e-300))).sum())
+
+
+def _penalty(weights: Floats, tau2: Floats) -> float:
+    return 0.5 * float((weights**2 / tau2).sum())
+
+
+def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
+    """Return τ² of every weight: between its own expected square and what is typical of its block."""
+    renewed = np.full_like(weights, _FREE)
+    for block in range(int(directions.block.max(initial=-1)) + 1):
+        own = directions.block == block
+        square = weights[own] ** 2 + unknown[own]
+        typical = np.exp(np.log(tau2[own]).mean())
+        light = (1.0 + _TAILS) * typical / (square + _TAILS * typical)  # a weight far out counts less
+        spoken = np.maximum(1.0 - unknown[own] / tau2[own], 0.0).sum()
+        typical = ((light * weights[own] ** 2).sum() + _WEIGHT * _TYPICAL) / (spoken + _WEIGHT)
+        renewed[own] = (square + _TAILS * typical) / (1.0 + _TAILS)
+    return renewed
+
+
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """H + 1/τ² of every value as Cholesky factors, in single precision: each matrix is brought to a diagonal of ones first."""
+
+    factors: Array
+    root: Array  # [values × directions]
+    unknown: Floats  # [directions × values]: the diagonals of the inverses
+
+    @classmethod
+    def of(cls, told: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+        from scipy.linalg.lapack import spotrf, spotri  # here and below: to ask what was learned before, scipy is not needed
+
+        at = np.arange(len(tau2))
+        factors = scale[:, None, None].astype(np.float32) * told[which]
+        factors[:, at, at] += (1.0 / tau2.T).astype(np.float32)
+        root = 1.0 / np.sqrt(factors[:, at, at])
+        factors *= root[:, :, None]
+        factors *= root[:, None, :]
+        unknown = np.empty(tau2.shape)
+        for k, one in enumerate(factors):
+            factor, failed = spotrf(one, lower=1)
+            while failed:  # rounding made it indefinite: nearer to its diagonal it is not
+                one[at, at] += np.float32(0.01)
+                factor, failed = spotrf(one, lower=1)
+            factors[k] = factor.T
+            unknown[:, k] = np.diagonal(spotri(factor, lower=1)[0]) * root[k] ** 2
+        return cls(factors, root, unknown)
+
+    def solve(self, pull: Floats) -> Floats:
+        """Return (H + 1/τ²)⁻¹ · pull [directions × values]."""
+        from scipy.linalg.lapack import spotrs
+
+        right = pull.astype(np.float32).T * self.root
+        for k, factor in enumerate(self.factors):
+            right[k] = spotrs(factor.T, right[k], lower=1)[0]
+        step: Floats = (right * self.root).T.astype(np.float64)
+        return step
+
+
+def _information(
+    cells: Cells, matrix: Floats, tables: Floats, expected: Floats, seen: Floats, which: Integers, noise: Floats
+) -> Array:
+    """Return Σ_b X Xᵀ / variance for every matrix of values; the variance is smaller where more is `seen` than `expected`."""
+    boxes, (lines, wide) = len(expected), matrix.shape
+    chosen = np.unique(np.linspace(0, boxes - 1, min(boxes, _BOXES)).astype(np.int64))
+    own = np.argsort(which, kind="stable")[: int((which < _OWN).sum())]
+    rest = np.flatnonzero(which == _OWN)
+
+    def by_matrix(array: Array) -> Array:
+        parts = [array[..., own], array[..., rest].sum(axis=-1, keepdims=True)] if len(rest) else [array[..., own]]
+        return np.concatenate(parts, axis=-1)
+
+    told = np.zeros((int(which.max()) + 1, wide, wide), np.float32)
+    at_once = max(1, _CHUNK // (lines * expected.shape[1]))
+    for first in range(0, len(chosen), at_once):
+        part = chosen[first : first + at_once]
+        slopes = np.empty((len(part), lines, expected.shape[1]), np.float32)
+        kernels.slopes(*cells.arrays, tables, part, slopes)
+        mean, more = by_matrix(expected[part]), by_matrix(seen[part])
+        size = np.maximum(expected[part].sum(axis=1, keepdims=True), _FEW)
+        variance = np.maximum(mean * (1.0 - mean / size) + noise[part, None], 1e-6) * mean / np.maximum(more, _FEW)
+        root = (1.0 / np.sqrt(np.maximum(variance, 1e-9))).astype(np.float32)
+        along = np.matmul(matrix.T.astype(np.float32), by_matrix(slopes)) * root[:, None, :]
+        along = np.ascontiguousarray(along.transpose(2, 0, 1))
+        told += along.transpose(0, 2, 1) @ along
+    told *= np.float32(boxes / len(chosen))
+    return told

@@ -1,0 +1,158 @@
+"""How far the model is off inside boxes, learned from the release: near boxes are merged in pairs, and the split is predicted.
+
+What the pairs' halves really show is known. The model of the merged boxes predicts it, and by how much more than chance and
+weights explain it is off says what it misses: a², the squared share of U by which it misses in every box anew, from single
+pairs; b², that by which it misses in all boxes alike, from many pairs at once, of which always the half is asked about that
+has more of one direction. Boxes are split along columns that could be cut, and there the model knows most: so the figures
+may rise above the `USUAL` ones, which real tables gave, and never fall below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.arrays import Flags, Floats, Integers, Small
+from sfumato.query.models import _softmax_kernels as kernels
+from sfumato.query.models.cells import Cells, Directions
+from sfumato.query.models.raking import goals_of, places, rake
+from sfumato.query.models.softmax import Fit, learn_weights
+
+USUAL = (0.2**2, 0.1**2)
+"""a² and b² of real tables: the least that is assumed."""
+
+_WEIGHT = 20.0  # pairs, or directions, that the usual figures count for beside what is seen
+_FEWEST = 20  # boxes
+_ROUNDS = 7  # of scoring
+_VALUES, _DIRECTIONS = 8, 40  # most frequent values, and directions, that are judged
+_MOST = 1.0  # a and b are at most this
+_FAR = 9.0  # a squared error of so many variances counts no more
+_WIDER = 4.0
+
+
+def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
+    """Return a² and b² of a release."""
+    if len(shown) < _FEWEST:
+        return np.array(USUAL)
+    means = box_means(cells, directions)
+    whole, first = pair_boxes(means)
+    merged, order = cells.merged(whole)
+    pairs = int(whole.max()) + 1
+    both, halves, vague = np.zeros((pairs, shown.shape[1])), np.zeros((pairs, shown.shape[1])), np.zeros(pairs)
+    np.add.at(both, whole, shown)
+    np.add.at(halves, whole[first], shown[first])
+    np.add.at(vague, whole, noise)
+    again = learn_weights(merged, directions, both, vague, rounds=_ROUNDS)
+    goals = goals_of(merged, directions, again, both, vague)
+    chances = rake(merged, directions, again, goals)
+    half = np.repeat(first, np.diff(cells.start))[order]
+    judged = np.argsort(-both.sum(axis=0), kind="stable")[:_VALUES]
+    box = np.repeat(np.arange(pairs), np.diff(goals.entry))
+    chosen = np.isin(goals.value, judged)
+    which = np.where(chosen, np.cumsum(chosen) - 1, -1)
+    mean, spread = np.zeros(len(box)), np.zeros(len(box))
+    differ = np.zeros((int(chosen.sum()), len(directions.matrix)))
+    kernels.split(*merged.arrays[:3], half, goals.entry, places(merged, goals), chances, which, mean, spread, differ)
+    off = (halves[box, goals.value] - mean)[chosen]
+    return _judge(
+        off,
+        spread[chosen],
+        vague[box[chosen]],
+        differ @ directions.matrix,
+        box[chosen],
+        goals.value[chosen],
+        again,
+        _signs(means, whole, first, pairs),
+    )
+
+
+def _judge(
+    off: Floats, spread: Floats, noise: Floats, differ: Floats, box: Integers, value: Small, fit: Fit, signs: Floats
+) -> Floats:
+    """Return a² and b² that explain errors of predicted halves, beside chance, noise and unknown weights."""
+    own, many = np.zeros(len(off)), []
+    for v in np.unique(value):
+        rows = value == v
+        precision = fit.information(np.array([v]))
+        precision[np.diag_indices_from(precision)] += 1.0 / (_WIDER * fit.tau2[:, v])
+        unknown = max(1.0, float(fit.chi2[v])) * np.linalg.inv(precision)
+        own[rows] = ((differ[rows] @ unknown) * differ[rows]).sum(axis=1)
+        turned = signs[box[rows]]
+        along = turned.T @ differ[rows]
+        many.append(
+            np.stack(
+                [
+                    turned.T @ off[rows],
+                    np.full(turned.shape[1], (spread[rows] + noise[rows]).sum()) + ((along @ unknown) * along).sum(axis=1),
+                    np.full(turned.shape[1], (spread[rows] ** 2).sum()),
+                    np.full(turned.shape[1], spread[rows].sum() ** 2),
+                ]
+            )
+        )
+    told = spread > 0.5
+    usual_own, usual_common = USUAL
+    a2 = _excess(off[told], (spread + noise + own)[told], spread[told] ** 2)
+    pairs = len(np.unique(box[told]))
+    a2 = (pairs * a2 + _WEIGHT * (usual_own + usual_common)) / (pairs + _WEIGHT)
+    total, chance, square, common = np.concatenate(many, axis=1)
+    b2 = _excess(total, chance + a2 * square, common)
+    kinds = signs.shape[1]
+    b2 = min((kinds * b2 + _WEIGHT * usual_common) / (kinds + _WEIGHT), a2)
+    return np.maximum([a2, b2], USUAL)
+
+
+def _excess(off: Floats, chance: Floats, square: Floats) -> float:
+    """Return x ≥ 0 with which off² is chance + x·square on average; errors far out count as `_FAR`."""
+    low, high = 0.0, _MOST**2
+    for _ in range(40):
+        middle = (low + high) / 2
+        found = np.minimum(off**2 / np.maximum(chance + middle * square, 1e-9), _FAR)
+        low, high = (middle, high) if len(off) and found.mean() > 1.0 else (low, middle)
+    return high if high > 1e-9 else 0.0
+
+
+def box_means(cells: Cells, directions: Directions) -> Floats:
+    """Return the mean of every direction in every box."""
+    boxes, lines = len(cells.start) - 1, len(directions.matrix)
+    box = np.repeat(np.arange(boxes), np.diff(cells.start))
+    counts = np.zeros((boxes, lines))
+    for column in cells.levels.T:
+        counts += np.bincount(box * lines + column, cells.weight, boxes * lines).reshape(boxes, lines)
+    means: Floats = (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
+    return means
+
+
+def pair_boxes(means: Floats) -> tuple[Integers, Flags]:
+    """Return which pair each box belongs to, and whether it is of its first half: boxes are halved where they lie widest.
+
+    Pairs are two boxes, or three of which one is the first half.
+    """
+    boxes = len(means)
+    order, part = np.arange(boxes), np.zeros(boxes, np.int64)
+    while True:
+        start = np.flatnonzero(np.r_[True, part[1:] != part[:-1]])
+        size = np.diff(np.r_[start, boxes])
+        if (size <= 3).all():
+            break
+        own = means[order]
+        spread = np.add.reduceat(own**2, start) / size[:, None] - (np.add.reduceat(own, start) / size[:, None]) ** 2
+        widest = np.repeat(spread.argmax(axis=1), size)
+        sort = np.lexsort((order, own[np.arange(boxes), widest], part))
+        order = order[sort]
+        place = np.arange(boxes) - np.repeat(start, size)
+        half = np.repeat(np.where(size > 3, (size + 1) // 2, size), size)
+        part = 2 * part + (place >= half)
+        part = np.unique(part, return_inverse=True)[1]
+    place = np.arange(boxes) - np.repeat(start, size)
+    whole, first = np.empty(boxes, np.int64), np.empty(boxes, bool)
+    whole[order], first[order] = part, place == 0
+    return whole, first
+
+
+def _signs(means: Floats, whole: Integers, first: Flags, pairs: int) -> Floats:
+    """Return per pair and direction which half has more of it: 1 for the first, −1 for the other."""
+    sums = np.zeros((2, pairs, means.shape[1]))
+    np.add.at(sums, (np.where(first, 0, 1), whole), means)
+    away = sums[0] - sums[1] / np.maximum(np.bincount(whole[~first], minlength=pairs), 1)[:, None]
+    widest = np.argsort(-(away**2).mean(axis=0), kind="stable")[:_DIRECTIONS]
+    signs: Floats = np.sign(away[:, widest])
+    return signs

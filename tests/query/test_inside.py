@@ -1,0 +1,289 @@
+"""The multiplicative model of the inside of boxes: against finite differences, brute force and planted links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from threadpoolctl import threadpool_limits
+
+from sfumato.query import _one_thread
+from sfumato.query.buckets import TELLING
+from sfumato.query.count import engine_of
+from sfumato.query.models import _softmax_kernels as kernels
+from sfumato.query.models import splits
+from sfumato.query.models.cells import Cells, number_levels
+from sfumato.query.models.inside import Inside, learn_inside
+from sfumato.query.models.softmax import learn_weights, tables_of
+from sfumato.query.rows import BucketIndex
+from sfumato.release.buckets import BucketsRelease
+from tests.query._releases import People, people, release_of
+from tests.query.test_trend import boxed, planted, truth
+
+
+def small(seed: int = 1, rows: int = 300, boxes: int = 12) -> BucketsRelease:
+    """Boxes of three columns, one of them the same in half of the boxes, and four values that depend on all of them."""
+    random = np.random.default_rng(seed)
+    bucket = np.sort(random.integers(0, boxes, rows))
+    bucket[:boxes] = np.arange(boxes)
+    age, town = random.integers(20, 50, rows), random.integers(0, 4, rows)
+    sex = np.where(bucket % 2 == 0, 0, random.integers(0, 2, rows))
+    score = (
+        np.outer(age / 20, [0, 1, -1, 0.5])
+        + np.outer(sex, [1, 0, 0.5, -1])
+        + random.gumbel(size=(rows, 4))
+        + 0.3 * (town == 2)[:, None]
+    )
+    data = {"age": age, "sex": sex, "town": np.array(list("abcd"))[town], "ill": np.array(list("wxyz"))[score.argmax(axis=1)]}
+    return boxed(people(pa.table(data), ["ill"]), bucket)
+
+
+def parts(release: BucketsRelease) -> tuple[BucketIndex, Cells, Any, np.ndarray]:
+    index = BucketIndex.of(release)
+    numbered, directions = number_levels(index, release.quasi)
+    shown = np.zeros((index.buckets, index.values))
+    shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
+    return index, Cells.of(index, numbered), directions, shown
+
+
+def expected_by_hand(cells: Cells, logs: np.ndarray) -> np.ndarray:
+    """E [boxes × values] from the definition: a softmax of the sum of each person's levels, added up by box."""
+    scores = logs[cells.levels].sum(axis=1)
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    box = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))
+    out = np.zeros((len(cells.start) - 1, logs.shape[1]))
+    np.add.at(out, box, chances * cells.weight[:, None])
+    return out
+
+
+@pytest.mark.parametrize("noise", [0.0, 3.0])
+def test_the_gradient_is_that_of_the_likelihood_by_finite_differences(noise: float) -> None:
+    _, cells, directions, shown = parts(small())
+    logs = np.random.default_rng(4).normal(0, 0.5, (len(directions.matrix), shown.shape[1]))
+    each = np.full(len(shown), noise)
+    expected, gradient = kernels.score(*cells.arrays, np.exp(logs), shown, each)
+    assert np.allclose(expected, expected_by_hand(cells, logs), atol=1e-4)
+
+    def likelihood(at: np.ndarray) -> float:
+        mean = expected_by_hand(cells, at)
+        if noise:
+            return float(-0.5 * ((shown - mean) ** 2 / (expected + noise)).sum())  # the variance stays as it was
+        return float((shown * np.log(mean)).sum())
+
+    for line in range(0, len(logs), 3):
+        for v in range(shown.shape[1]):
+            step = np.zeros_like(logs)
+            step[line, v] = 1e-4
+            slope = (likelihood(logs + step) - likelihood(logs - step)) / 2e-4
+            assert gradient[line, v] == pytest.approx(slope, rel=1e-3, abs=1e-3)
+
+
+def test_slopes_are_how_expected_counts_grow_by_finite_differences() -> None:
+    _, cells, directions, shown = parts(small(2))
+    logs = np.random.default_rng(5).normal(0, 0.5, (len(directions.matrix), shown.shape[1]))
+    chosen = np.array([1, 2, 7])
+    found = np.empty((3, *logs.shape), np.float32)
+    kernels.slopes(*cells.arrays, np.exp(logs), chosen, found)
+    for line in range(0, len(logs), 5):
+        for v in range(shown.shape[1]):
+            step = np.zeros_like(logs)
+            step[line, v] = 1e-4
+            grown = (expected_by_hand(cells, logs + step) - expected_by_hand(cells, logs - step))[chosen, v] / 2e-4
+            assert np.allclose(found[:, line, v], grown, atol=1e-3)
+
+
+def test_scoring_climbs_to_where_the_gradient_is_small() -> None:
+    _, cells, directions, shown = parts(planted(rows=4_000, boxes=80)[1])
+    none = np.zeros(len(shown))
+    fit = learn_weights(cells, directions, shown, none, rounds=30)
+    _, gradient = kernels.score(*cells.arrays, tables_of(directions.matrix, fit.weights), shown, none)
+    left = directions.matrix.T @ gradient - fit.weights / fit.tau2
+    assert np.abs(left).max() < 0.02 * shown.sum() ** 0.5
+
+
+def test_raked_chances_add_up_to_what_boxes_show_and_to_one() -> None:
+    release = small(3, rows=900, boxes=30)
+    model = learn_inside(BucketIndex.of(release), release.quasi)
+    for b in range(model.index.buckets):
+        first, last = model.cells.start[b : b + 2]
+        low, high = model.goals.entry[b : b + 2]
+        chances = model.chances[model.place[b] : model.place[b + 1]].reshape(high - low, last - first).T.astype(float)
+        weight = model.cells.weight[first:last]
+        assert np.allclose(weight @ chances, model.index.st_count[low:high], atol=1e-4)
+        assert np.allclose(chances.sum(axis=1), 1.0, atol=2e-3)
+        assert (chances >= 0).all()
+
+
+def test_a_question_is_the_sum_over_people_written_out() -> None:
+    release = small(4, rows=600, boxes=20)
+    model = learn_inside(BucketIndex.of(release), release.quasi)
+    random = np.random.default_rng(6)
+    rows = np.sort(random.permutation(600)[:220]).astype(np.int32)
+    rows = np.union1d(rows, np.flatnonzero(model.index.bucket == 3)).astype(np.int32)  # one box is asked about as a whole
+    wanted = np.array([True, False, True, False])
+    chance = np.zeros(600)
+    for i in range(600):
+        b, cell = model.index.bucket[i], model.cells.cell[i]
+        low, high = model.goals.entry[b : b + 2]
+        cells = model.cells.start[b + 1] - model.cells.start[b]
+        at = model.place[b] + cell - model.cells.start[b]
+        own = model.chances[at : at + (high - low) * cells : cells]
+        chance[i] = own[wanted[model.goals.value[low:high]]].sum()
+    spread, asked = chance * (1 - chance), np.zeros(600, bool)
+    asked[rows] = True
+    counts = np.bincount(model.index.bucket, minlength=20)
+    placed, squares, along = 0.0, 0.0, np.zeros(len(model.directions.matrix))
+    for b in range(20):
+        own = model.index.bucket == b
+        if not asked[own].any() or asked[own].all() or not spread[own].any():
+            continue
+        share = spread[own & asked].sum() / spread[own].sum()
+        placed += spread[own & asked].sum() * (1 - share)
+        squares += (spread[own & asked].sum() * (1 - share)) ** 2
+        for i in np.flatnonzero(own):
+            along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
+    arrays = (model.cells.cell, *model.cells.arrays, wanted, *model.goals, model.place, model.chances, len(along))
+    found = kernels.ask(rows, len(rows), *arrays)
+    assert counts[3] == asked[model.index.bucket == 3].sum()
+    assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)
+    assert found[1:4] == pytest.approx((placed, squares, 0.0), rel=1e-4)
+    assert np.allclose(found[4], along, atol=1e-3)
+    by_python = kernels.ask.py_func(rows, len(rows), *arrays)
+    assert found[:4] == pytest.approx(by_python[:4], rel=1e-6)
+
+
+def test_a_link_seen_between_boxes_is_found_and_never_makes_a_chance_negative() -> None:
+    table, release = planted()
+    model: Inside = engine_of(release).inside  # type: ignore[attr-defined]
+    index = model.index
+    smokers = release.quasi[1].values.to_pylist().index("yes")
+    rows = np.flatnonzero(index.table.codes[1] == smokers).astype(np.int32)
+    lung = np.array([name == "lung" for name in release.domain.table.column(0).to_pylist()])
+    found = model.estimate(lung, rows, len(rows))
+    actual = truth(table, "smokes = 'yes' AND illness = 'lung'")
+    assert abs(found.value - actual) < 0.02 * actual
+    assert abs(found.value - actual) < 3 * found.variance**0.5
+    assert model.chances.min() >= 0.0
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    table, release = planted(rows=4_000, boxes=60)
+    order = np.random.default_rng(8).permutation(4_000)
+    mixed = People(
+        tuple(column.take(order) for column in table.quasi),
+        type(table.sensitive)(table.sensitive.domain, table.sensitive.codes[order]),
+    )
+    other = boxed(mixed, release.bucket.astype(np.int64)[order])
+    asked = "smokes = 'yes' AND age < 40 AND illness = 'lung'"
+    assert release.count(asked).value == pytest.approx(other.count(asked).value, rel=1e-9)
+    first, second = (learn_inside(BucketIndex.of(one), one.quasi) for one in (release, other))
+    assert (first.fit.weights == second.fit.weights).all()
+    assert (first.chances == second.chances).all()
+
+
+def test_the_same_release_gives_the_same_bytes_on_any_number_of_threads() -> None:
+    made = []
+    for threads in (1, 2):
+        _, release = planted(rows=4_000, boxes=60)
+        with threadpool_limits(threads), _one_thread.one_thread():
+            made.append(learn_inside(BucketIndex.of(release), release.quasi).to_arrays())
+    assert all((made[0][name] == made[1][name]).all() for name in made[0])
+
+
+def test_what_was_learned_comes_back_from_its_arrays() -> None:
+    _, release = planted(rows=3_000, boxes=60)
+    engine: Any = engine_of(release)
+    kept = {name: np.asarray(array) for name, array in engine.inside.to_arrays().items()}
+    again = Inside.from_arrays(kept, engine)
+    rows = np.arange(0, 3_000, 7, dtype=np.int32)
+    wanted = np.array([True, False])
+    assert again.estimate(wanted, rows, len(rows)) == engine.inside.estimate(wanted, rows, len(rows))
+    for name, wrong in (
+        ("levels", kept["levels"] + 1000),
+        ("start", kept["start"][::-1].copy()),
+        ("chances", kept["chances"][1:]),
+    ):
+        with pytest.raises(ValueError, match=r"range|order|fit"):
+            Inside.from_arrays({**kept, name: wrong}, engine)
+
+
+def test_noise_in_counts_widens_what_is_said_and_does_not_mislead() -> None:
+    table, release = planted(boxes=100)
+    index = BucketIndex.of(release)
+    random = np.random.default_rng(9)
+    shown = np.zeros((100, 2))
+    shown[np.repeat(np.arange(100), np.diff(index.st_start)), index.st_value] = index.st_count
+    noisy = shown + random.normal(0, 5, shown.shape)
+    noisy += (index.sizes - noisy.sum(axis=1))[:, None] / 2
+    value, start = np.tile(np.arange(2, dtype=np.int32), 100), np.arange(0, 201, 2)
+    vague = replace(index, st_start=start, st_value=value, st_count=noisy.ravel())
+    exact, unsure = learn_inside(index, release.quasi), learn_inside(vague, release.quasi, np.full(100, 25.0))
+    smokers = release.quasi[1].values.to_pylist().index("yes")
+    rows = np.flatnonzero((index.table.codes[1] == smokers) & (index.table.codes[0] < 40)).astype(np.int32)
+    lung = np.array([name == "lung" for name in release.domain.table.column(0).to_pylist()])
+    clear, blurred = (model.estimate(lung, rows, len(rows)) for model in (exact, unsure))
+    actual = truth(table, "smokes = 'yes' AND age < 40 AND illness = 'lung'")
+    assert blurred.variance > clear.variance
+    assert abs(blurred.value - actual) < 3 * blurred.variance**0.5
+    assert unsure.goals.people.min() >= 0.0
+    assert np.allclose(np.add.reduceat(unsure.goals.people, unsure.goals.entry[:-1]), index.sizes)
+
+
+def test_pairs_are_two_near_boxes_or_three_one_of_them_the_first_half() -> None:
+    means = np.random.default_rng(10).normal(size=(101, 5))
+    whole, first = splits.pair_boxes(means)
+    assert set(np.bincount(whole)) <= {2, 3}
+    assert (np.bincount(whole[first], minlength=whole.max() + 1) == 1).all()
+    apart = [np.ptp(means[whole == pair], axis=0).sum() for pair in range(whole.max() + 1)]
+    shuffled = np.random.default_rng(11).permutation(whole)
+    assert np.mean(apart) < 0.8 * np.mean([np.ptp(means[shuffled == pair], axis=0).sum() for pair in range(whole.max() + 1)])
+
+
+@pytest.mark.parametrize("planted_", [0.0, 0.04, 0.25])
+def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
+    random = np.random.default_rng(12)
+    chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
+    off = random.normal(0, np.sqrt(chance + planted_ * square))
+    # Cutting off at 9 variances takes 0.9 % from the mean square.
+    assert splits._excess(off, chance, square) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+
+
+def test_few_boxes_say_that_answers_are_mostly_prior() -> None:
+    asked = "smokes = 'yes' AND illness = 'lung'"
+    _, few = planted(rows=3_000, boxes=TELLING - 1)
+    answer = few.count(asked)
+    assert (answer.estimator, answer.low, answer.high) == ("likelihood", None, None)
+    assert answer.note == "no interval: mostly prior, since 49 boxes tell little about their inside"
+    _, enough = planted(rows=3_000, boxes=TELLING)
+    assert enough.count(asked).low is not None
+
+
+def test_a_column_that_no_box_tells_apart_has_no_interval() -> None:
+    random = np.random.default_rng(13)
+    rows, boxes = 24_000, 120
+    age = np.arange(rows) // 40 % 100
+    bucket = np.arange(rows) * boxes // rows
+    coin = np.arange(rows) % 2  # as many of each in every box
+    ill = random.random(rows) < 0.1 + 0.004 * age
+    data = {"age": age, "coin": np.where(coin, "head", "tail"), "illness": np.where(ill, "lung", "none")}
+    release = boxed(people(pa.table(data), ["illness"]), bucket)
+    answer = release.count("coin = 'head' AND illness = 'lung'")
+    assert answer.low is None
+    assert "mostly prior" in answer.note
+    assert release.count("age < 30 AND illness = 'lung'").low is not None
+
+
+def test_boxes_whose_people_have_the_same_levels_are_one_cell() -> None:
+    table = people(pa.table({"sex": ["f", "m"] * 200, "ill": ["a", "b", "b", "a"] * 100}), ["ill"])
+    release = release_of(table, np.arange(400) // 100, basis="safe")
+    index, cells, _, _ = parts(release)
+    assert len(cells.weight) == 8
+    assert cells.weight.sum() == 400
+    merged, order = cells.merged(np.array([0, 0, 1, 1]))
+    assert merged.start.tolist() == [0, 4, 8]
+    assert sorted(order.tolist()) == list(range(8))
+    assert index.buckets == 4
