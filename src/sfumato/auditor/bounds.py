@@ -46,9 +46,16 @@ def bounds_of(requirement: Mapping[str, Any], counts: Counts | None, values: lis
 
 
 Sets = dict[str, tuple[tuple[str, ...], Fraction]]
+Parts = Mapping[str, Mapping[str, str]]
 
 
-def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[str], bins: tuple[str, ...] = ()) -> Sets | None:
+def sets_of(
+    requirement: Mapping[str, Any],
+    counts: Counts | None,
+    values: list[str],
+    bins: tuple[str, ...] = (),
+    parts: Parts | None = None,
+) -> Sets | None:
     """Return the values and the bound of each set of values that the requirement bounds; None where counts are not known."""
     rules = requirement.get("sets")
     if rules is None:
@@ -59,15 +66,17 @@ def sets_of(requirement: Mapping[str, Any], counts: Counts | None, values: list[
         shares = _shares(dict.fromkeys(values, 0) | dict(counts))
         found: Sets = {}
         for name in sorted(rules):
-            for label, members in _members(name, rules[name], values, bins).items():
+            for label, members in _members(name, rules[name], values, bins, parts or {}).items():
                 found[label] = members, _set_bound(rules[name], sum((shares[value] for value in members), Fraction(0)))
         return found
     except (AttributeError, KeyError, ValueError, TypeError, ZeroDivisionError, OverflowError):
         raise FormatError("manifest.json: the sets of the requirement are not those of a requirement") from None
 
 
-def _members(name: str, rule: Mapping[str, Any], values: list[str], bins: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the sets of one rule: the one that it lists, or one for each category of its map, in their order."""
+def _members(
+    name: str, rule: Mapping[str, Any], values: list[str], bins: tuple[str, ...], parts: Parts
+) -> dict[str, tuple[str, ...]]:
+    """Return the sets of one rule: the one that it lists, or one for each category of its map or part of its column."""
     if "values" in rule:
         if not set(values).issuperset(rule["values"]):
             raise ValueError("a set of values that the release does not have")
@@ -77,7 +86,7 @@ def _members(name: str, rule: Mapping[str, Any], values: list[str], bins: tuple[
             raise ValueError("near, and no bins")
         far = {one: [other for k, other in enumerate(bins) if abs(k - place) <= rule["near"]] for place, one in enumerate(bins)}
         return {f"{name}: around {one}": tuple(other for other in far[one] if other in values) for one in bins if one in values}
-    category = rule["map"]
+    category = parts[rule["column"]] if "column" in rule else rule["map"]
     return {
         f"{name}: {one}": tuple(value for value in values if category[value] == one)
         for one in sorted({category[value] for value in values})

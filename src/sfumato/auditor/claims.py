@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor.bounds import Sets, UnknownModel, bounds_of, sets_of
+from sfumato.auditor.bounds import Parts, Sets, UnknownModel, bounds_of, sets_of
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import ClaimResult, nearest_first
 from sfumato.errors import FormatError, SfumatoError
@@ -85,14 +85,20 @@ class Bounds:
             counts = case.table.sensitive.histogram()
         elif not shown.decoys and not public.get("suppression"):
             counts = shown.totals
-        return cls.read(case.manifest, counts, shown.labels)
+        return cls.read(case.manifest, counts, shown.labels, shown.domain.parts())
 
     @classmethod
-    def read(cls, manifest: Manifest, counts: Mapping[str, int | Fraction] | None, labels: tuple[str, ...]) -> Bounds:
-        """Return the bounds that the requirement gives to these values."""
+    def read(
+        cls,
+        manifest: Manifest,
+        counts: Mapping[str, int | Fraction] | None,
+        labels: tuple[str, ...],
+        parts: Parts | None = None,
+    ) -> Bounds:
+        """Return the bounds that the requirement gives to these values; `parts` are those of values of several columns."""
         try:
             known = bounds_of(manifest.requirement, counts, list(labels))
-            sets = sets_of(manifest.requirement, counts, list(labels), _bins(manifest))
+            sets = sets_of(manifest.requirement, counts, list(labels), _bins(manifest), parts)
             return cls(None, UNKNOWN_SHARES) if known is None or sets is None else cls(known, "", sets)
         except UnknownModel as error:
             return cls(None, error.message)

@@ -63,7 +63,7 @@ def audit_noisy(case: Case[BucketsRelease]) -> Audit:
     """
     release, manifest = case.release, case.manifest
     stated = _Stated.of(manifest)
-    bounds = Bounds.read(manifest, stated.shares, tuple(stated.shares))
+    bounds = Bounds.read(manifest, stated.shares, tuple(stated.shares), release.domain.parts())
     faults = [*_undeclared(release, stated), *_wrong_law(manifest, stated, bounds)]
     over = _over_bound(release, bounds)
     problems = [*faults, *_structure(release, over)]

@@ -29,7 +29,9 @@ from sfumato.methods import (
     UniformPerturbation,
     default_method,
 )
+from sfumato.methods.base import about_values
 from sfumato.privacy import Bounds, Requirement
+from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.query import Workload
 from sfumato.release.paper_claims import PAPER_CLAIMS
@@ -282,7 +284,7 @@ def explain(
         method = Boxes()  # no method keeps these bounds
     limits = requirement.limits(shares) | requirement.limits(getattr(method, "declared", {}) or shares)
     values = sorted(counts, key=lambda value: (counts[value], value))
-    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares, table.schema.bins_in_order())
+    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares, _about(table, method))
     cost = _cost(table, requirement, method, tell)
     measured = None
     if (cost.strategies or cost.boxes or cost.presence or cost.odds) and not quick:
@@ -318,13 +320,19 @@ def explain(
     )
 
 
+def _about(table: Table, method: Method) -> About:
+    """Return what is known of the values: of the declared ones, where there are any."""
+    attribute = table.schema.closed_attribute() if getattr(method, "declared", None) else None
+    return about_values(table, None if attribute is None else attribute.domain)
+
+
 def _sets(
-    requirement: Requirement, counts: Mapping[str, int], shares: Mapping[str, Fraction], bins: tuple[str, ...]
+    requirement: Requirement, counts: Mapping[str, int], shares: Mapping[str, Fraction], about: About
 ) -> tuple[ValueBound, ...]:
     """Return every set of values with its bound, which follows from these shares; counts are the table's."""
     total, names = sum(counts.values()), tuple(shares)
     found = []
-    for one in requirement.set_bounds(shares, bins):
+    for one in requirement.set_bounds(shares, about):
         members = tuple(names[place] for place in one.places)
         count = sum(counts.get(value, 0) for value in members)
         found.append(ValueBound(one.name, count, Fraction(count, total), one.limit, members))

@@ -15,7 +15,7 @@ from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
-from sfumato.methods.base import MAKING
+from sfumato.methods.base import MAKING, about_values
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
 from sfumato.randomness import SeededRandomness
@@ -62,7 +62,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
-    bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
+    bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
     tight = requirement.against == "reader"
     helps = []
     if not tight and boxes_of(table, bounds, method, tight=True).groups > 1:
@@ -113,7 +113,7 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
 
 def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: bool) -> bool:
     try:
-        bounds = requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
+        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
     except (Infeasible, PolicyError):
         return False
     rule = None if tight else soft_rule(bounds, method.patience)

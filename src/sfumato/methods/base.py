@@ -19,12 +19,14 @@ from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.table.column import Column
 from sfumato.table.schema import Schema
+from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 PEOPLE, MAKING = 0, 1
@@ -140,7 +142,7 @@ class Method(ABC):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
-        return requirement.bounds(table.sensitive.histogram(), table.schema.bins_in_order())
+        return requirement.bounds(table.sensitive.histogram(), about_values(table))
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
         """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
@@ -265,6 +267,11 @@ class Method(ABC):
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
+
+
+def about_values(table: Table, domain: Domain | None = None) -> About:
+    """Return what bounds of sets need to know of the table's sensitive values, or of the declared ones of a domain."""
+    return About(table.schema.bins_in_order(), (domain or table.sensitive.domain).parts())
 
 
 def _sets_kept(requirement: Requirement) -> str:

@@ -14,7 +14,7 @@ from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
-from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.base import Made, Method, Task, about_values
 from sfumato.methods.randomizing import checked_shares, closed_domain, declared_codes
 from sfumato.methods.show.noisy import show_noisy
 from sfumato.parameters import choice, flag, parameter, weights, whole
@@ -120,7 +120,7 @@ class NoisyBoxes(Method):
             )
         counts = declared_counts(self.declared)
         domain = closed_domain(table, self.close(table.schema))
-        return requirement.bounds({label: counts[label] for label in domain.labels}, table.schema.bins_in_order())
+        return requirement.bounds({label: counts[label] for label in domain.labels}, about_values(table, domain))
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction:
         """Return γ: how much the odds of any value grow at most."""

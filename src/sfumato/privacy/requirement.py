@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -15,7 +15,7 @@ from sfumato.exact import decimal_text, percent, require_short
 from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
 from sfumato.plugins import package_of
 from sfumato.privacy.bounds import Bounds, SetBound
-from sfumato.privacy.sets import SetRule, set_rules
+from sfumato.privacy.sets import NOTHING, About, SetRule, set_rules
 
 Against = Literal["reader", "engineer", "insider"]
 
@@ -60,11 +60,11 @@ class Requirement(ABC):
     def nearest(self, shares: Mapping[str, Fraction]) -> dict[str, object]:
         """Return parameters of this model, close to the present ones, that are feasible for these shares."""
 
-    def bounds(self, counts: Mapping[str, int], bins: Sequence[str] = ()) -> Bounds:
+    def bounds(self, counts: Mapping[str, int], about: About = NOTHING) -> Bounds:
         """Return the exact bounds for a table with these counts, or raise `Infeasible`.
 
         A value that more people have than its bound allows cannot be protected by any grouping: in some group its share is at
-        least its share in the table. `bins` are the values in the order of the numbers that they stand for, where they are bins.
+        least its share in the table. `about` is what else the table knows of its values.
         """
         present = {value: int(count) for value, count in counts.items() if count}
         total = sum(present.values())
@@ -72,45 +72,45 @@ class Requirement(ABC):
             raise PolicyError("there are no people to protect: every count is zero")
         shares = {value: Fraction(count, total) for value, count in present.items()}
         limits = self.limits(shares)
-        sets = self.set_bounds(shares, bins)
+        sets = self.set_bounds(shares, about)
         found = Bounds(tuple(present), tuple(present.values()), tuple(limits[value] for value in present), sets)
         have = {event: Fraction(count, total) for event, count in zip(found.events, found.event_counts, strict=True)}
         broken = {event: limit for event, limit in zip(found.events, found.event_limits, strict=True) if limit < have[event]}
         if broken:
-            raise self._infeasible(broken, have, shares, bins)
+            raise self._infeasible(broken, have, shares, about)
         return found
 
-    def set_bounds(self, shares: Mapping[str, Fraction], bins: Sequence[str] = ()) -> tuple[SetBound, ...]:
+    def set_bounds(self, shares: Mapping[str, Fraction], about: About = NOTHING) -> tuple[SetBound, ...]:
         """Return the bounds of all sets, given the share of every value; `places` are those of the values in `shares`."""
         place = {value: k for k, value in enumerate(shares)}
         found = tuple(
             SetBound(name, tuple(place[value] for value in values), rule.limit(sum((shares[v] for v in values), Fraction(0))))
             for rule in self.sets
-            for name, values in rule.sets(tuple(shares), bins).items()
+            for name, values in rule.sets(tuple(shares), about).items()
         )
         labels = [one.label for one in found]
         if len({*labels, *shares}) < len(labels) + len(shares):
             raise PolicyError("[requirement.sets]: two sets, or a set and a value, have the same name", hint="rename a set")
         return found
 
-    def _nearest_sets(self, shares: Mapping[str, Fraction], bins: Sequence[str]) -> dict[str, object]:
+    def _nearest_sets(self, shares: Mapping[str, Fraction], about: About) -> dict[str, object]:
         """Return bounds of sets that no share exceeds, for those rules that have lower ones."""
         found = {}
         for rule in self.sets:
-            have = [sum((shares[v] for v in values), Fraction(0)) for values in rule.sets(tuple(shares), bins).values()]
+            have = [sum((shares[v] for v in values), Fraction(0)) for values in rule.sets(tuple(shares), about).values()]
             if any(rule.limit(share) < share for share in have):
                 found[rule.name] = rule.nearest(have, round_up)
         return {"sets": found} if found else {}
 
     def _infeasible(
-        self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction], values: Mapping[str, Fraction], bins: Sequence[str]
+        self, broken: Mapping[str, Fraction], shares: Mapping[str, Fraction], values: Mapping[str, Fraction], about: About
     ) -> Infeasible:
         worst = sorted(broken, key=lambda value: (broken[value] - shares[value], value))
         listed = "; ".join(
             f"{value}: {percent(shares[value])} of people have it, the bound is {percent(broken[value])}" for value in worst[:5]
         )
         more = f" (and {len(worst) - 5} more)" if len(worst) > 5 else ""
-        nearest = {**(self.nearest(values) if any(one in values for one in broken) else {}), **self._nearest_sets(values, bins)}
+        nearest = {**(self.nearest(values) if any(one in values for one in broken) else {}), **self._nearest_sets(values, about)}
         return Infeasible(
             f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {listed}{more}",
             hint="feasible would be " + ", ".join(f"{name} = {_show(value)}" for name, value in nearest.items()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -13,15 +13,27 @@ from sfumato.exact import exact
 MOST_SETS = 1000
 """All rules together make at most so many sets."""
 
-_KINDS = ("values", "map", "near")
+_KINDS = ("values", "map", "near", "column")
 _KEYS = (*_KINDS, "bound", "theta", "offset")
 _LONGEST = 200
 _EXAMPLE = '{ values = ["HIV", "Hepatitis B"], bound = "0.05" }'
 
 
 @dataclass(frozen=True)
+class About:
+    """What a table knows of its sensitive values: the bins of its one column, ascending, and each column's part of a value."""
+
+    bins: tuple[str, ...] = ()
+    parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+NOTHING = About()
+
+
+@dataclass(frozen=True)
 class SetRule:
-    """Bounds for one set of `values`, for every category of a `map` (value, category), or for every bin with `near` neighbours.
+    """Bounds for one set of `values`, for every category of a `map` (value, category), for every bin with `near` neighbours, or
+    for every value of one `column` where several form one attribute.
 
     A set's bound is `bound`, or min(1, theta·f + offset) for the share f of people with a value of it. A set of its own may name
     only values that somebody has; a map may name others too, but must have a category for every value that somebody has. With
@@ -32,15 +44,18 @@ class SetRule:
     values: tuple[str, ...] = ()
     map: tuple[tuple[str, str], ...] = ()
     near: int = 0
+    column: str = ""
     bound: Fraction | None = None
     theta: Fraction = Fraction(0)
     offset: Fraction = Fraction(0)
 
-    def sets(self, present: Sequence[str], bins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
-        """Return the sets by name, each with those of its values that are present; `bins` are the table's, ascending."""
+    def sets(self, present: Sequence[str], about: About = NOTHING) -> dict[str, tuple[str, ...]]:
+        """Return the sets by name, each with those of its values that are present."""
         known = set(present)
         if self.near:
-            return self._around(known, bins)
+            return self._around(known, about.bins)
+        if self.column:
+            return self._parts(present, about.parts)
         if self.values:
             for value in self.values:
                 if value not in known:
@@ -76,6 +91,18 @@ class SetRule:
             if one in known
         }
 
+    def _parts(self, present: Sequence[str], parts: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+        if self.column not in parts:
+            raise PolicyError(
+                f"[requirement.sets] {self.name}: {self.column!r} is not one of several sensitive columns",
+                hint=did_you_mean(self.column, parts) if parts else "a single sensitive column has the bounds of its values",
+            )
+        part = parts[self.column]
+        return {
+            f"{self.name}: {one}": tuple(value for value in present if part[value] == one)
+            for one in sorted({part[value] for value in present})
+        }
+
     def limit(self, share: Fraction) -> Fraction:
         """Return the bound of a set that this share of people belongs to."""
         return min(Fraction(1), self.theta * share + self.offset) if self.bound is None else self.bound
@@ -89,7 +116,7 @@ class SetRule:
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as a policy writes it, numbers as text."""
         kind: dict[str, Any] = {"near": self.near} if self.near else {"map": dict(self.map)}
-        kind = {"values": list(self.values)} if self.values else kind
+        kind = {"values": list(self.values)} if self.values else {"column": self.column} if self.column else kind
         rule = {"theta": str(self.theta), "offset": str(self.offset)} if self.bound is None else {"bound": str(self.bound)}
         return kind | rule
 
@@ -117,13 +144,17 @@ def _rule(where: str, name: str, spec: Any) -> SetRule:
         if key not in _KEYS:
             raise PolicyError(f"{where}: unknown key {key!r}", hint=did_you_mean(str(key), _KEYS))
     if sum(key in spec for key in _KINDS) != 1:
-        raise PolicyError(f"{where}: give values, or a map of values to categories, or near, one of them", hint=_EXAMPLE)
+        raise PolicyError(f"{where}: give values, or a map of values to categories, near or column, one of them", hint=_EXAMPLE)
     rule = _numbers(where, spec)
     if "near" in spec:
         near = spec["near"]
         if isinstance(near, bool) or not isinstance(near, int) or not 1 <= near <= MOST_SETS:
             raise PolicyError(f"{where}: near is a number of neighbours from 1 on, got {near!r}", hint="near = 1")
         return SetRule(name, near=near, **rule)
+    if "column" in spec:
+        if not isinstance(spec["column"], str) or not spec["column"]:
+            raise PolicyError(f"{where}: column is the name of a sensitive column, got {spec['column']!r}", hint=_EXAMPLE)
+        return SetRule(name, column=spec["column"], **rule)
     if "values" in spec:
         values = spec["values"]
         if not isinstance(values, (list, tuple)) or not values or not all(isinstance(one, str) and one for one in values):

@@ -35,6 +35,15 @@ class Domain:
         """Each value as text, the parts of a compound value joined by " / "."""
         return tuple(SEPARATOR.join(parts) for parts in zip(*map(labels, self.table.columns), strict=True))
 
+    def parts(self) -> dict[str, dict[str, str]]:
+        """Return for each of several columns its part of every value, as text; nothing for a single column."""
+        if len(self.names) == 1:
+            return {}
+        return {
+            name: dict(zip(self.labels, labels(column), strict=True))
+            for name, column in zip(self.names, self.table.columns, strict=True)
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
