@@ -1,9 +1,9 @@
-"""Differential privacy beside boxes: a noisy table of the secret with every quasi column, fitted together, quasi counts given exactly.
+"""Differential privacy beside boxes: a noisy table of the secret with every quasi column, fitted together, quasi counts exact.
 
-Each of d quasi columns gets a table (its values × sensitive values) with two-sided geometric noise; another value of one person
-moves two cells of each table by one, so the ratio is exp(−ε/(2d)). The least that fits all tables is the model of largest entropy:
-the odds of a value are a product of one factor a column, found by iterative proportional fitting. A question is answered by the
-mean chance of its people, who are counted exactly, because our own releases show them too.
+Each of d quasi columns gets a table (its values × sensitive values) with two-sided geometric noise. Another value of one person
+moves two cells of each table by one, so the ratio is exp(−ε/(2d)). Of all that fits the tables the model of largest entropy is
+taken: the odds of a value are a product of one factor a column, found by iterative proportional fitting. A question is answered
+by the mean chance of its people, who are counted exactly, because our own releases show them too.
 """
 
 from __future__ import annotations
