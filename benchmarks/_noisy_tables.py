@@ -1,9 +1,9 @@
-"""Differential privacy beside boxes: a noisy table of the secret with every quasi column, fitted together, quasi counts given exactly.
+"""Differential privacy beside boxes: a noisy table of the secret with every quasi column, fitted together, quasi counts exact.
 
-Each of d quasi columns gets a table (its values × sensitive values) with two-sided geometric noise; another value of one person
-moves two cells of each table by one, so the ratio is exp(−ε/(2d)). The least that fits all tables is the model of largest entropy:
-the odds of a value are a product of one factor a column, found by iterative proportional fitting. A question is answered by the
-mean chance of its people, who are counted exactly, because our own releases show them too.
+Each of d quasi columns gets a table (its values × sensitive values) with two-sided geometric noise. Another value of one person
+moves two cells of each table by one, so the ratio is exp(−ε/(2d)). Of all that fits the tables the model of largest entropy is
+taken: the odds of a value are a product of one factor a column, found by iterative proportional fitting. A question is answered
+by the mean chance of its people, who are counted exactly, because our own releases show them too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfumato import Table
-from sfumato.arrays import Array, Floats
+from sfumato.arrays import Array
 from sfumato.query import Workload, true_answers
 from sfumato.query.rows import RowIndex
 from sfumato.query.workload import exact_pieces, vocabulary_of
@@ -23,7 +23,7 @@ from sfumato.utility.query_error import independence
 ROUNDS = 6
 
 
-def noisy_tables_error(table: Table, workload: Workload, chances: Floats) -> float:
+def noisy_tables_error(table: Table, workload: Workload, chances: Array) -> float:
     """Return the median relative error of these chances of every person, divided by that of independence."""
     truth = true_answers(table, workload)
     vocabulary, index = vocabulary_of(table), RowIndex.of(table.quasi, table.rows)
@@ -38,7 +38,7 @@ def noisy_tables_error(table: Table, workload: Workload, chances: Floats) -> flo
     return float(np.median(error) / np.median(alone))
 
 
-def noisy_tables(table: Table, epsilon: float, seed: int) -> Floats:
+def noisy_tables(table: Table, epsilon: float, seed: int) -> Array:
     """Return every person's chance of every value, as far as noisy tables tell it: [people × values]."""
     values, codes = len(table.sensitive.domain.labels), table.sensitive.codes.astype(np.int64)
     ratio = math.exp(-epsilon / (2 * len(table.quasi)))
@@ -65,7 +65,7 @@ def _indicator(codes: Array, size: int) -> csr_array:
     return csr_array((np.ones(len(codes), np.float32), (codes, rows)), shape=(size, len(codes)))
 
 
-def _fitting(noisy: Array, people: Array) -> Floats:
+def _fitting(noisy: Array, people: Array) -> Array:
     """Return the nearest cells that are positive and add up to the exact number of people of each quasi value."""
     wanted = np.maximum(people, 1).astype(float)
     low, high = noisy.min(axis=1) - wanted, noisy.max(axis=1).astype(float)
@@ -73,4 +73,5 @@ def _fitting(noisy: Array, people: Array) -> Floats:
         middle = (low + high) / 2
         over = np.maximum(noisy - middle[:, None], 0).sum(axis=1) > wanted
         low, high = np.where(over, middle, low), np.where(over, high, middle)
-    return np.maximum(noisy - high[:, None], 1e-3)
+    cells: Array = np.maximum(noisy - high[:, None], 1e-3)
+    return cells

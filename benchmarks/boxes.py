@@ -2,7 +2,8 @@
 
 Bundled census, Occupation; blind buckets (the papers' optimum), safe and soft boxes (against an engineer) and tight boxes
 (against a reader), read with each release's default estimator and with the papers'. Median relative error divided by that of
-assuming independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value.
+assuming independence: 1 tells nothing, 0 everything. Exposure is the mean belief of a reader in a person's true value. Beside
+them differential privacy: noisy tables fitted together, at ε = 1 and at the ε that 8f+0.02 is for an insider, quasi counts exact.
 
 `--table FILE` (Parquet) asks the same of a table of one's own, of samples of 100,000 people and of all of them; `--sensitive`
 names its secret, `occupation` if it does not. All other columns are quasi columns but those called `<secret>_…`, which tell it.
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 
 import sfumato
 from benchmarks._measure import best_of
+from benchmarks._noisy_tables import noisy_tables, noisy_tables_error
 from benchmarks._picture import Panel, Point, plan_of_boxes, scatter
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
@@ -98,6 +100,7 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "oc
     study = _study(tables, queries, METHODS, requirements("reader"))
     _show_study(show, f"{rows:,} people, mean{' ± spread' if runs > 1 else ''} of {runs} tables", tables, study)
     _show_coverage(show, study)
+    _show_differential(show, tables, queries)
     stated = [_table(rows, seed, categories=CATEGORIES) for seed in range(1, min(runs, 2) + 1)]
     smaller = _study(stated, queries, {name: METHODS[name] for name in ("blind", "soft", "tight")}, ("8f+0.02", "1/5"))
     _show_stated(show, f"Categories stated: {rows:,} people, mean of {len(stated)} tables", smaller)
@@ -119,6 +122,7 @@ def _show_own(show: Show, whole: pa.Table, sensitive: str, *, quick: bool) -> No
         read = [sfumato.Table.from_frame(one.select([*quasi, sensitive]), schema) for one in tables]
         title = f"{read[0].rows:,} people, {sensitive}, mean of {len(read)} tables"
         _show_study(show, title, read, _study(read, queries, methods, requirements("reader")))
+        _show_differential(show, read, queries)
 
 
 def _table(rows: int, seed: int, categories: Sequence[str] = (), quasi: Sequence[str] = QUASI) -> sfumato.Table:
@@ -135,20 +139,30 @@ def requirements(against: Against) -> dict[str, Requirement]:
     return {**linear, **equal, "β = 3": sfumato.BetaLikeness(3, against=against)}
 
 
+def _show_differential(show: Show, tables: Sequence[sfumato.Table], queries: int) -> None:
+    """Show what noisy tables of the secret with each quasi column answer under differential privacy."""
+    lines: list[list[Cell]] = []
+    for epsilon in (1.0, 2.37):
+        found = []
+        for seed, table in enumerate(tables):
+            chances = noisy_tables(table, epsilon, seed)
+            found.append([noisy_tables_error(table, asked, chances) for asked in _workloads(table, queries, seed).values()])
+        lines.append([f"ε = {epsilon:g}", " / ".join(_spread(each) for each in zip(*found, strict=True))])
+    show.table(f"Differential privacy: {tables[0].rows:,} people, noisy tables, quasi counts exact", ["noise", "error"], lines)
+
+
+def _workloads(table: sfumato.Table, queries: int, seed: int) -> dict[str, Workload]:
+    drawn = anatomy_workload(table, queries=queries, seed=seed), range_workload(table, queries=queries, seed=seed)
+    return dict(zip(WORKLOADS, drawn, strict=True))
+
+
 def _study(
     tables: Sequence[sfumato.Table],
     queries: int,
     methods: Mapping[str, tuple[Against, Method]],
     bounds: Sequence[str] | Mapping[str, Requirement],
 ) -> Study:
-    workloads = [
-        dict(
-            zip(
-                WORKLOADS, (anatomy_workload(t, queries=queries, seed=s), range_workload(t, queries=queries, seed=s)), strict=True
-            )
-        )
-        for s, t in enumerate(tables)
-    ]
+    workloads = [_workloads(table, queries, seed) for seed, table in enumerate(tables)]
     found: Study = {}
     for name, (against, method) in methods.items():
         for bound in bounds:
