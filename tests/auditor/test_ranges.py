@@ -56,13 +56,13 @@ def test_the_worst_belief_is_the_one_found_by_hand(release, table):
     groups: dict[int, list[str]] = {}
     for row in release.tables()["records"].to_pylist():
         groups.setdefault(row["group"], []).append(row["value"])
-    excess = max(
-        Fraction(values.count(value), len(values)) - limits[value]
+    used = max(
+        Fraction(values.count(value), len(values)) / limits[value]
         for values in groups.values()
         for value in set(values)
         if limits[value] < 1
     )
-    assert result.worst - result.bound == excess
+    assert result.worst / result.bound == used
 
 
 def test_a_concentrated_value_breaks_the_claim_itself(release):

@@ -72,7 +72,7 @@ def test_after_a_sigkill_while_tables_are_written_the_next_publication_clears_up
     subprocess.run([sys.executable, "-c", STRUCK, str(int(signal.SIGKILL))], check=False)
     assert len(listing(place)) > len(before)
     assert run("publish", "people.csv", "-p", "p.toml", "--out", "other").code == 0
-    tables = {"other/manifest.json", "other/qit.parquet", "other/st.parquet"}
+    tables = {"other/groups.parquet", "other/manifest.json", "other/qit.parquet", "other/st.parquet"}
     assert listing(place) == before | tables | {"other", "other.receipt.json"}
 
 

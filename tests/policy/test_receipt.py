@@ -148,7 +148,7 @@ def test_a_damaged_receipt_is_pointed_out_and_a_foreign_one_ignored(tmp_path: Pa
 def test_outputs_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_outputs(tmp_path / "release")
     with pytest.raises(OutputError, match="there is no directory"):
-        check_outputs(tmp_path / "new" / "release")
+        check_outputs(tmp_path / "new" / "er" / "release")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="exists already"):
         check_outputs(tmp_path / "file")

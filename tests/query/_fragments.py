@@ -68,7 +68,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
     }
     names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
     schema["declared"] = declared or Schema(**names).to_dict()
-    own = {"floor": 2, "weights": None} if form == "columns" else {"column": None}
+    own = {"floor": 2, "patience": None, "weights": None} if form == "columns" else {"column": None}
     maker = {"name": "ambiguity" if form == "columns" else "priview", "grouping": "paper", **(method or {})}
     public = {"one_row_per_person": True, "groups": groups, **(parameters or {})}
     if maker["grouping"] == "paper":

@@ -25,7 +25,7 @@ MARKER = ".sfumato-demo"
 """A file that tells a directory of ours from one that somebody else made."""
 
 WALK = (
-    "sfumato sample hospital --rows 20000 --out patients.csv",
+    "sfumato sample hospital --rows 100000 --out patients.csv",
     "sfumato policy init patients.csv --out policy.toml",
     "sfumato policy check policy.toml patients.csv --reviewed",
     "sfumato explain patients.csv --policy policy.toml",
@@ -47,7 +47,7 @@ QUESTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 def demo(
     *,
     directory: Annotated[Path, typer.Option("--dir", help="Where everything is put.")] = Path("sfumato-demo"),
-    rows: Annotated[int, typer.Option(help="Number of made-up patients.", min=1000)] = 20_000,
+    rows: Annotated[int, typer.Option(help="Number of made-up patients.", min=1000)] = 100_000,
 ) -> None:
     """Do the whole job on a made-up hospital table, by the same commands that you would use on yours."""
     home = fresh_directory(directory)
@@ -93,8 +93,8 @@ def run(home: Path, rows: int, screen: Console) -> None:
     os.chdir(home)
     try:
         for command in WALK:
-            screen.rule(f"$ {escape(command.replace('20000', str(rows)))}", align="left", characters="─")
-            _call(command.replace("20000", str(rows)))
+            screen.rule(f"$ {escape(command.replace('100000', str(rows)))}", align="left", characters="─")
+            _call(command.replace("100000", str(rows)))
             screen.print()
     finally:
         os.chdir(place)

@@ -57,15 +57,19 @@ def few_boxes(boxes: int) -> str:
     return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
 
 
-def combine(value: float, variance: float, inner: Inner | None) -> tuple[float, float, str]:
+def combine(value: float, variance: float, inner: Inner | None, weight: float = 0.5) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
-    The mean of both errs less than either. Its variance is that of the multiplicative model, which judges itself, and the squared
+    A mean of both, the multiplicative one with this weight, errs less than either. Its variance is that of the multiplicative model, which judges itself, and the squared
     distance between the two.
     """
     if inner is None:
         return value, variance, ""
-    return (value + inner.value) / 2, inner.variance + (value - inner.value) ** 2, PRIOR if inner.prior > _UNTOLD else ""
+    return (
+        value + weight * (inner.value - value),
+        inner.variance + (value - inner.value) ** 2,
+        PRIOR if inner.prior > _UNTOLD else "",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +166,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value + shift, variance + more, inner)
+            value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 

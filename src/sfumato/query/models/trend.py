@@ -57,18 +57,20 @@ _FITTED_VALUES = 200
 class Misses:
     """What the model does not see: the squared share by which the correction is off, and the size of clusters of like people.
 
-    `cover` says whether intervals with these figures hold the truth as often as they say.
+    `cover` says whether intervals with these figures hold the truth as often as they say, and `inside` is the weight of the
+    multiplicative model beside this one.
     """
 
     share2: float
     cluster: float
     cover: bool = True
+    inside: float = 0.5
 
 
 MISSES: dict[str | None, Misses] = {
     "safe": Misses(0.0, 0.5),
-    "soft": Misses(0.03, 1.5),
-    "tight": Misses(0.03, 1.5),
+    "soft": Misses(0.03, 1.5, inside=2 / 3),
+    "tight": Misses(0.03, 1.5, inside=2 / 3),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
     "noisy": Misses(0.2, 1.5),
