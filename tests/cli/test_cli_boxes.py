@@ -13,8 +13,6 @@ import pytest
 
 from sfumato.cli import demo as demo_verb
 from sfumato.cli._workers import limited
-from sfumato.methods import Boxes
-from sfumato.policy import Policy
 from tests.cli.conftest import POLICY, Run, listing, people
 
 
