@@ -60,8 +60,8 @@ def few_boxes(boxes: int) -> str:
 def combine(value: float, variance: float, inner: Inner | None, weight: float = 0.5) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
-    A mean of both, the multiplicative one with this weight, errs less than either. Its variance is that of the multiplicative model, which judges itself, and the squared
-    distance between the two.
+    A mean of both, the multiplicative one with this weight, errs less than either. Its variance is that of the multiplicative
+    model, which judges itself, and the squared distance between the two.
     """
     if inner is None:
         return value, variance, ""
