@@ -150,7 +150,7 @@ class Manifest:
     @property
     def apart(self) -> bool:
         """Whether several sensitive columns are protected each by itself."""
-        return bool(self.schema["declared"].get("protect") == "each")
+        return bool(self.schema.get("declared", {}).get("protect") == "each")
 
     @property
     def secrets(self) -> tuple[str, ...]:
