@@ -13,6 +13,7 @@ from sfumato.errors import QueryError
 from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
+from sfumato.query.apart import ApartEngine
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
 from sfumato.query.engine import SHELF, Engine
@@ -23,6 +24,7 @@ from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
 from sfumato.query.views import ViewsEngine
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -50,7 +52,7 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     asked = query if isinstance(query, Query) else parse_sql(query)
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
-    engine = engine_of(release)
+    engine = engine_for(release, asked)
     return answer(engine, asked, choose_estimator(engine, estimator, release.form), confidence, release.native)
 
 
@@ -80,9 +82,17 @@ def engine_of(release: Release) -> Engine:
         if engine is None:
             if release.form not in ENGINES:
                 raise QueryError(f"no estimator is known for the form {release.form!r}")
-            engine = _engines[release] = ENGINES[release.form](release)
+            make = ENGINES[release.form]
+            engine = ApartEngine.of(release, make) if isinstance(release, ApartRelease) else make(release)
+            _engines[release] = engine
             engine.__dict__[SHELF] = _shelves.get(release)
         return engine
+
+
+def engine_for(release: Release, asked: Query) -> Engine:
+    """Return the engine for one question: where each sensitive column is protected by itself, that of the column it names."""
+    engine = engine_of(release)
+    return engine.asked(asked) if isinstance(engine, ApartEngine) else engine
 
 
 def remember(release: Release, shelf: Shelf | None) -> None:

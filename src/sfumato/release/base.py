@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from sfumato.query.language.predicate import Query
 
 FORMS: dict[str, type[Release]] = {}
+APART: dict[str, type[Release]] = {}
+"""The same forms of releases that protect each of several sensitive columns by itself."""
 
 SHOWN = 5
 """How many rows of each published table a notebook shows."""
@@ -56,9 +58,10 @@ class Release(ABC):
     hides_presence: ClassVar[bool] = False
     """Whether a release of this form may claim that it hides who is in the table."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, apart: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
-        FORMS[cls.form] = cls
+        if "form" in vars(cls):
+            (APART if apart else FORMS)[cls.form] = cls
 
     def __post_init__(self) -> None:
         for array in _arrays(vars(self).values()):
@@ -226,7 +229,9 @@ class Release(ABC):
 
 def form_of(manifest: Manifest) -> type[Release]:
     """Return the class of the form that a manifest names."""
-    form = FORMS.get(manifest.form)
+    form = (APART if manifest.apart else FORMS).get(manifest.form)
+    if form is None and manifest.form in FORMS:
+        raise FormatError(f"a release of the form {manifest.form!r} does not protect each of several columns by itself")
     if form is None:
         raise FormatError(f"this sfumato does not know the form {manifest.form!r}", hint=f"known: {', '.join(sorted(FORMS))}")
     return form
