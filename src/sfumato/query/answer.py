@@ -179,7 +179,7 @@ class GroupedAnswer:
             for name, kind in zip(self.columns, self.types, strict=True)
         }
         figures = [estimate.columns() for _, estimate in self.cells]
-        for name in (figures[0] if figures else self.total.columns()):
+        for name in figures[0] if figures else self.total.columns():
             free = name
             while free in data:
                 free += "_"

@@ -30,6 +30,7 @@ from functools import partial
 
 import numpy as np
 
+from sfumato.arrays import Floats
 from sfumato.query.answer import Estimator
 from sfumato.query.engine import Cell, Grouped, Guess, Total, add_up, learns
 from sfumato.query.group_by import occurring_cells
@@ -138,7 +139,12 @@ class BucketsEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator), partial(self.add, estimator=estimator))
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms),
+            self.index.table,
+            partial(self.guess, estimator=estimator),
+            partial(self.add, estimator=estimator),
+        )
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
@@ -149,16 +155,17 @@ class BucketsEngine:
         if estimator == "paper":
             return Total(value, variance, LEANS)
         if self.misses is None:
-            return self._add_by_association(terms, people)
+            return self._add_by_association(people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
         value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
-    def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
+    def _add_by_association(self, people: list[Weighed]) -> Total:
         """Return a sum from blind buckets: terms of one score are one covariate of people, errors of several scores add up."""
         index = self.index
-        value, together = 0.0, {}
+        value = 0.0
+        together: dict[bytes, list[Weighed]] = {}
         for weighed in people:
             together.setdefault(weighed.scores.tobytes(), []).append(weighed)
         error = 0.0
@@ -167,9 +174,8 @@ class BucketsEngine:
             for weighed in like:
                 weight[weighed.rows] += weighed.weight
             by_bucket = np.bincount(index.bucket, weight, index.buckets) / np.maximum(index.shown, 1)
-            each = np.bincount(
-                index.st_value, index.st_count * np.repeat(by_bucket, np.diff(index.st_start)), index.values
-            )
+            shown = index.st_count * np.repeat(by_bucket, np.diff(index.st_start))
+            each: Floats = np.bincount(index.st_value, shown, index.values).astype(np.float64)
             mean, square = float(weight.mean()), float((weight**2).mean())
             found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores)
             if index.has_decoys:

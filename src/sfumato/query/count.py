@@ -51,13 +51,18 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     that is inside; the interval then reaches from all of its people outside to all of them inside, and a note says so.
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
+    require_confidence(confidence)
     engine = engine_of(release)
     chosen = choose_estimator(engine, estimator, release.form)
     if asked.select == (COUNT,) and asked.having is None and not asked.order_by and asked.limit is None:
         return answer(engine, asked, chosen, confidence, release.native)
     return measure(engine, asked, chosen, confidence, release.native)
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse what is no confidence."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
 
 
 def count_many(

@@ -105,9 +105,7 @@ class Asking:
         if people.variance > (people.value / _SURE) ** 2:
             reason = reason or FEW
         found = min(max(value / people.value, ratio.least), ratio.most)
-        return Figure(
-            found, _linear(ratio, found, people.value), ratio.least, ratio.most, reason, partly.note if partly else ""
-        )
+        return Figure(found, _linear(ratio, found, people.value), ratio.least, ratio.most, reason, partly.note if partly else "")
 
     def _mean(self, worlds: Worlds, terms: Callable[[Pieces], list[Term]]) -> float:
         return sum(weight * self.question.add(terms(pieces), value_only=True).value for weight, pieces in worlds)

@@ -40,19 +40,18 @@ def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, 
     """Return the answer to a question for one figure, its cells as they come."""
     figure = asked.select[0]
     if figure.kind == "count":
-        found = answer(engine, replace(asked, select=(COUNT,)), estimator, confidence, native)
-        assert not isinstance(found, SeveralAnswers)
-        return renamed(found, figure.name)
+        return renamed(answer(engine, replace(asked, select=(COUNT,)), estimator, confidence, native), figure.name)
     question = ask(engine, asked, estimator)
     asking = Asking.of(question, engine.vocabulary, figure, asked.condition)
     teller = Teller(question, estimator, confidence, native, figure.name)
+    absent = few([*asking.whole.notes, *(asking.inside.notes if asking.inside is not None else ())])
     if not asked.group_by:
         found = teller.tell(asking)
         if found is None:
             raise QueryError("nobody meets the condition, so there is no such figure", hint="ask COUNT(*) of it")
-        return replace(found, note="; ".join(filter(None, [found.note, *few(asking.whole.notes)])))
+        return replace(found, note="; ".join(filter(None, [found.note, *absent])))
     grouped = find_grouped(question.vocabulary, asked.group_by)
-    cells = []
+    cells: list[tuple[Mapping[str, Any], Estimate]] = []
     for cell in question.cells(grouped, asking.whole.pieces):
         to_cell = narrow(question.vocabulary, grouped, cell)
         if question.guess(to_cell(asking.whole.pieces)).most <= 0:
@@ -65,6 +64,7 @@ def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, 
         total = Estimate(1.0, 0.0, 1.0, 1.0, confidence, estimator, native=native, measure=figure.name)
     else:
         total = teller.tell(asking) or Estimate(math.nan, 0.0, None, None, confidence, estimator, measure=figure.name)
+    total = replace(total, note="; ".join(filter(None, [total.note, *absent])))
     return GroupedAnswer(asked.group_by, tuple(cells), tuple(words.type for _, _, words in grouped), total, native)
 
 
@@ -166,9 +166,7 @@ class Teller:
             return float(value)
         raise QueryError(f"the quantile of {name!r} lies in a bin without an end", hint="ask for another part")
 
-    def _made(
-        self, value: float, error: float, low: float | None, high: float | None, note: str, edges: Any = None
-    ) -> Estimate:
+    def _made(self, value: float, error: float, low: float | None, high: float | None, note: str, edges: Any = None) -> Estimate:
         return Estimate(
             value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name, edges=edges
         )
@@ -194,9 +192,14 @@ def _arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Q
     ]
     places = [place for place, row in enumerate(rows) if asked.having is None or _meets(asked.having, row)]
     for order in reversed(asked.order_by):
-        places.sort(key=cmp_to_key(lambda a, b, name=order.name: _compare(rows[a][name], rows[b][name])), reverse=order.descending)
+        places.sort(key=_sorting([row[order.name] for row in rows]), reverse=order.descending)
     places = places[: asked.limit]
     return [replace(one, cells=tuple(one.cells[place] for place in places)) for one in answers]
+
+
+def _sorting(values: Sequence[Any]) -> Any:
+    """Return the key that sorts places by these values."""
+    return cmp_to_key(lambda one, other: _compare(values[one], values[other]))
 
 
 def _compare(one: Any, other: Any) -> int:

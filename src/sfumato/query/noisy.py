@@ -87,7 +87,12 @@ class NoisyEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator), partial(self.add, estimator=estimator))
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms),
+            self.index.table,
+            partial(self.guess, estimator=estimator),
+            partial(self.add, estimator=estimator),
+        )
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""

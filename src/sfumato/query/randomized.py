@@ -90,10 +90,12 @@ class RandomizedEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess, estimator=estimator), self.add)
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess, estimator=estimator), partial(self.add)
+        )
 
     def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
-        """Return the estimated sum over people: the papers' reconstruction, whatever the estimator, whose error the coins tell."""
+        """Return the estimated sum over people: always the papers' reconstruction, whose error the coins tell."""
         people = weigh_people(self.table, terms)
         adds, known = np.zeros(self.table.rows), 0.0
         full = np.zeros((len(people), self.table.rows))

@@ -11,7 +11,9 @@ from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.language.conditions import SUPPORTED, bare, column_of, condition_of, constant_of, name_of, unsupported
 from sfumato.query.language.predicate import Aggregate, Condition, Order, atoms_of
 
-AGGREGATES = ("COUNT", "SHARE", "AVG", "SUM", "MEDIAN", "QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC")  # fmt: skip
+AGGREGATES = (
+    "COUNT", "SHARE", "AVG", "SUM", "MEDIAN", "QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC",
+)  # fmt: skip
 """Functions that a question may ask for. A quantile is always one of the column's numbers."""
 
 _PLAIN = {sql.Avg: "avg", sql.Sum: "sum"}
@@ -118,9 +120,9 @@ Arrangement = tuple[Condition | None, tuple[Order, ...], int | None]
 def read_arrangement(select: sql.Select, grouped: tuple[str, ...], selected: tuple[Aggregate, ...]) -> Arrangement:
     """Return HAVING, ORDER BY and LIMIT of a question; they speak of what it selects or groups by."""
     having, order, limit = (select.args.get(key) for key in ("having", "order", "limit"))
-    for clause, name in ((having, "HAVING"), (order, "ORDER BY"), (limit, "LIMIT")):
+    for clause, word in ((having, "HAVING"), (order, "ORDER BY"), (limit, "LIMIT")):
         if clause is not None and not grouped:
-            raise QueryError(f"{name} needs a GROUP BY: there is one answer only", hint="add GROUP BY, or leave it out")
+            raise QueryError(f"{word} needs a GROUP BY: there is one answer only", hint="add GROUP BY, or leave it out")
     known = (*grouped, *(figure.name for figure in selected))
 
     def name(node: Any, clause: str) -> str:
@@ -155,6 +157,6 @@ def read_arrangement(select: sql.Select, grouped: tuple[str, ...], selected: tup
 
 def _limit(node: sql.Expression) -> int:
     number = node.expression
-    if not isinstance(number, sql.Literal) or number.is_string or not str(number.this).isdigit() or not 1 <= int(number.this):
+    if not isinstance(number, sql.Literal) or number.is_string or not str(number.this).isdigit() or not int(number.this) >= 1:
         raise QueryError("LIMIT needs a whole number from 1 on", hint="LIMIT 10")
     return min(int(number.this), LARGEST_LIMIT)

@@ -153,7 +153,7 @@ class Association:
     def covariate(self, mean: float, spread2: float, z: Floats, scores: Floats) -> tuple[float, float]:
         """Return mean and variance of Σ over people of weight · score, from the papers' estimates `z` of Σ weights by value.
 
-        `mean` and `spread2` are those of the weights of all people: the model above holds for any number of people, not only 0 and 1.
+        `mean` and `spread2` are those of the weights of all people: the model holds for any numbers, not only 0 and 1.
         """
         if spread2 <= 0.0:
             return mean * float(self.totals @ scores), 0.0

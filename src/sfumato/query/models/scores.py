@@ -9,8 +9,8 @@ chances p_i the sums of all scores are known, so w_i is first made r_i, what is 
 that explains most of the box:
 
 - Σ Cov_i(w_i, r_i), for the placement. With one set of values it is A·(1 − A/Q);
-- Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with the weights of v, S_v what
-  is unknown of them, f_v the share of v. Matrices are those of single values, as if the others stood still; 1 − f_v takes out
+- Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with those of v, S_v
+  what is unknown of them, f_v the share of v. Matrices are those of single values, as if others stood still; 1 − f_v takes out
   what is then counted twice (in an independence model this is exact);
 - what the model misses: each term's placement variance in units of log-odds, as for counts;
 - with noise, what it leaves open of λ's combination.
