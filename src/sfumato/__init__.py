@@ -56,6 +56,7 @@ _HOMES = {
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
     "audit": "sfumato.api",
+    "combine": "sfumato.query.rubin",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
+    from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
     from sfumato.table import Database, Hierarchy, People, Schema, Table
@@ -148,6 +150,7 @@ __all__ = [
     "Table",
     "UniformPerturbation",
     "audit",
+    "combine",
     "draft",
     "explain",
     "publication",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato import __version__
-from sfumato.cli import audit, demo, explain, policy, publish, query, sample
+from sfumato.cli import audit, complete, demo, explain, policy, publish, query, sample
 from sfumato.cli._state import STATE
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("explain")(explain.explain)
 app.command("publish")(publish.publish)
 app.command("audit")(audit.audit)
 app.command("query")(query.query)
+app.command("complete")(complete.complete)
 app.command("sample")(sample.sample)
 app.command("demo")(demo.demo)
 app.add_typer(policy.app, name="policy")

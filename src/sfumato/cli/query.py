@@ -50,6 +50,12 @@ def query(
         Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
+    duckdb: Annotated[
+        Path | None,
+        typer.Option(
+            "--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.", show_default=False
+        ),
+    ] = None,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -60,6 +66,9 @@ def query(
     """
     from sfumato.errors import QueryError
 
+    if duckdb is not None:
+        _write_database(release, duckdb, question=sql is not None or file is not None)
+        return
     if sql is not None and file is not None:
         raise QueryError("--file: there is a question too", hint="give one of the two")
     if sql is not None and not sql.strip():
@@ -91,6 +100,27 @@ def query(
         print_json(answer_json(answer))
     else:
         _show(answer)
+
+
+def _write_database(directory: Path, target: Path, *, question: bool) -> None:
+    """Write the release and tables completed from it to a database, and say what is in it."""
+    import warnings
+
+    from sfumato.errors import QueryError
+    from sfumato.query.database import write_database
+
+    if question:
+        raise QueryError("--duckdb: there is a question too", hint="write the database first, then ask it in SQL")
+    with progress_bar() as tell, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tell("completing", 0.0)
+        without = write_database(load_remembering(directory), target)
+    for one in told:
+        warn(str(one.message))
+    if without:
+        warn(f"{without}: the database has the published tables only")
+        return
+    console().print(f"Wrote {shown(target)}: the published tables, `completed`, weighted_count(weight), count_where('condition')")
 
 
 def on_terminal() -> bool:

@@ -243,6 +243,28 @@ class Release(ABC):
 
         return quality(self)
 
+    def probabilities(self, kind: Native | None = None) -> Any:
+        """Return a frame: every published row's quasi values and a probability of each sensitive value, adding up to one.
+
+        They are learned from all boxes together and raked: over the people of a box they add up to what the box shows. They
+        are population statistics, computed from the release alone: what is usual among people like these, not what is known
+        of a person.
+        """
+        from sfumato.query.complete import probabilities
+
+        return probabilities(self, kind)
+
+    def impute(self, m: int = 10, *, random: Any = None, kind: Native | None = None) -> list[Any]:
+        """Return m completed tables as frames: quasi values as published, and a sensitive value drawn for every row.
+
+        Analyse every one of them with any tool, and combine the results with `sfumato.combine`: one table alone shows neither
+        what the release leaves open nor anybody's value. The draws are proper (Rubin): the model's parameters are drawn too.
+        An integer as `random` makes them repeatable.
+        """
+        from sfumato.query.complete import impute
+
+        return impute(self, m, random=random, kind=kind)
+
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all, and return its manifest; in CSV, sets become JSON text."""
         self.require_canonical()

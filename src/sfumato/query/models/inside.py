@@ -38,7 +38,7 @@ from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
 
-_WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
+WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 _FEW_VALUES = 3  # sets of more values share one decomposition
 
 
@@ -108,7 +108,7 @@ class Inside:
             known = float((turned**2 / (p * (1 - p) * strength + 1.0 / uneven)).sum())
             return excess * known, excess * uneven * float(along[1:] ** 2 @ tau2[1:])
         told = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
-        tau2 = _WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
+        tau2 = WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
         told[np.diag_indices_from(told)] += 1.0 / tau2
         known = float(along @ cho_solve(cho_factor(told, check_finite=False), along, check_finite=False))
         return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
@@ -125,7 +125,7 @@ class Inside:
         from scipy.linalg import eigh
 
         share = self.share
-        tau2 = _WIDER * (self.fit.tau2 @ share)
+        tau2 = WIDER * (self.fit.tau2 @ share)
         told = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
         root = np.sqrt(tau2)
         strength, turn = eigh(told * np.outer(root, root))
