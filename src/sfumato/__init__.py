@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -55,6 +56,7 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
@@ -64,6 +66,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -105,6 +108,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -147,6 +151,7 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
     "draft",
     "explain",
