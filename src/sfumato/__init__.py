@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -55,6 +56,7 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "combine": "sfumato.query.rubin",
     "draft": "sfumato.api",
@@ -65,6 +67,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -149,6 +153,7 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
     "combine",
     "draft",
