@@ -64,7 +64,12 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None)
-        == bool(manifest.form in ("randomized", "synthetic") or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
+        == bool(
+            manifest.form in ("randomized", "synthetic")
+            or manifest.basis == "noisy"
+            or public.get("decoys")
+            or public.get("suppression")
+        )
         and (manifest.seeded or not manifest.reproducible)
         and _sets_fit(manifest)
     )
