@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -57,6 +58,7 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
@@ -66,6 +68,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -109,6 +112,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -153,6 +157,7 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
     "draft",
     "explain",
