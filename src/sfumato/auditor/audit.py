@@ -18,6 +18,7 @@ from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
+from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.apart import ApartRelease
@@ -33,6 +34,7 @@ AUDITS: dict[str, Callable[[Case[Any]], Audit]] = {
     "columns": audit_columns,
     "views": audit_views,
     "randomized": audit_randomized,
+    "synthetic": audit_synthetic,
 }
 """The checks of each form."""
 

@@ -24,6 +24,7 @@ from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
+from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
 from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
@@ -33,6 +34,7 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
     "columns": columns_engine,
     "randomized": RandomizedEngine.of,
     "ranges": ranges_engine,
+    "synthetic": SyntheticEngine.of,
     "views": ViewsEngine.of,
 }
 """What makes the engine of a release, by its form."""

@@ -7,6 +7,7 @@ from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.synthetic import SyntheticRelease
 from sfumato.release.views import ViewsRelease
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "RandomizedRelease",
     "RangesRelease",
     "Release",
+    "SyntheticRelease",
     "ViewsRelease",
 ]

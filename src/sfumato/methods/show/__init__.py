@@ -39,6 +39,7 @@ _ADDED = {
     "columns": (fragments.GROUP, fragments.COUNT),
     "views": (fragments.GROUP, fragments.COUNT),
     "randomized": (randomized.PART,),
+    "synthetic": (),
 }
 
 
