@@ -56,6 +56,7 @@ _HOMES = {
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
     "audit": "sfumato.api",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
@@ -63,7 +64,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -148,6 +149,7 @@ __all__ = [
     "Table",
     "UniformPerturbation",
     "audit",
+    "compare",
     "draft",
     "explain",
     "publication",

@@ -1,0 +1,145 @@
+"""Who takes part in a study: every method that can keep the requirement, under every variation of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from sfumato.compare.translate import declared_from, translated
+from sfumato.compare.vary import Variation, changed
+from sfumato.errors import Infeasible, NotProvable, PolicyError, SfumatoError, did_you_mean
+from sfumato.methods import METHODS, Method
+from sfumato.privacy import Requirement
+from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method under one variation of the requirement; `translated` says what differs from what the owner asked for.
+
+    `own` marks the policy's own method and `policy` the requirement as the policy has it.
+    """
+
+    method: Method
+    requirement: Requirement
+    variation: Variation
+    translated: tuple[str, ...] = ()
+    own: bool = False
+    policy: bool = False
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What is run, as plain values."""
+        return {
+            "method": self.method.to_dict(),
+            "requirement": self.requirement.to_dict(),
+            "recode": dict(self.variation.recode),
+        }
+
+    def key(self, study: str) -> str:
+        """Return the name under which the result is kept, for a study of this identity."""
+        return hashlib.sha256(json.dumps([study, self.task], sort_keys=True, default=str).encode()).hexdigest()[:24]
+
+
+def candidates(
+    table: Table,
+    requirement: Requirement,
+    own: Method,
+    *,
+    methods: Sequence[str | Method] | None = None,
+    vary: Sequence[Variation] = (Variation(),),
+    translate: bool = False,
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return who takes part, and by name why others do not.
+
+    A method takes part where it proves its claim against the requirement's adversary; with `translate` also under the nearest
+    requirement that it can keep. What the table's counts make impossible takes part, and its result says so.
+    """
+    found: dict[str, Candidate] = {}
+    left_out: dict[str, str] = {}
+    home = requirement.to_dict()
+    for variation in vary:
+        asked = changed(requirement, variation.requirement)
+        for chosen in _chosen(methods):
+            name = chosen if isinstance(chosen, str) else chosen.name
+            try:
+                method = _made(chosen, own, variation.method, table if translate else None)
+                method, kept, words = _fitting(method, asked, table, translate=translate)
+            except SfumatoError as error:
+                left_out.setdefault(name, error.message)
+                continue
+            candidate = Candidate(
+                method,
+                kept,
+                variation,
+                words,
+                own=method.name == own.name,
+                policy=asked.to_dict() == home and _as_in(method, own, variation) and not variation.recode,
+            )
+            found.setdefault(candidate.key(""), candidate)
+    for one in found.values():
+        left_out.pop(one.method.name, None)
+    return list(found.values()), left_out
+
+
+def _chosen(methods: Sequence[str | Method] | None) -> Sequence[str | Method]:
+    if methods is None:
+        return list(METHODS)
+    for one in methods:
+        if not isinstance(one, Method) and one not in METHODS:
+            raise PolicyError(f"methods: unknown {one!r}", hint=did_you_mean(str(one), METHODS))
+    return methods
+
+
+def _made(chosen: str | Method, own: Method, changes: Mapping[str, Any], table: Table | None) -> Method:
+    """Return a method with those changes that it has a parameter for; declared shares are the policy's, or the table's."""
+    base = own if chosen == own.name else chosen
+    kind = METHODS[base] if isinstance(base, str) else type(base)
+    names = {one.name for one in fields(kind)}
+    mine = {name: value for name, value in changes.items() if name in names}
+    if not isinstance(base, str):
+        return replace(base, **mine)
+    declared = getattr(own, "declared", {})
+    if declared and "shares" in names:
+        return kind(parameters="declared", shares=declared, otherwise=getattr(own, "otherwise", None), **mine)
+    if table is not None and kind.keeps_odds:
+        return kind(**declared_from(table), **mine)
+    return kind(**mine)
+
+
+def _fitting(method: Method, asked: Requirement, table: Table, *, translate: bool) -> tuple[Method, Requirement, tuple[str, ...]]:
+    """Return the method with a requirement that it can keep, and what was translated; or raise why it cannot."""
+    try:
+        method.require_provable(table, asked)
+    except (NotProvable, PolicyError):
+        if not translate:
+            raise
+        method, asked, words = translated(method, asked, table)
+        method.require_provable(table, asked)
+    else:
+        words = ()
+    try:
+        method.require_something_to_keep(method.bounds(closed(table, method), asked), asked)
+    except Infeasible:
+        pass  # a result of the study
+    return method, asked, words
+
+
+def closed(table: Table, method: Method) -> Table:
+    """Return the table as if it had been read with the values that the method declares, where it was not."""
+    schema = method.close(table.schema)
+    return table if schema.closed == table.schema.closed else replace(table, schema=schema)
+
+
+def _as_in(method: Method, own: Method, variation: Variation) -> bool:
+    """Return whether no parameter of the method was varied away from what the policy, or the default, has."""
+    base = own if method.name == own.name else None
+    for name, value in variation.method.items():
+        if hasattr(method, name):
+            usual = getattr(base, name) if base is not None else next(one.default for one in fields(method) if one.name == name)
+            if value != usual:
+                return False
+    return True
