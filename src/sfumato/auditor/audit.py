@@ -17,6 +17,7 @@ from sfumato.auditor.original import other_columns, other_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
+from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
@@ -31,6 +32,7 @@ AUDITS: dict[str, Callable[[Case[Any]], Audit]] = {
     "columns": audit_columns,
     "views": audit_views,
     "randomized": audit_randomized,
+    "synthetic": audit_synthetic,
 }
 """The checks of each form."""
 

@@ -15,6 +15,8 @@ from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
 from sfumato.methods.noisy_boxes import NoisyBoxes
+from sfumato.methods.noisy_tables import NoisyTables
+from sfumato.methods.privbayes import PrivBayes
 from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
@@ -40,6 +42,8 @@ _OWN: tuple[type[Method], ...] = (
     Decoys,
     Heterogeneous,
     Ring,
+    PrivBayes,
+    NoisyTables,
 )
 
 METHODS: Registry[Method] = Registry({one.name: one for one in _OWN}, "sfumato.methods", Method)
@@ -87,6 +91,8 @@ __all__ = [
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NoisyTables",
+    "PrivBayes",
     "PriView",
     "Publication",
     "Ring",

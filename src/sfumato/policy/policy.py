@@ -52,10 +52,10 @@ RULES = ("types", "recode", "bins", "domains", "missing")
 LONGEST, DEEPEST = 10_000_000, 100
 """A policy file has at most so many bytes, and a key in it so many parts."""
 
-LATER_METHODS = ("privbayes",)
+LATER_METHODS: tuple[str, ...] = ()
 MOST_BUDGET = 100
 WEAKER = "accept_weaker_claim"
-EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
+EXACT_OPTIONS = ("c", "t", "amplification", "delta", "epsilon", "shares", "theta")
 """Options on which a privacy decision rests: their decimals are taken as written."""
 
 

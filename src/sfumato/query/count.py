@@ -22,6 +22,7 @@ from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
+from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
 from sfumato.release.base import Release
 
@@ -30,6 +31,7 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
     "columns": columns_engine,
     "randomized": RandomizedEngine.of,
     "ranges": ranges_engine,
+    "synthetic": SyntheticEngine.of,
     "views": ViewsEngine.of,
 }
 """What makes the engine of a release, by its form."""

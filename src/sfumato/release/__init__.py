@@ -6,6 +6,7 @@ from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.synthetic import SyntheticRelease
 from sfumato.release.views import ViewsRelease
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "RandomizedRelease",
     "RangesRelease",
     "Release",
+    "SyntheticRelease",
     "ViewsRelease",
 ]

@@ -43,6 +43,8 @@ MADE: dict[str, tuple[tuple[str, ...], Any]] = {
     "small-domain": (("randomized",), _always(None)),
     "uniform": (("randomized",), _always(None)),
     "burel-perturbation": (("randomized",), _always(None)),
+    "privbayes": (("synthetic",), _always(None)),
+    "noisy-tables": (("synthetic",), _always(None)),
 }
 """The forms that each of sfumato's own methods makes, and the basis of its groups for its parameters and an adversary."""
 
@@ -59,10 +61,10 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and public.get("decoys", 0) == method.get("decoys", 0)
         and (not public.get("suppression") or method.get("suppress") is True)
         and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
-        and set(public) & {"gamma", "ratio"} == ({"gamma", "ratio"} if manifest.basis == "noisy" else set())
+        and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None)
-        == bool(manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
+        == bool(manifest.form in ("randomized", "synthetic") or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
         and (manifest.seeded or not manifest.reproducible)
         and _sets_fit(manifest)
     )
@@ -90,10 +92,19 @@ def _made(manifest: Manifest) -> bool:
 
 def _own_parameters(manifest: Manifest) -> set[str]:
     """Return the parameters that say what is claimed in place of a bound on belief."""
+    if manifest.form == "synthetic":
+        return {"weaker_claim"}
     if manifest.basis != "paper":
         return set()
     own_ranges = {"matches", *(("dummies",) if manifest.method["name"] == "heterogeneous" else ())}
     return {"weaker_claim", *(own_ranges if manifest.form == "ranges" else ())}
+
+
+def _noise_parameters(manifest: Manifest) -> set[str]:
+    """Return the parameters that say how much odds may grow, and by which noise."""
+    if manifest.form == "synthetic":
+        return {"gamma"}
+    return {"gamma", "ratio"} if manifest.basis == "noisy" else set()
 
 
 def _note(method: Method) -> str | None:

@@ -34,6 +34,7 @@ _ADDED = {
     "columns": (fragments.GROUP, fragments.COUNT),
     "views": (fragments.GROUP, fragments.COUNT),
     "randomized": (randomized.PART,),
+    "synthetic": (),
 }
 
 
