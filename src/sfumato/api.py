@@ -123,7 +123,7 @@ def compare(
     workload: Workload | str = "random",
     translate: bool = False,
     method: Method | None = None,
-    attacks: Sequence[str] = ("naive-bayes",),
+    attacks: Sequence[str] = ("nb",),
     people: int | None = None,
     spend: bool = False,
     register: Path | None = None,

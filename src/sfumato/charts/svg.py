@@ -1,4 +1,4 @@
-"""A chart as SVG text: what it is in words for whoever does not see it, and colours by name, so that light and dark can differ."""
+"""A chart as SVG text: in words too for whoever does not see it, with colours by name, so that light and dark can differ."""
 
 from __future__ import annotations
 

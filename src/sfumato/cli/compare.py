@@ -33,7 +33,7 @@ def compare(
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="A parameter and its values: theta=2,4,8,16, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable.",
+            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -57,6 +57,7 @@ def compare(
         bool, typer.Option("--spend", help="Against an insider: draw on your own people, and book every draw.")
     ] = False,
     receipts: Receipts = None,
+    every: Annotated[bool, typer.Option("--all", help="Show everything: cost and size too, and who takes no part.")] = False,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -99,7 +100,7 @@ def compare(
     if as_json:
         print_json(study.to_dict())
     else:
-        show(console(), study)
+        show(console(), study, every=every)
 
 
 def _in_lines(tell: Progress) -> Progress:
@@ -116,52 +117,59 @@ def _in_lines(tell: Progress) -> Progress:
     return both
 
 
-def show(screen: Console, study: Study) -> None:
-    """Show the ranking, who takes no part and why, and what must be known before choosing."""
-    for run in study.runs[:1]:
-        if run.made:
-            screen.print(f"[bold green]Least error: {shown(run.method)} {shown(run.label)}[/]")
-            screen.print()
-    headings = ("", "method", "varied", "against", "error", "÷ indep.", "covered", "exposure", "worst / bound", "attack", "GCP")
-    table = grid(*headings, "left out", "s", "MB", "KB", title="Ranked by error", right=(0, *range(4, 15)))
+def show(screen: Console, study: Study, *, every: bool) -> None:
+    """Show the ranking, what else was measured, who takes no part and why, and what must be known before choosing."""
+    best = study.runs[0]
+    if best.made:
+        screen.print(f"[bold green]Least error: {shown(best.method)} {shown(best.label)}[/]")
+        screen.print()
+    attacks = list(dict.fromkeys(name for run in study.runs for name in run.attacks))
+    headings = ("", "method", "varied", "against", "error", "÷ indep.", "covered", "exposure", "belief / bound", *attacks)
+    table = grid(*headings, title="Ranked by error", right=(0, *range(4, len(headings))))
     for number, run in enumerate(study.runs, 1):
-        table.add_row(*_cells(number, run))
+        table.add_row(*_cells(number, run, attacks))
     screen.print(table)
+    if every:
+        costs = ("", "method", "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
+        table = grid(*costs, title="What else was measured", right=(0, *range(3, len(costs))))
+        for number, run in enumerate(study.runs, 1):
+            if run.made:
+                table.add_row(*_costs(number, run))
+        screen.print(table)
     words = bullets()
-    for note in _notes(study):
+    for note in _notes(study, every=every):
         words.add_row("•", shown(note))
     screen.print(words)
     if study.place is not None:
-        place = near(str(study.place))
-        screen.print(
-            f"In {shown(place)}: results.parquet, "
-            + ("picture.svg" if (study.place / "picture.svg").exists() else "no picture: pip install 'sfumato\\[report]'")
-        )
+        drawn = (study.place / "picture.svg").exists()
+        picture = "picture.svg" if drawn else "and no picture, which needs pip install 'sfumato[report]'"
+        screen.print(shown(f"In {near(str(study.place))}: results.parquet, {picture}"))
 
 
-def _cells(number: int, run: Run) -> list[str]:
-    from sfumato.exact import percent
-
-    def share(value: float | None, digits: int = 1) -> str:
-        return "" if value is None else percent(value, digits)
-
+def _cells(number: int, run: Run, attacks: list[str]) -> list[str]:
     name = run.method + (" *" if run.translated else "") + (" (your policy)" if run.own and run.policy else "")
+    first = [str(number), shown(name), shown(run.label), run.against]
     if not run.made:
-        return [str(number), shown(name), shown(run.label), run.against, "none", *[""] * 10]
-    worst = "" if run.worst is None else f"{share(run.worst)} / {share(run.bound)}"
-    attack = next((value for value in run.attacks.values() if value is not None), None)
+        return [*first, "none", *[""] * (4 + len(attacks))]
+    return [
+        *first,
+        _share(run.error),
+        "" if run.relative is None else f"{run.relative:.2f}",
+        _share(run.coverage, 0),
+        _share(run.exposure),
+        "" if run.worst is None else f"{100 * run.worst:.1f} / {_share(run.bound)}",
+        *(_points(run.attacks.get(one)) for one in attacks),
+    ]
+
+
+def _costs(number: int, run: Run) -> list[str]:
     return [
         str(number),
-        shown(name),
+        shown(run.method),
         shown(run.label),
-        run.against,
-        share(run.error),
-        "" if run.relative is None else f"{run.relative:.2f}",
-        share(run.coverage, 0),
-        share(run.exposure),
-        worst,
-        "" if attack is None else f"{100 * attack:+.1f}",
+        "" if run.groups is None else f"{run.groups:,}",
         "" if run.gcp is None else f"{run.gcp:.2f}",
+        "" if run.loss is None else f"{run.loss:,}",
         f"{run.suppressed:,}",
         f"{run.seconds:.1f}",
         f"{(run.memory or 0) / 1e6:.0f}",
@@ -169,10 +177,26 @@ def _cells(number: int, run: Run) -> list[str]:
     ]
 
 
-def _notes(study: Study) -> list[str]:
+def _share(value: float | None, digits: int = 1) -> str:
+    from sfumato.exact import percent
+
+    return "" if value is None else percent(value, digits)
+
+
+def _points(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:+.1f}"
+
+
+def _notes(study: Study, *, every: bool) -> list[str]:
     told = list(study.about())
-    for run in {(run.method, run.translated): run for run in study.runs if run.translated}.values():
-        told.append(f"* {run.method}: {'; '.join(run.translated)}.")
-    told += list(dict.fromkeys(f"{run.method} {run.label}: {run.note}" for run in study.runs if run.note))
-    told += [f"{name} takes no part: {why}" for name, why in study.left_out.items()]
+    if any(run.attacks for run in study.runs):
+        told.append("Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody.")
+    told += [f"* {run.method}, {run.label}: {'; '.join(run.translated)}." for run in study.runs if run.translated]
+    told += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
+    if every:
+        return [*told, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
+    if study.left_out:
+        told.append(
+            f"Without {', '.join(study.left_out)}, which cannot keep the policy: --all says why, --translate takes them in."
+        )
     return told

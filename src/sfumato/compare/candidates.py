@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sfumato.compare.translate import declared_from, translated
-from sfumato.compare.vary import Variation, changed
+from sfumato.compare.vary import Variation, changed, is_policy
 from sfumato.errors import Infeasible, NotProvable, PolicyError, SfumatoError, did_you_mean
 from sfumato.methods import METHODS, Method
 from sfumato.privacy import Requirement
 from sfumato.table import Table
+from sfumato.table.column import labels
+
+SYNTHETIC = "synthetic"
+BASELINES = ("privbayes",)
+"""Synthetic data that stands beside every study, at the ε that the bounds come to."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,14 @@ def candidates(
     """
     found: dict[str, Candidate] = {}
     left_out: dict[str, str] = {}
-    home = requirement.to_dict()
     for variation in vary:
         asked = changed(requirement, variation.requirement)
         for chosen in _chosen(methods):
             name = chosen if isinstance(chosen, str) else chosen.name
             try:
+                beside = methods is None and name in BASELINES
                 method = _made(chosen, own, variation.method, table if translate else None)
-                method, kept, words = _fitting(method, asked, table, translate=translate)
+                method, kept, words = _fitting(method, asked, table, translate=translate or beside)
             except SfumatoError as error:
                 left_out.setdefault(name, error.message)
                 continue
@@ -77,7 +83,7 @@ def candidates(
                 variation,
                 words,
                 own=method.name == own.name,
-                policy=asked.to_dict() == home and _as_in(method, own, variation) and not variation.recode,
+                policy=is_policy(variation, requirement, own),
             )
             found.setdefault(candidate.key(""), candidate)
     for one in found.values():
@@ -121,25 +127,23 @@ def _fitting(method: Method, asked: Requirement, table: Table, *, translate: boo
         method.require_provable(table, asked)
     else:
         words = ()
-    try:
+    with contextlib.suppress(Infeasible):  # a result of the study
         method.require_something_to_keep(method.bounds(closed(table, method), asked), asked)
-    except Infeasible:
-        pass  # a result of the study
     return method, asked, words
 
 
 def closed(table: Table, method: Method) -> Table:
-    """Return the table as if it had been read with the values that the method declares, where it was not."""
+    """Return the table as if it had been read with the values that the method declares, where it was not.
+
+    Synthetic records need all domains declared; those that are not are taken as they are seen, for a comparison only.
+    """
     schema = method.close(table.schema)
+    if method.form == SYNTHETIC:
+        seen = {column.name: list(labels(column.values)) for column in table.quasi}
+        missing: dict[str, Any] = {column.name: "value" for column in table.quasi if column.has_missing}
+        domain = table.sensitive.domain
+        if schema.closed is None:
+            parts = {name: domain.table.column(name).combine_chunks() for name in domain.names if name not in schema.bins}
+            seen |= {name: list(labels(part.drop_null().unique())) for name, part in parts.items()}
+        return replace(table, schema=replace(schema, domains={**seen, **schema.domains}, missing={**schema.missing, **missing}))
     return table if schema.closed == table.schema.closed else replace(table, schema=schema)
-
-
-def _as_in(method: Method, own: Method, variation: Variation) -> bool:
-    """Return whether no parameter of the method was varied away from what the policy, or the default, has."""
-    base = own if method.name == own.name else None
-    for name, value in variation.method.items():
-        if hasattr(method, name):
-            usual = getattr(base, name) if base is not None else next(one.default for one in fields(method) if one.name == name)
-            if value != usual:
-                return False
-    return True

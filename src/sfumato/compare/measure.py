@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.auditor import Audit, audit_release
+from sfumato.compare.attacked import advantages
 from sfumato.compare.candidates import closed
 from sfumato.compare.vary import requirement_of
 from sfumato.errors import InputError, OneBox, SfumatoError
@@ -62,16 +63,16 @@ def measure(task: Task) -> dict[str, Any]:
     if audit.exposure is None:  # how coins fell is looked at here: nobody chooses among draws of one release
         audit = audit_release(release, table, links=made.links)
     found |= _claims(audit, release)
-    error = error_of(release, task.asked, workers=1)
+    wrong = error_of(release, task.asked, workers=1)
     found |= {
-        "error": error.median,
-        "error_mean": error.mean,
-        "independence": error.independence_median,
-        "coverage": error.coverage,
-        "classes": {one.name: one.median for one in error.classes},
+        "error": wrong.median,
+        "error_mean": wrong.mean,
+        "independence": wrong.independence_median,
+        "coverage": wrong.coverage,
+        "classes": {one.name: one.median for one in wrong.classes},
     }
     found |= _shape(release, method, table)
-    found |= {"size": size_on_disk(release), "attacks": _attacked(release, table, task.attacks)}
+    found |= {"size": size_on_disk(release), "attacks": advantages(release, table, task.attacks, seed=SEED)}
     return found
 
 
@@ -117,15 +118,6 @@ def _shape(release: Release, method: Method, table: Table) -> dict[str, Any]:
     except InputError:
         shape["gcp"] = None
     return shape
-
-
-def _attacked(release: Release, table: Table, attacks: Sequence[str]) -> dict[str, Any]:
-    """Return per attack what it reaches above its baseline; the attacks are another room's."""
-    if not attacks:
-        return {}
-    from sfumato.compare.attacked import advantages
-
-    return advantages(release, table, attacks)
 
 
 def size_on_disk(release: Release) -> int:

@@ -102,8 +102,8 @@ def _one(task: Task, living: set[subprocess.Popen[bytes]], stopped: threading.Ev
     """Return the figures of one run, or a note that its process was lost."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **dict.fromkeys(ONE_THREAD, "1")}
     command = [sys.executable, "-m", "sfumato.compare.worker"]
-    pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, env=environment, start_new_session=True)
+    pipe, errors = subprocess.PIPE, None if os.environ.get("SFUMATO_DEBUG") else subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, start_new_session=True)
     living.add(process)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -125,5 +125,5 @@ def _one(task: Task, living: set[subprocess.Popen[bytes]], stopped: threading.Ev
     try:
         found: dict[str, Any] = json.loads(answer)
     except ValueError:
-        return {"note": LOST}
+        return {"note": LOST, "failed": True}
     return found

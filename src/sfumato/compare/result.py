@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import notebook
+from sfumato.compare.candidates import SYNTHETIC
 from sfumato.exact import percent
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ GENERATED = (
     "nothing of yours was spent. Figures of your own table will differ."
 )
 SPENT = "Every draw was made on your own people and is booked: it counts against their budget, whether or not it is published."
-
-SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,15 @@ class Study:
         """Return the ranking, and what must be known about it."""
         headings = ("", "method", "varied", "against", "error", "÷ independence", "exposure", "used")
         rows = [
-            (number, run.method, run.label, run.against, *(_share(one) for one in (run.error,)), _times(run.relative))
-            + (_share(run.exposure), _share(run.used))
+            (
+                number,
+                run.method,
+                run.label,
+                run.against,
+                _share(run.error),
+                _times(run.relative),
+                *map(_share, (run.exposure, run.used)),
+            )
             for number, run in enumerate(self.runs, 1)
         ]
         shown = notebook.table(headings, rows, right=(4, 5, 6, 7))

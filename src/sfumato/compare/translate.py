@@ -65,7 +65,13 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
         bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
         words = f"ε = ln γ = {math.log(largest_odds(bounds)):.2f}, the largest that keeps every bound"
         return method, changed(requirement, {"against": "insider"}), [words, "shares as the table has them"]
-    if requirement.bounds_odds and not method.keeps_odds:
+    if "epsilon" in {one.name for one in fields(method)} and not requirement.bounds_odds:
+        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+        epsilon = _epsilon(largest_odds(bounds))
+        changes: dict[str, Any] = {"epsilon": epsilon}
+        words = f"ε = ln γ = {decimal_text(epsilon)[:5]}, to which the bounds come"
+        return replace(method, **changes), requirement, [words, "values as the table has them"]
+    if requirement.bounds_odds and not method.keeps_odds and method.proves():
         gamma: Fraction = getattr(requirement, "gamma")  # noqa: B009  (of models that bound odds)
         counts = table.sensitive.histogram()
         limits = {value: grown(Fraction(count, table.rows), gamma) for value, count in counts.items() if count}
@@ -87,6 +93,11 @@ def _against(method: Method, requirement: Requirement, table: Table) -> tuple[Me
     if not proven or (requirement.against in proven and not (table.dropped and requirement.against != "reader")):
         return method, requirement, []
     return method, changed(requirement, {"against": strongest}), [f"against {_WITH[strongest]} only"]
+
+
+def _epsilon(gamma: Fraction) -> Fraction:
+    """Return ln γ rounded down to four digits, within what a method takes."""
+    return Fraction(min(max(math.floor(10_000 * math.log(gamma)), 10), 200_000), 10_000)
 
 
 _WITH = {"reader": "a reader", "engineer": "an engineer", "insider": "an insider"}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.methods import METHODS
+from sfumato.exact import decimal_text
+from sfumato.methods import METHODS, Method
 from sfumato.privacy import MODELS, Requirement
 
 RECODE = "recode."
@@ -47,10 +49,15 @@ def parse_vary(texts: Iterable[str]) -> dict[str, list[Any]]:
     return found
 
 
-def variations(requirement: Requirement, vary: Mapping[str, Sequence[Any]], columns: Sequence[str]) -> list[Variation]:
-    """Return every combination of the varied values, the first parameter varying slowest; one empty one where nothing varies."""
-    own, methods = _requirement_names(requirement), _method_names()
-    kinds = {name: _kind(name, requirement, own, methods, columns) for name in vary}
+def variations(
+    requirement: Requirement, own: Method, vary: Mapping[str, Sequence[Any]], columns: Sequence[str]
+) -> list[Variation]:
+    """Return every combination of the varied values, the first parameter varying slowest; one empty one where nothing varies.
+
+    What the policy itself has is among them, last where no value is its own, so that it can be marked.
+    """
+    names, methods = _requirement_names(requirement), _method_names()
+    kinds = {name: _kind(name, requirement, names, methods, columns) for name in vary}
     for name, values in vary.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or not values:
             raise PolicyError(f"vary: {name!r} needs a list of values, got {values!r}", hint='vary={"theta": [2, 4, 8]}')
@@ -62,7 +69,32 @@ def variations(requirement: Requirement, vary: Mapping[str, Sequence[Any]], colu
         for name, value in zip(vary, chosen, strict=True):
             parts[kinds[name]][name.removeprefix(RECODE)] = value
         made.append(Variation(**parts))
+    home = _home(requirement, own, kinds)
+    if not any(is_policy(one, requirement, own) for one in made):
+        made.append(home)
     return made
+
+
+def is_policy(variation: Variation, requirement: Requirement, own: Method) -> bool:
+    """Return whether a variation asks for just what the policy has."""
+    same = changed(requirement, variation.requirement).to_dict() == requirement.to_dict()
+    kept = all(getattr(own, name, value) == value for name, value in variation.method.items())
+    return same and kept and not variation.recode
+
+
+def _home(requirement: Requirement, own: Method, kinds: Mapping[str, str]) -> Variation:
+    """Return the policy's own values of what is varied; a recoding stays as it is."""
+    document = requirement.to_dict()
+    asked = {name: _shown(document[name]) for name, kind in kinds.items() if kind == "requirement" and name in document}
+    method = {name: getattr(own, name) for name, kind in kinds.items() if kind == "method" and hasattr(own, name)}
+    return Variation(asked, method)
+
+
+def _shown(value: Any) -> Any:
+    """Return a parameter as somebody would type it: "161/25" as "6.44"."""
+    if not isinstance(value, str) or "/" not in value:
+        return int(value) if isinstance(value, str) and value.isdecimal() else value
+    return decimal_text(Fraction(value))
 
 
 def changed(requirement: Requirement, changes: Mapping[str, Any]) -> Requirement:
@@ -112,12 +144,3 @@ def _value(text: str) -> Any:
     if re.fullmatch(r"[+-]?\d{1,18}", text):
         return int(text)
     return {"true": True, "false": False}.get(text, text)
-
-
-def ordered(values: Iterable[Any]) -> Iterator[Any]:
-    """Give every value once, in the order they come."""
-    seen = []
-    for value in values:
-        if value not in seen:
-            seen.append(value)
-            yield value

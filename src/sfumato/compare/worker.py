@@ -12,7 +12,8 @@ import pickle
 import struct
 import sys
 import threading
-from typing import BinaryIO
+import traceback
+from typing import Any, BinaryIO
 
 LENGTH = struct.Struct("<Q")
 
@@ -22,14 +23,27 @@ def main() -> None:
     source = sys.stdin.buffer
     task = pickle.loads(_exactly(source, LENGTH.unpack(_exactly(source, LENGTH.size))[0]))
     threading.Thread(target=_end_with_parent, args=(source,), daemon=True).start()
-    from sfumato.compare.measure import measure
-
     out = os.dup(1)
     os.dup2(2, 1)  # what a library prints is no figure
-    found = json.dumps(measure(task))
+    found = json.dumps(_measured(task))
     with os.fdopen(out, "wb") as stream:
         stream.write(found.encode())
     os._exit(0)  # the watching thread has standard input
+
+
+def _measured(task: Any) -> dict[str, Any]:
+    """Return a run's figures; of an unexpected exception the type alone, since its text might show a person."""
+    from sfumato.compare.measure import measure
+
+    try:
+        return measure(task)
+    except Exception as error:
+        if os.environ.get("SFUMATO_DEBUG"):
+            traceback.print_exc()
+        return {
+            "note": f"failed in a way it should not ({type(error).__name__}); this is a bug, please report it",
+            "failed": True,
+        }
 
 
 def _exactly(source: BinaryIO, length: int) -> bytes:
