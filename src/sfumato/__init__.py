@@ -61,6 +61,7 @@ _HOMES = {
     "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "combine": "sfumato.query.rubin",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
@@ -68,7 +69,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
     from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
@@ -162,6 +163,7 @@ __all__ = [
     "attack",
     "audit",
     "combine",
+    "compare",
     "draft",
     "explain",
     "publication",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato import __version__
-from sfumato.cli import attack, audit, complete, demo, explain, policy, publish, query, sample
+from sfumato.cli import attack, audit, compare, complete, demo, explain, policy, publish, query, sample
 from sfumato.cli._state import STATE
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 
 app.command("explain")(explain.explain)
+app.command("compare")(compare.compare)
 app.command("publish")(publish.publish)
 app.command("audit")(audit.audit)
 app.command("attack")(attack.attack)
