@@ -54,7 +54,7 @@ _listeners: list[_Listener] = []
 
 @contextmanager
 def listening(progress: Progress) -> Iterator[Progress]:
-    """Give a function that passes on what it is told and hears of kernels that are compiled meanwhile, once a stage."""
+    """Give a function that passes on progress, and hears of kernels that are compiled meanwhile, once a stage."""
     listener = _Listener(progress)
     _listeners.append(listener)
     try:
@@ -64,6 +64,6 @@ def listening(progress: Progress) -> Iterator[Progress]:
 
 
 def compiling() -> None:
-    """Tell whoever listens that a kernel is being compiled; several ones of a stage are told of once."""
+    """Tell whoever listens that a kernel is being compiled; several ones of a stage are announced once."""
     if _listeners and _listeners[-1].stage != COMPILING:
         _listeners[-1](COMPILING, _listeners[-1].done)

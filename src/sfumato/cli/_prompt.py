@@ -105,7 +105,7 @@ def _split(text: str) -> list[str]:
 
 
 def talk(completer: Completer, answer: Callable[[str], None]) -> None:
-    """Ask for questions and answer them until the end of input; an error is told, and the next question asked."""
+    """Ask for questions and answer them until the end of input; an error is shown, and the next question asked."""
     screen = console()
     screen.print("Count questions, answered from the release alone; .help tells more.")
     with _editing(completer):

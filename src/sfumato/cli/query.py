@@ -167,10 +167,10 @@ def read_questions(file: Path | None) -> list[str]:
 
 
 def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json: bool) -> None:
-    """Answer one question after the other; one that cannot be answered is told, and the exit code is then 2."""
+    """Answer one question after the other; one that cannot be answered is shown as an error, and the exit code is then 2."""
     from sfumato.errors import QueryError
 
-    told: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     failed = 0
     for number, question in enumerate(questions, 1):
         try:
@@ -179,16 +179,16 @@ def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json
             failed += 1
             # Not the question itself: the file may be another one by mistake, the table itself.
             message = f"question {number}: {getattr(error, 'brief', error.message)}"
-            told.append({"question": number, "error": message, "hint": error.hint})
+            shown.append({"question": number, "error": message, "hint": error.hint})
             if not as_json:
                 warn(message if error.hint is None else f"{message} ({error.hint})")
             continue
-        told.append({"question": number, "sql": question, "answer": answer_json(answer)})
+        shown.append({"question": number, "sql": question, "answer": answer_json(answer)})
         if not as_json:
             console().print(f"[dim]{number}[/dim] {shown(question)}")
             _show(answer)
     if as_json:
-        print_json(told)
+        print_json(shown)
     if failed:
         raise typer.Exit(BAD_INPUT)
 

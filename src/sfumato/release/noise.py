@@ -54,18 +54,18 @@ def noisy_claim(
         f"a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} with probability at most "
     )
     most = "γp/(1+(γ−1)p) from any belief p before"
-    told = (
+    believes = (
         f"{most}."
         if model == "differential"
         else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
     )
     if sets:
-        told += (
+        believes += (
             " One of the values of a given set of the requirement she believes with at most that set's bound, if she did before "
             "with at most the declared share of the set; and one of any set with at most γp/(1+(γ−1)p) from a belief p before."
         )
     return Claim(
-        "association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded."
+        "association", adversary, f"{knows}{believes} What other people of a bucket teach about people like her is not bounded."
     )
 
 

@@ -109,17 +109,17 @@ class Table:
 
     def about_people(self) -> tuple[str, ...]:
         """Return what the publisher should know of who a row is, and of values that may mean "missing", as sentences."""
-        told = [] if self.choice is None else [self.choice.sentence]
+        said = [] if self.choice is None else [self.choice.sentence]
         if self.suspects:
-            told.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
+            said.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
         columns = self._source.columns
         kinds = [pa.DictionaryArray.from_arrays(pa.array(one.codes, pa.int32()), one.dictionary()) for one in columns]
         gaps = missing_suspects(pa.table(kinds, names=[column.name for column in columns]))
         if gaps:
             shown = ", ".join(f"{gap.value} in {gap.column} ({gap.rows:,})" for gap in gaps[:_SHOWN])
             more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
-            told.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
-        return tuple(told)
+            said.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
+        return tuple(said)
 
     def require_people(self) -> None:
         """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
