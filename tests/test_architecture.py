@@ -33,6 +33,21 @@ MAY_IMPORT = {
     "release": {"notebook", "_jit", "arrays", "basis", "errors", "exact", "table"},
     "query": {"notebook", "_jit", "arrays", "errors", "exact", "places", "randomness", "table", "release", "__version__"},
     "auditor": {"notebook", "_jit", "arrays", "errors", "exact", "table", "release"},
+    "attacks": {
+        "_jit",
+        "arrays",
+        "auditor",
+        "errors",
+        "exact",
+        "groups",
+        "methods",
+        "privacy",
+        "progress",
+        "query",
+        "randomness",
+        "release",
+        "table",
+    },
     "utility": {"arrays", "errors", "exact", "table", "release", "query"},
     "methods": {
         "arrays",
@@ -89,6 +104,13 @@ def test_the_auditor_shares_nothing_with_the_makers():
     makers = {"groups", "papers", "randomize", "synthetic", "methods", "privacy", "randomness", "api", "parameters"}
     for path in (ROOT / "auditor").glob("*.py"):
         assert not makers & {target for target, _ in imports(path)}
+
+
+def test_what_an_attack_may_read_has_no_way_to_the_table():
+    """Only the suite, which prepares attacks, and the judge ever hold a `Table`; adversaries get a `Sight`."""
+    for path in (ROOT / "attacks").glob("*.py"):
+        if path.name not in ("suite.py", "judge.py", "sight.py", "differential.py"):
+            assert "table.table" not in path.read_text(), path
 
 
 def test_release_query_and_auditor_have_a_file_for_every_form():

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -57,6 +58,7 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "compare": "sfumato.compare",
     "draft": "sfumato.api",
@@ -67,6 +69,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from sfumato.api import audit, compare, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -110,6 +113,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -154,6 +158,7 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
     "compare",
     "draft",

@@ -84,7 +84,7 @@ class RangesRelease(Release):
                 mixed: Floats = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
             return mixed
 
-        return self._over_fitting(people, shares)
+        return self.over_fitting(people, shares)
 
     def presence(self, people: Any) -> Floats:
         """Return 1 − Π(1 − |G|/V) over all groups whose ranges hold a person, taken as independent; 0 where none does.
@@ -107,9 +107,9 @@ class RangesRelease(Release):
             present: Floats = 0.0 - np.expm1(np.where(fits, absent, 0.0).sum(axis=1))
             return present
 
-        return self._over_fitting(people, together)
+        return self.over_fitting(people, together)
 
-    def _over_fitting(self, people: Any, figure: Callable[[Flags], Floats]) -> Floats:
+    def over_fitting(self, people: Any, figure: Callable[[Flags], Floats]) -> Floats:
         """Return a figure per person, from [people × groups]: which groups fit. Equal people are computed once."""
         distinct, which = np.unique(positions(self.boxes, people), axis=0, return_inverse=True)
         step = max(1, _DENSE // len(self.sizes))
