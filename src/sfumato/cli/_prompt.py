@@ -33,7 +33,7 @@ SHOWN = 40
 
 HELP = """\
 A question is a condition, or SELECT COUNT(*) WHERE … GROUP BY …, on one line. Tab completes columns and values.
-In place of COUNT(*) or beside it: SHARE(condition), AVG, SUM, MEDIAN(column), QUANTILE(column, 0.25); then HAVING, ORDER BY, LIMIT.
+In place of COUNT(*) or beside it: SHARE(condition), AVG, SUM, MEDIAN(column), QUANTILE(column, 0.25); HAVING, ORDER BY, LIMIT.
   .columns          the columns of this release
   .values COLUMN    the values of one of them
   .crosstab A, B    two columns against each other, with lift
