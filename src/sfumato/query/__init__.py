@@ -1,8 +1,8 @@
 """Count questions about a release: conditions, the SQL front, estimators and workloads."""
 
-from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
+from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, SeveralAnswers
 from sfumato.query.count import count, count_many
-from sfumato.query.language.predicate import And, Between, In, Like, Missing, Not, Or, Query
+from sfumato.query.language.predicate import Aggregate, And, Between, In, Like, Missing, Not, Or, Order, Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.query.workload import (
     Workload,
@@ -15,6 +15,7 @@ from sfumato.query.workload import (
 )
 
 __all__ = [
+    "Aggregate",
     "And",
     "Answer",
     "Between",
@@ -26,7 +27,9 @@ __all__ = [
     "Missing",
     "Not",
     "Or",
+    "Order",
     "Query",
+    "SeveralAnswers",
     "Workload",
     "anatomy_workload",
     "count",

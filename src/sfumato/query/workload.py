@@ -14,7 +14,7 @@ from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
 from sfumato.query.language.compile import Pieces, compile_condition
-from sfumato.query.language.predicate import And, Between, Condition, In, Missing, Or, Query
+from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Or, Query
 from sfumato.query.language.sql import UnreadableError, parse_sql
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
@@ -200,6 +200,8 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
     for query in queries:
         if query.group_by:
             raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
+        if query.select != (COUNT,):
+            raise QueryError("a workload query asks for another figure than COUNT(*)", hint="write count questions")
         total = 0
         for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)

@@ -26,7 +26,10 @@ from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
+    from sfumato.query.comparing import Comparison
+    from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
+    from sfumato.query.quality import Quality
 
 FORMS: dict[str, type[Release]] = {}
 
@@ -202,6 +205,40 @@ class Release(ABC):
         from sfumato.query import count
 
         return count(self, query, estimator=estimator, confidence=confidence)
+
+    def compare(
+        self,
+        a: str | Query,
+        b: str | Query,
+        *,
+        of: str | None = None,
+        estimator: Literal["paper", "likelihood"] | None = None,
+        confidence: float = 0.95,
+    ) -> Comparison:
+        """Return two figures with their difference and ratio: of two questions, or of two conditions and `of="AVG(age)"`."""
+        from sfumato.query.comparing import compare
+
+        return compare(self, a, b, of=of, estimator=estimator, confidence=confidence)
+
+    def crosstab(
+        self,
+        a: str,
+        b: str,
+        *,
+        where: str | Query | None = None,
+        estimator: Literal["paper", "likelihood"] | None = None,
+        confidence: float = 0.95,
+    ) -> Crosstab:
+        """Return how the values of two columns occur together: counts, lift and a test of association."""
+        from sfumato.query.crosstab import crosstab
+
+        return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence)
+
+    def quality(self) -> Quality:
+        """Return how well the release can tell about each column, and the expected error of typical questions."""
+        from sfumato.query.quality import quality
+
+        return quality(self)
 
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all, and return its manifest; in CSV, sets become JSON text."""

@@ -71,21 +71,22 @@ class Inside:
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, spread1, spread2, unsure, differ = kernels.ask(
-            rows,
-            people,
-            self.cells.cell,
-            *self.cells.arrays,
-            wanted,
-            *self.goals,
-            self.place,
-            self.chances,
-            len(self.directions.matrix),
-        )
+        found, spread1, spread2, unsure, differ = self._ask(wanted, rows, people)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
         variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
         return Inner(found, variance, open_ / before if 2 * open_ > variance else 0.0)
+
+    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
+        lines = len(self.directions.matrix)
+        found: tuple[float, float, float, float, Floats] = kernels.ask(
+            rows, people, self.cells.cell, *self.cells.arrays, wanted, *self.goals, self.place, self.chances, lines
+        )
+        return found
+
+    def unknown(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
+        """Return what is unknown of a count because the weights are: its variance now, and before the boxes spoke."""
+        return self._unknown(wanted, self.directions.matrix.T @ self._ask(wanted, rows, people)[-1])
 
     def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
         """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
