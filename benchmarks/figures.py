@@ -1,6 +1,6 @@
 """Do intervals of averages, shares, sums, medians and differences hold the truth? Soft, safe, tight and noisy boxes.
 
-One release (8f+0.02) hides a category (`occupation`, or `--sensitive`), one (2f+0.02) a number in bins (`hours…`, else
+One release (8f+0.02) hides a category (`occupation`, or `--sensitive`), one (4f+0.02) a number in bins (`hours…`, else
 `age`). Of the first are asked
 shares of random sets of values among people of one or two quasi values, shares of quasi values among people of one value,
 averages of a number by value, and differences of shares and of averages between two values of a column; of the second averages,
@@ -40,7 +40,7 @@ Made = tuple[str, Callable[[sfumato.Release], Estimate], float]
 
 def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "occupation") -> None:
     """Show coverage by class for every release."""
-    many = 40 if quick else 150
+    many = 40 if quick else 100
     frame = _frame(quick, table)
     numbers = next((name for name in frame.column_names if name.startswith("hours")), "age")
     quasi = [name for name in frame.column_names if not name.startswith(sensitive)]
@@ -51,7 +51,7 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "oc
     edges = sorted(set(edges))
     rest = [name for name in (*quasi, sensitive) if name != numbers]
     binned = sfumato.Schema(quasi=rest, sensitive=(numbers,), bins={numbers: edges}, types={sensitive: "categorical"})
-    for title, schema, draw, theta in (("a category", hidden, _of_category, 8), ("a number in bins", binned, _of_number, 2)):
+    for title, schema, draw, theta in (("a category", hidden, _of_category, 8), ("a number in bins", binned, _of_number, 4)):
         own = sfumato.Table.from_frame(data, schema)
         asked = draw(data, schema, own, many, numbers)
         for basis, release in _releases(data, schema, own, theta):
@@ -59,7 +59,7 @@ def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "oc
 
 
 def _frame(quick: bool, table: Path | None) -> pa.Table:
-    few = 20_000 if quick else 60_000
+    few = 20_000 if quick else 40_000
     if table is None:
         return census(few, 1).select([*CENSUS, "occupation"])
     whole = pq.read_table(table)

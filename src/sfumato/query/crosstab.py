@@ -69,13 +69,19 @@ class Crosstab:
     test: AssociationTest
     native: Native = "pyarrow"
 
+    @property
+    def legend(self) -> str:
+        """What the text of a cell means."""
+        return _LEGEND
+
     def named(self) -> Iterator[tuple[str, str, Estimate, Estimate | None]]:
         """Yield every cell: row, column, count and lift."""
         for i, row in enumerate(self.rows):
             for j, column in enumerate(self.columns):
                 yield row, column, self.counts[i][j], self.lift[i][j]
 
-    def _shown(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    def shown(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+        """Return headings and rows of its text, and what is left out."""
         headings = (f"{self.names[0]} ╲ {self.names[1]}", *self.columns[:SHOWN])
         rows = [
             (row, *(_cell(one, lift) for one, lift in zip(self.counts[i], self.lift[i], strict=True)))[: SHOWN + 1]
@@ -86,7 +92,7 @@ class Crosstab:
         return headings, rows, left
 
     def __str__(self) -> str:
-        headings, rows, left = self._shown()
+        headings, rows, left = self.shown()
         wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
         lines = [
             "  ".join(text.ljust(w) if j == 0 else text.rjust(w) for j, (text, w) in enumerate(zip(row, wide, strict=True)))
@@ -98,7 +104,7 @@ class Crosstab:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        headings, rows, left = self._shown()
+        headings, rows, left = self.shown()
         shown = notebook.table(headings, rows, right=tuple(range(1, len(headings))))
         return notebook.card(
             f"{self.names[0]} and {self.names[1]}", shown, notebook.paragraphs(filter(None, [left, self.test])), under=_LEGEND

@@ -39,7 +39,7 @@ def plot_answer(cells: Sequence[tuple[str, Estimate]], columns: Sequence[str]) -
     )
     scale = alt.Scale(zero=False)
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=measure, scale=scale), x2="high:Q")
-    points = base.mark_point(filled=True, size=60).encode(
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
         x=alt.X("value:Q", title=measure, scale=scale),
         shape=alt.Shape("interval:N", legend=None, scale=alt.Scale(domain=[True, False], range=["circle", "cross"])),
         tooltip=["cell:N", "value:Q", "low:Q", "high:Q"],

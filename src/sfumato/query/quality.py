@@ -1,6 +1,6 @@
 """How well a release can tell: per column and for typical questions the error to expect, from the release alone.
 
-Typical questions are drawn the same way every time: single values of a column with one sensitive value where at least `FEWEST`
+Typical questions are drawn the same way every time: single values (or tenths of many numbers) of a column with one sensitive value where at least ten
 people would be expected if they were unrelated, pairs of such values of two columns, random sets of values on several columns,
 and averages of a numeric secret among people of one value. The expected error is Σ|error| over Σ answers: √(2/π) standard errors
 for a normal error, or the mean of |error| in units of the secret's standard deviation for averages. It is as good as the
@@ -9,35 +9,16 @@ standard errors are, so there is none where the release has no honest interval.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato import notebook
-from sfumato.errors import QueryError
 from sfumato.query._one_thread import one_thread
-from sfumato.query.answer import Estimate
-from sfumato.query.answering import answer
-from sfumato.query.count import choose_estimator, engine_of
-from sfumato.query.engine import Engine
-from sfumato.query.language.compile import Rows
-from sfumato.query.language.numbers import scale_of
-from sfumato.query.language.predicate import Aggregate, And, Condition, In, Missing, Query
-from sfumato.query.language.vocabulary import Words
-from sfumato.query.measuring import measure
-from sfumato.query.models.inside import Inside
-from sfumato.randomness import Randomness, randomness
+from sfumato.query.typical import Typical
 from sfumato.release.base import Release
-
-FEWEST = 10
-"""People who would be expected in a typical cell if columns were unrelated."""
-
-_CELLS, _QUESTIONS, _LEVELS = 30, 60, 12  # cells of a column, questions of a class, groups whose average is asked
-_OFF = math.sqrt(2 / math.pi)  # the mean of |error| in standard errors
 
 
 @dataclass(frozen=True)
@@ -53,7 +34,7 @@ class ColumnQuality:
     told: float | None
     settled: float | None
     error: float | None
-    interval: float
+    interval: float | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +44,7 @@ class QuestionQuality:
     name: str
     questions: int
     error: float | None
-    interval: float
+    interval: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,180 +111,19 @@ def _text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def quality(release: Release) -> Quality:
     """Return how well a release can tell, from the release alone; the same for the same release."""
-    engine = engine_of(release)
     with one_thread():
-        asking = _Asking(release, engine)
-        columns = tuple(asking.column(j) for j in range(len(engine.vocabulary.quasi)))
-        classes = [
-            asking.judge(
-                "one quasi value with one secret value", [cell for cells in asking.asked for cell in cells][:: _every(asking)]
-            ),
-            asking.judge("two quasi values with one secret value", asking.pairs()),
-            asking.judge("sets of values", asking.sets()),
-        ]
+        asking = Typical(release)
+        columns = []
+        for j, words in enumerate(asking.words.quasi):
+            told, settled, judged = asking.column(j)
+            columns.append(ColumnQuality(words.name, told, settled, judged.error, judged.interval))
+        classes = {
+            "one quasi value with one secret value": asking.judge(asking.cells()),
+            "two quasi values with one secret value": asking.judge(asking.pairs()),
+            "sets of values": asking.judge(asking.sets()),
+        }
         averages = asking.averages()
-        classes += [averages] if averages is not None else []
-    kept = tuple(one for one in classes if one.questions)
-    return Quality(release.rows, asking.groups, columns, kept, asking.note)
-
-
-def _every(asking: _Asking) -> int:
-    return max(1, sum(map(len, asking.asked)) // _QUESTIONS)
-
-
-class _Asking:
-    """Typical questions to one release, and what comes back."""
-
-    def __init__(self, release: Release, engine: Engine) -> None:
-        self.engine, self.native = engine, release.native
-        self.estimator = choose_estimator(engine, None, release.form)
-        self.coins: Randomness = randomness(0)
-        self.people = float(release.rows)
-        self.words = engine.vocabulary.published
-        self.note = ""
-        self.asked: list[list[Query]] = []
-        self.shares = [self._shares(words) for words in self.words.quasi]
-        self.secret = self.words.parts[0]
-        self.secret_shares = self._shares(self.secret)
-        index = getattr(engine, "index", None)
-        self.groups: int | None = None if index is None else int(index.buckets)
-
-    def _shares(self, words: Words) -> dict[int, float]:
-        """Return the part of people with each code of a column; of none where the column has no single values."""
-        try:
-            found = answer(self.engine, Query(group_by=(words.name,), terms="published"), self.estimator, 0.95, self.native)
-        except QueryError:
-            return {}
-        assert not isinstance(found, Estimate)
-        code = {words.decode(c): c for c in range(words.size)}
-        return {code[key[words.name]]: one.value / self.people for key, one in found if one.value > 0}
-
-    def count(self, query: Query) -> Estimate:
-        """Return the answer to one question."""
-        found = answer(self.engine, query, self.estimator, 0.95, self.native)
-        assert isinstance(found, Estimate)
-        if found.low is None and not self.note:
-            self.note = found.note
-        return found
-
-    def judge(self, name: str, queries: Sequence[Query]) -> QuestionQuality:
-        """Return the expected error of questions together, and how many of them have an interval."""
-        found = [self.count(query) for query in queries]
-        told = [one for one in found if one.low is not None]
-        total = sum(one.value for one in told)
-        error = _OFF * sum(one.std_error for one in told) / total if total > 0 else None
-        return QuestionQuality(name, len(found), error, len(told) / len(found) if found else 0.0)
-
-    def column(self, j: int) -> ColumnQuality:
-        """Return what can be told about one column; its cells are kept."""
-        words = self.words.quasi[j]
-        cells = [
-            (code, value)
-            for code, own in self.shares[j].items()
-            for value, share in self.secret_shares.items()
-            if own * share * self.people >= FEWEST
-        ]
-        chosen = [cells[int(place)] for place in self.coins.permutation(len(cells))[:_CELLS]] if cells else []
-        queries = [self._cell([(words, code)], value) for code, value in chosen]
-        self.asked.append(queries)
-        judged = self.judge(words.name, queries)
-        return ColumnQuality(words.name, self._told(j, chosen), self._settled(j), judged.error, judged.interval)
-
-    def _cell(self, quasi: Sequence[tuple[Words, int]], value: int) -> Query:
-        return Query(And(tuple(_is(words, code) for words, code in (*quasi, (self.secret, value)))), terms="published")
-
-    def _told(self, j: int, cells: Sequence[tuple[int, int]]) -> float | None:
-        """Return which part of the variance of the weights before the boxes tell, where the model of boxes answers."""
-        if getattr(self.engine, "misses", True) is None or not hasattr(type(self.engine), "inside") or not cells:
-            return None
-        inside: Inside = getattr(self.engine, "inside")  # noqa: B009  (boxes have it, other forms do not)
-        left = before = 0.0
-        for code, value in cells:
-            rows, people = inside.index.table.find(Rows({j: np.arange(self.words.quasi[j].size) == code}))
-            open_, known = inside.unknown(self.words.part_codes[0] == value, rows, people)
-            left, before = left + open_, before + known
-        return 1 - left / before if before > 0 else 1.0
-
-    def _settled(self, j: int) -> float | None:
-        """Return the part of people whose bucket is alike in a column."""
-        index = getattr(self.engine, "index", None)
-        if index is None:
-            return None
-        codes, bucket = index.table.codes[j].astype(np.int64), index.bucket
-        first = np.full(index.buckets, -1, np.int64)
-        first[bucket] = codes
-        alike = np.ones(index.buckets, bool)
-        alike[bucket[codes != first[bucket]]] = False
-        return float(index.sizes[alike].sum() / max(index.rows, 1))
-
-    def pairs(self) -> list[Query]:
-        """Return questions about two quasi values and one secret value."""
-        found = []
-        usable = [j for j, shares in enumerate(self.shares) if shares]
-        for _ in range(20 * _QUESTIONS if len(usable) > 1 else 0):
-            picked = [usable[int(place)] for place in self.coins.permutation(len(usable))[:2]]
-            values = [self._pick(self.shares[j]) for j in picked]
-            value = self._pick(self.secret_shares)
-            expected = (
-                self.people
-                * self.secret_shares[value]
-                * math.prod(self.shares[j][code] for j, code in zip(picked, values, strict=True))
-            )
-            if expected >= FEWEST:
-                found.append(self._cell([(self.words.quasi[j], code) for j, code in zip(picked, values, strict=True)], value))
-            if len(found) == _QUESTIONS:
-                break
-        return found
-
-    def _pick(self, shares: dict[int, float]) -> int:
-        codes = list(shares)
-        return codes[int(self.coins.below(len(codes), 1)[0])]
-
-    def sets(self) -> list[Query]:
-        """Return questions about sets of half the values of two columns, and of a third of the secret's."""
-        found = []
-        usable = [self.words.quasi[j] for j, shares in enumerate(self.shares) if len(shares) > 1]
-        for _ in range(_QUESTIONS if usable else 0):
-            picked = [usable[int(place)] for place in self.coins.permutation(len(usable))[:2]]
-            parts = [self._set(words, (words.size + 1) // 2) for words in picked]
-            parts.append(self._set(self.secret, (self.secret.size + 2) // 3))
-            found.append(Query(And(tuple(parts)), terms="published"))
-        return found
-
-    def _set(self, words: Words, many: int) -> Condition:
-        chosen = sorted(int(code) for code in self.coins.permutation(words.size)[:many])
-        known = tuple(words.values[code] for code in chosen if code < len(words.values))
-        return In(words.name, known) if known else Missing(words.name)
-
-    def averages(self) -> QuestionQuality | None:
-        """Return the expected error of averages of a numeric secret, in its standard deviations; None where it has none."""
-        try:
-            scale = scale_of(self.engine.vocabulary, self.engine.vocabulary.parts[0], "AVG")
-        except QueryError:
-            return None
-        codes = [code for code in self.secret_shares if scale.known[code]]
-        numbers = scale.middle[codes]
-        if not codes or not np.isfinite(numbers).all():
-            return None
-        share = np.array([self.secret_shares[code] for code in codes])
-        share = share / share.sum()
-        spread = math.sqrt(float(share @ numbers**2 - (share @ numbers) ** 2))
-        figure = Aggregate("avg", "avg", self.secret.name)
-        levels = [(j, code) for j, shares in enumerate(self.shares) for code, own in shares.items() if own * self.people >= 50]
-        if not levels or spread <= 0:
-            return None
-        found = []
-        for place in self.coins.permutation(len(levels))[: 2 * _LEVELS]:
-            j, code = levels[int(place)]
-            query = Query(_is(self.words.quasi[j], code), terms="published", select=(figure,))
-            one = measure(self.engine, query, self.estimator, 0.95, self.native)
-            assert isinstance(one, Estimate)
-            found.append(one)
-        told = [one for one in found if one.low is not None]
-        error = _OFF * float(np.mean([one.std_error for one in told])) / spread if told else None
-        return QuestionQuality("averages of the secret, in its standard deviations", len(found), error, len(told) / len(found))
-
-
-def _is(words: Words, code: int) -> Condition:
-    value = words.decode(code)
-    return Missing(words.name) if value is None else In(words.name, (value,))
+        if averages is not None:
+            classes["averages of the secret, in its standard deviations"] = averages
+    kept = tuple(QuestionQuality(name, *judged) for name, judged in classes.items() if judged.questions)
+    return Quality(release.rows, asking.groups, tuple(columns), kept, asking.note)
