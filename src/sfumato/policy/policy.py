@@ -80,6 +80,13 @@ class Policy:
     coins: bytes | None = None
     budget: Fraction | None = None
 
+    def __repr__(self) -> str:
+        state = "reviewed" if self.reviewed else "a draft, not reviewed"
+        return f"Policy({state}; {', '.join(self.schema.quasi)} → {', '.join(self.schema.sensitive)}; {self.requirement.model})"
+
+    def __str__(self) -> str:
+        return self.text
+
     @classmethod
     def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
         """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
