@@ -54,11 +54,26 @@ def _question(release: Any, asked: dict[str, str]) -> None:
     names = [*schema.quasi, *schema.sensitive]
     with ui.row().classes("w-full items-end"):
         column = ui.select(names, value=schema.sensitive[0], label="column").style("min-width: 12rem")
-        value = ui.select(_values(release, schema.sensitive[0]), label="value", with_input=True).style("min-width: 14rem").mark("value")
+        value = (
+            ui.select(_values(release, schema.sensitive[0]), label="value", with_input=True)
+            .style("min-width: 14rem")
+            .mark("value")
+        )
         split = ui.select(["", *schema.quasi], value="", label="for each").style("min-width: 10rem")
-        ui.button("Put into the question", on_click=lambda: _compose(sql, column.value, value.value, split.value)).props("outline").mark("compose")
+        ui.button("Put into the question", on_click=lambda: _compose(sql, column.value, value.value, split.value)).props(
+            "outline"
+        ).mark("compose")
     column.on_value_change(lambda event: value.set_options(_values(release, event.value), value=None))
-    words = [*names, *(f"'{text}'" for text in _values(release, schema.sensitive[0])), "SELECT", "COUNT(*)", "WHERE", "AND", "GROUP BY", "BETWEEN"]
+    words = [
+        *names,
+        *(f"'{text}'" for text in _values(release, schema.sensitive[0])),
+        "SELECT",
+        "COUNT(*)",
+        "WHERE",
+        "AND",
+        "GROUP BY",
+        "BETWEEN",
+    ]
     sql = ui.input("question", autocomplete=words).classes("w-full").props("outlined").mark("sql")
     with ui.column().classes("w-full") as place:
         pass
@@ -85,7 +100,11 @@ def _values(release: Any, name: str) -> list[str]:
 def _compose(sql: Any, column: str, value: str | None, split: str) -> None:
     condition = f"{column} = '{str(value).replace(chr(39), chr(39) * 2)}'" if value is not None else ""
     if split:
-        sql.value = f"SELECT {split}, COUNT(*) WHERE {condition} GROUP BY {split}" if condition else f"SELECT {split}, COUNT(*) GROUP BY {split}"
+        sql.value = (
+            f"SELECT {split}, COUNT(*) WHERE {condition} GROUP BY {split}"
+            if condition
+            else f"SELECT {split}, COUNT(*) GROUP BY {split}"
+        )
     else:
         sql.value = condition
 
@@ -102,7 +121,9 @@ def _show(answer: Any) -> None:
     rows = answer.to_arrow().to_pylist()[:SHOWN]
     keys = [name for name in rows[0] if name not in ("count", "std_error", "low", "high")] if rows else []
     names = [", ".join(str(row[key]) for key in keys) for row in rows]
-    ui.echart(_points(names, rows)).style(f"height: {80 + 26 * len(rows)}px; width: 100%").props('role="img" aria-label="answers with intervals"')
+    ui.echart(_points(names, rows)).style(f"height: {80 + 26 * len(rows)}px; width: 100%").props(
+        'role="img" aria-label="answers with intervals"'
+    )
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in (rows[0] if rows else ())]
     shown = [{**{key: _round(value) for key, value in row.items()}, "id": number} for number, row in enumerate(rows)]
     ui.table(columns=columns, rows=shown, row_key="id").classes("w-full").props("dense flat").mark("answer")
@@ -115,12 +136,23 @@ def _round(value: Any) -> Any:
 def _points(names: list[str], rows: list[dict[str, Any]]) -> dict[str, Any]:
     bars = [[row["low"], k] for k, row in enumerate(rows) if row.get("low") is not None]
     lines = [
-        {"type": "line", "data": [[row["low"], k], [row["high"], k]], "symbol": "none", "lineStyle": {"color": "#7a6f5d", "width": 3}, "silent": True}
+        {
+            "type": "line",
+            "data": [[row["low"], k], [row["high"], k]],
+            "symbol": "none",
+            "lineStyle": {"color": "#7a6f5d", "width": 3},
+            "silent": True,
+        }
         for k, row in enumerate(rows)
         if row.get("low") is not None
     ]
     measured = next((name for name in ("count", "value") if rows and name in rows[0]), "count")
-    points = {"type": "scatter", "data": [[row[measured], k] for k, row in enumerate(rows)], "symbolSize": 10, "itemStyle": {"color": "#4a6a86"}}
+    points = {
+        "type": "scatter",
+        "data": [[row[measured], k] for k, row in enumerate(rows)],
+        "symbolSize": 10,
+        "itemStyle": {"color": "#4a6a86"},
+    }
     return {
         "animation": False,
         "grid": {"left": 160, "right": 30, "top": 10, "bottom": 40},
@@ -175,7 +207,9 @@ def _completed(session: Session) -> None:
         import shutil
 
         shutil.rmtree(place, ignore_errors=True)
-        session.start("complete", ["complete", str(session.release_place()), "--tables", str(int(number.value)), "--out", str(place)])
+        session.start(
+            "complete", ["complete", str(session.release_place()), "--tables", str(int(number.value)), "--out", str(place)]
+        )
 
     ui.button("Make them", on_click=start).mark("complete")
     with ui.column() as shown:

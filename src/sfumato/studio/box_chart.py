@@ -35,7 +35,11 @@ def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
                 "coord": [int(ends["x"][0][k]), int(ends["y"][0][k])],
                 "name": f"{int(sizes[k])} people",
                 "label": {"show": False},
-                "itemStyle": {"color": f"rgba(74,106,134,{min(0.5, 4.0 / len(drawn) + 0.02):.3f})", "borderColor": "#4a6a86", "borderWidth": 1},
+                "itemStyle": {
+                    "color": f"rgba(74,106,134,{min(0.5, 4.0 / len(drawn) + 0.02):.3f})",
+                    "borderColor": "#4a6a86",
+                    "borderWidth": 1,
+                },
             },
             {"coord": [int(ends["x"][1][k]), int(ends["y"][1][k])]},
         ]

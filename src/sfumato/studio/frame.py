@@ -28,7 +28,10 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
     ui.add_css(_STYLE)
     ui.dark_mode(None)
     ui.page_title(f"{title} · sfumato studio")
-    with ui.header().classes("items-center q-px-md"), ui.element("nav").props('aria-label="Steps"').classes("row items-center q-gutter-md"):
+    with (
+        ui.header().classes("items-center q-px-md"),
+        ui.element("nav").props('aria-label="Steps"').classes("row items-center q-gutter-md"),
+    ):
         ui.label("sfumato studio").classes("text-weight-bold")
         steps = STEPS if session.data is not None else (("/", "Ask"),)
         for address, name in steps:

@@ -38,10 +38,12 @@ def _words(session: Session) -> list[str]:
 
 def _start(session: Session) -> None:
     if not session.policy.reviewed:
-        ui.label("Nothing is published while a column has not been looked at: go back to the table, and say that you have.").classes("verdict text-negative").props(
-            'role="status"'
-        )
-    ui.label("Publish once. Whatever you change after you have seen a release is a choice made on the data, and two releases can be laid over each other.")
+        ui.label(
+            "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
+        ).classes("verdict text-negative").props('role="status"')
+    ui.label(
+        "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two releases can be laid over each other."
+    )
     name = ui.input("new directory for the release", value=session.out).props("outlined dense").mark("out")
 
     def start() -> None:
@@ -60,12 +62,14 @@ def _start(session: Session) -> None:
 
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
-        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap").mark("outcome")
+        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap").mark(
+            "outcome"
+        )
         return
     told = job.document
-    ui.label(f"Published {told['rows']:,} {'people' if told['one_row_per_person'] else 'rows'} to {told['release']}").classes("verdict").props(
-        'role="status"'
-    ).mark("outcome")
+    ui.label(f"Published {told['rows']:,} {'people' if told['one_row_per_person'] else 'rows'} to {told['release']}").classes(
+        "verdict"
+    ).props('role="status"').mark("outcome")
     for sentence in told["made"]:
         ui.label(sentence)
     for claim in told["audit"]["claims"]:
@@ -133,7 +137,9 @@ async def _picture(session: Session) -> None:
 
         options = await quietly(lambda: box_chart(release, across.value, up.value))
         if options is not None:
-            ui.echart(options).style("height: 420px; width: 100%").props(f'role="img" aria-label="boxes over {across.value} and {up.value}"')
+            ui.echart(options).style("height: 420px; width: 100%").props(
+                f'role="img" aria-label="boxes over {across.value} and {up.value}"'
+            )
 
     await drawn()
     across.on_value_change(drawn.refresh)

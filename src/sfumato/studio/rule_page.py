@@ -72,8 +72,15 @@ def _slider(session: Session, refresh: Callable[[], None]) -> None:
     theta = float(Fraction(str(session.policy.requirement().get("theta", 8))))
     ui.label("How many times surer than before may a reader become? (theta; 2 % are always allowed on top)")
     with ui.row().classes("w-full items-center no-wrap"):
-        slider = ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta).classes("col").props('label aria-label="theta"').mark("theta")
-        number = ui.number("theta", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").bind_value(slider, "value")
+        slider = (
+            ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta)
+            .classes("col")
+            .props('label aria-label="theta"')
+            .mark("theta")
+        )
+        number = (
+            ui.number("theta", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").bind_value(slider, "value")
+        )
         number.style("width: 7rem")
 
     def moved() -> None:
@@ -118,7 +125,9 @@ def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Frac
 
 def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refresh: Callable[[], None]) -> None:
     own = session.policy.requirement().get("bounds", {})
-    ui.label(f"The {min(SHOWN, len(values))} rarest values. A bound of your own, such as 0.03, or 1 for what is no secret:").classes("quiet")
+    ui.label(
+        f"The {min(SHOWN, len(values))} rarest values. A bound of your own, such as 0.03, or 1 for what is no secret:"
+    ).classes("quiet")
     rows = [
         {"value": value, "share": percent(share, 2), "bound": percent(bound, 2), "own": str(own.get(value, ""))}
         for value, share, bound in values[:SHOWN]

@@ -161,10 +161,18 @@ def _coarser(session: Session, name: str, column: Column, change: Any) -> None:
         width.on("change", lambda: change(name, {**now, "width": _plain(width.value)} if width.value else None))
         width.mark(f"band-{name}")
     elif column.kind == "date":
-        unit = ui.select([*STEPS_OF_TIME], value=now.get("to"), label=f"{name} to", clearable=True).props("dense outlined").classes("w-full")
+        unit = (
+            ui.select([*STEPS_OF_TIME], value=now.get("to"), label=f"{name} to", clearable=True)
+            .props("dense outlined")
+            .classes("w-full")
+        )
         unit.on_value_change(lambda event: change(name, {"to": event.value} if event.value else None))
     elif "prefix" in now or _is_code(column):
-        keep = ui.number(f"characters of {name}", value=now.get("prefix"), min=1, precision=0).props("dense outlined clearable").classes("w-full")
+        keep = (
+            ui.number(f"characters of {name}", value=now.get("prefix"), min=1, precision=0)
+            .props("dense outlined clearable")
+            .classes("w-full")
+        )
         keep.on("change", lambda: change(name, {"prefix": int(keep.value)} if keep.value else None))
 
 

@@ -24,9 +24,13 @@ def add(session: Session) -> None:
     @ui.page("/trade")
     def trade() -> None:
         with page(session, "/trade", "What a bound costs", lambda: "sfumato " + " ".join(_words(session))):
-            ui.label("Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure its readers become.")
+            ui.label(
+                "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure its readers become."
+            )
             ui.button("Compare", on_click=lambda: _start(session), icon="insights").mark("compare")
-            chart = ui.echart(_options([]), on_point_click=lambda event: _take(session, event)).style("height: 420px; width: 100%")
+            chart = ui.echart(_options([]), on_point_click=lambda event: _take(session, event)).style(
+                "height: 420px; width: 100%"
+            )
             chart.props('role="img" aria-label="error of counts against exposure, one line a method"')
             with ui.column().classes("w-full") as outcome:
                 pass
@@ -40,7 +44,9 @@ def add(session: Session) -> None:
                 outcome.clear()
                 with outcome:
                     if not job.succeeded:
-                        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap")
+                        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style(
+                            "white-space: pre-wrap"
+                        )
                         return
                     study = job.document
                     _draw(chart, study["runs"])
@@ -54,7 +60,16 @@ def add(session: Session) -> None:
 
 def _words(session: Session) -> list[str]:
     assert session.data is not None
-    words = ["compare", str(session.data.relative_to(session.root)), "--policy", POLICY, "--people", str(PEOPLE), "--out", str(_place(session))]
+    words = [
+        "compare",
+        str(session.data.relative_to(session.root)),
+        "--policy",
+        POLICY,
+        "--people",
+        str(PEOPLE),
+        "--out",
+        str(_place(session)),
+    ]
     if session.policy.requirement().get("model") == "f-privacy":
         words += ["--vary", f"theta={THETAS}"]
     if session.policy.requirement().get("against") != "insider":
@@ -105,15 +120,28 @@ def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
             }
         )
     series = [
-        {"type": "line", "name": name, "data": sorted(points, key=lambda point: point["value"][0])} for name, points in sorted(lines.items())
+        {"type": "line", "name": name, "data": sorted(points, key=lambda point: point["value"][0])}
+        for name, points in sorted(lines.items())
     ]
     return {
         "animation": False,
         "legend": {"top": 0},
         "tooltip": {"trigger": "item"},
         "grid": {"left": 70, "right": 20, "top": 40, "bottom": 55},
-        "xAxis": {"type": "value", "name": "exposure: how sure readers become on average", "nameLocation": "middle", "nameGap": 30, "scale": True},
-        "yAxis": {"type": "value", "name": "error ÷ that of knowing only shares", "nameLocation": "middle", "nameGap": 45, "min": 0},
+        "xAxis": {
+            "type": "value",
+            "name": "exposure: how sure readers become on average",
+            "nameLocation": "middle",
+            "nameGap": 30,
+            "scale": True,
+        },
+        "yAxis": {
+            "type": "value",
+            "name": "error ÷ that of knowing only shares",
+            "nameLocation": "middle",
+            "nameGap": 45,
+            "min": 0,
+        },
         "series": series,
     }
 
@@ -129,7 +157,10 @@ def _take(session: Session, event: Any) -> None:
 
 
 def _table(runs: list[dict[str, Any]]) -> None:
-    columns = [{"name": name, "label": name, "field": name, "align": "left", "sortable": True} for name in ("method", "varied", "error", "exposure", "note")]
+    columns = [
+        {"name": name, "label": name, "field": name, "align": "left", "sortable": True}
+        for name in ("method", "varied", "error", "exposure", "note")
+    ]
     rows = [
         {
             "id": number,
