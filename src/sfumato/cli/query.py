@@ -250,7 +250,7 @@ def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json
     """Answer one question after the other; one that cannot be answered is shown as an error, and the exit code is then 2."""
     from sfumato.errors import QueryError
 
-    shown: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     failed = 0
     for number, question in enumerate(questions, 1):
         try:
@@ -259,15 +259,15 @@ def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json
             failed += 1
             # Not the question itself: the file may be another one by mistake, the table itself.
             message = f"question {number}: {getattr(error, 'brief', error.message)}"
-            shown.append({"question": number, "error": message, "hint": error.hint})
+            answers.append({"question": number, "error": message, "hint": error.hint})
             if not as_json:
                 warn(message if error.hint is None else f"{message} ({error.hint})")
             continue
-        shown.append({"question": number, "sql": question, "answer": answer_json(answer)})
+        answers.append({"question": number, "sql": question, "answer": answer_json(answer)})
         if not as_json:
             console().print(f"[dim]{number}[/dim] {shown(question)}")
             show_answer(answer)
     if as_json:
-        print_json(shown)
+        print_json(answers)
     if failed:
         raise typer.Exit(BAD_INPUT)

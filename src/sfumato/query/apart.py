@@ -9,7 +9,7 @@ has no interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,11 +19,12 @@ from sfumato.arrays import Flags, Floats, Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Cell, Engine, Grouped, Guess
+from sfumato.query.engine import Cell, Engine, Grouped, Guess, Total
 from sfumato.query.language.compile import Pieces, Rows
 from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query, atoms_of
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.sums import Term, add_by_values
 from sfumato.release.apart import ApartRelease
 from sfumato.release.buckets import nearest_shares
 from sfumato.table.schema import Schema
@@ -61,7 +62,8 @@ class ApartEngine:
         """The columns of the release and their values; those of sensitive columns side by side, not as combinations."""
         first = self.engines[0].vocabulary
         every = [engine.vocabulary for engine in self.engines]
-        return Vocabulary(first.quasi, *zip(*((one.parts[0], one.part_codes[0]) for one in every), strict=True), self.declared)
+        parts, codes = tuple(one.parts[0] for one in every), tuple(one.part_codes[0] for one in every)
+        return Vocabulary(first.quasi, parts, codes, self.declared)
 
     @property
     def no_likelihood(self) -> str:
@@ -135,6 +137,10 @@ class SeveralQuestion:
             variance += float((hits * chance * (1 - chance)).sum())
             most += float(np.minimum(at_most, reach).sum())
         return Guess(value, math.sqrt(variance), 0.0, max(most, value), INDEPENDENT)
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+        """Return the estimated sum over people, from the counts of combinations that have the same score."""
+        return add_by_values(self.guess, terms)
 
     def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces."""

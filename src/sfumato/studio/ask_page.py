@@ -9,7 +9,7 @@ from nicegui import ui
 from sfumato.query.answer import Estimate
 from sfumato.studio.frame import page, quietly
 from sfumato.studio.jobs import Job
-from sfumato.studio.session import Session
+from sfumato.studio.session import Session, names_of
 
 SHOWN = 60
 
@@ -50,23 +50,19 @@ def _command(session: Session, sql: str) -> str:
 
 
 def _question(release: Any, asked: dict[str, str]) -> None:
-    schema = release.manifest.schema
-    names = [*schema.quasi, *schema.sensitive]
+    quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
+    names = [*quasi, *sensitive]
     with ui.row().classes("w-full items-end"):
-        column = ui.select(names, value=schema.sensitive[0], label="column").style("min-width: 12rem")
-        value = (
-            ui.select(_values(release, schema.sensitive[0]), label="value", with_input=True)
-            .style("min-width: 14rem")
-            .mark("value")
-        )
-        split = ui.select(["", *schema.quasi], value="", label="for each").style("min-width: 10rem")
+        column = ui.select(names, value=sensitive[0], label="column").style("min-width: 12rem")
+        value = ui.select(_values(release, sensitive[0]), label="value", with_input=True).style("min-width: 14rem").mark("value")
+        split = ui.select(["", *quasi], value="", label="for each").style("min-width: 10rem")
         ui.button("Put into the question", on_click=lambda: _compose(sql, column.value, value.value, split.value)).props(
             "outline"
         ).mark("compose")
     column.on_value_change(lambda event: value.set_options(_values(release, event.value), value=None))
     words = [
         *names,
-        *(f"'{text}'" for text in _values(release, schema.sensitive[0])),
+        *(f"'{text}'" for text in _values(release, sensitive[0])),
         "SELECT",
         "COUNT(*)",
         "WHERE",
@@ -164,10 +160,10 @@ def _points(names: list[str], rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _cross(release: Any) -> None:
-    schema = release.manifest.schema
+    quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
     with ui.row().classes("items-end"):
-        a = ui.select([*schema.sensitive], value=schema.sensitive[0], label="values of").style("min-width: 12rem")
-        b = ui.select([*schema.quasi], value=schema.quasi[0], label="by").style("min-width: 12rem")
+        a = ui.select([*sensitive], value=sensitive[0], label="values of").style("min-width: 12rem")
+        b = ui.select([*quasi], value=quasi[0], label="by").style("min-width: 12rem")
     with ui.column().classes("w-full") as place:
         pass
 

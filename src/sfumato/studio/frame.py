@@ -72,7 +72,7 @@ async def quietly(work: Callable[[], Any]) -> Any:
         return None
 
 
-def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], None | Awaitable[None]]) -> None:
+def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[None] | None]) -> None:
     """Show how far a piece of work is, with a button that stops it; when it ends, show what came out, on every tab."""
     state: dict[str, Any] = {"shown": None}
 

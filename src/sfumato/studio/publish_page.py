@@ -10,7 +10,7 @@ from nicegui import ui
 from sfumato.studio.frame import failure, page, quietly, say, show_job
 from sfumato.studio.jobs import Job
 from sfumato.studio.places import below
-from sfumato.studio.session import POLICY, Session
+from sfumato.studio.session import POLICY, Session, names_of
 
 
 def add(session: Session) -> None:
@@ -42,7 +42,8 @@ def _start(session: Session) -> None:
             "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
         ).classes("verdict text-negative").props('role="status"')
     ui.label(
-        "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two releases can be laid over each other."
+        "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
+        "releases can be laid over each other."
     )
     name = ui.input("new directory for the release", value=session.out).props("outlined dense").mark("out")
 
@@ -123,7 +124,7 @@ async def _picture(session: Session) -> None:
     release = await quietly(lambda: Release.load(session.release_place()))
     if release is None or release.form != "buckets":
         return
-    names = [name for name in release.manifest.schema.quasi]
+    names = names_of(release, "quasi")
     if len(names) < 2:
         return
     ui.label("The boxes, over two columns: each rectangle is one group of people.")

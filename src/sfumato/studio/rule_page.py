@@ -47,11 +47,11 @@ def _command(session: Session) -> str:
     return f"sfumato explain {session.data.relative_to(session.root)} --policy policy.toml"
 
 
-def _adversary(session: Session, refresh: Callable[[], None]) -> None:
+def _adversary(session: Session, refresh: Callable[[], object]) -> None:
     ui.label("Who must not become too sure?")
     now = session.policy.requirement().get("against", "engineer")
     with ui.row().classes("w-full"):
-        for key, (name, icon, what) in READERS.items():
+        for name, icon, what in READERS.values():
             with ui.card().classes("col").style("min-width: 220px"):
                 ui.icon(icon, size="2.5rem").props('aria-hidden="true"')
                 ui.label(name).classes("text-weight-bold")
@@ -65,7 +65,7 @@ def _adversary(session: Session, refresh: Callable[[], None]) -> None:
     choice.on_value_change(choose)
 
 
-def _slider(session: Session, refresh: Callable[[], None]) -> None:
+def _slider(session: Session, refresh: Callable[[], object]) -> None:
     if session.policy.requirement().get("model") != "f-privacy":
         ui.label("The policy has a model other than f-privacy: change its parameters in the file.").classes("quiet")
         return
@@ -91,7 +91,7 @@ def _slider(session: Session, refresh: Callable[[], None]) -> None:
     slider.on_value_change(moved)
 
 
-async def _verdict(session: Session, refresh: Callable[[], None]) -> None:
+async def _verdict(session: Session, refresh: Callable[[], object]) -> None:
     """Show whether the bounds can be kept, in words, and every value with its share, its allowance and its own bound."""
     found = await quietly(lambda: verdict(session))
     if found is None:
@@ -123,7 +123,7 @@ def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Frac
     return [f"It can be kept, by the method {method.name}.", rule_in_words(shares, limits), *named], values, True
 
 
-def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refresh: Callable[[], None]) -> None:
+def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refresh: Callable[[], object]) -> None:
     own = session.policy.requirement().get("bounds", {})
     ui.label(
         f"The {min(SHOWN, len(values))} rarest values. A bound of your own, such as 0.03, or 1 for what is no secret:"

@@ -107,6 +107,11 @@ class Session:
         shutil.rmtree(self.workshop, ignore_errors=True)
 
 
+def names_of(release: Release, role: str) -> list[str]:
+    """Return the columns of a release that are quasi, or sensitive."""
+    return [str(column["name"]) for column in release.manifest.schema[role]]
+
+
 def message(error: Exception) -> str:
     """Return what a page says of an error: our own words, never those of a library, which may quote a person."""
     if isinstance(error, SfumatoError):
