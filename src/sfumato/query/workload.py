@@ -68,15 +68,15 @@ def anatomy_workload(
     `qd=None` draws it uniformly from 1 … the number of quasi columns. Questions that nobody meets stay in.
     """
     _check(queries=queries, share=selectivity, columns=qd, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         many = qd or 1 + int(random.below(len(table.quasi), 1)[0])
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:many]:
             column = table.quasi[j]
             parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
         made.append(Query(And((*parts, _value_set(domain, chosen))), terms="published"))
     return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
@@ -88,15 +88,15 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
     Questions that nobody meets are dropped, so that fewer than `queries` may come back.
     """
     _check(queries=queries, share=theta, columns=lambda_, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     share = theta ** (1 / (lambda_ + 1))
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:lambda_]:
             column = table.quasi[j]
             parts.append(_code_range(column, *_draw_range(random, column.size, share)))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         first, last = _draw_range(random, len(domain), share)
         made.append(Query(And((*parts, _value_set(domain, np.arange(first, last)))), terms="published"))
     return _met(f"ranges, Θ {theta:g}, λ {lambda_}", table, made)
@@ -118,9 +118,10 @@ def prefix_workload(
     if len({prefix, *single}) <= len(single):
         raise QueryError("a column is named twice", hint="name each column once, the prefix not among the single ones")
     random = randomness(seed)
-    domain = table.sensitive.domain
+    secrets = _secrets(table)
     made = []
-    for person in random.below(len(table.sensitive.codes), queries).tolist():
+    for number, person in enumerate(random.below(len(table.sensitive.codes), queries).tolist()):
+        domain = secrets[number % len(secrets)]
         last = int(random.below(len(ordered.values), 1)[0])
         parts = [_code_range(ordered, 0, last + 1)]
         parts += [_code_range(column, int(column.codes[person]), int(column.codes[person]) + 1) for column in others]
@@ -128,6 +129,12 @@ def prefix_workload(
             Query(And((*parts, _value_set(domain, np.arange(*_draw_range(random, len(domain), share))))), terms="published")
         )
     return _met(f"prefixes of {prefix}, single {', '.join(single)}", table, made)
+
+
+def _secrets(table: TableLike) -> list[Domain]:
+    """Return the values that questions ask about in turn: of each sensitive column where each is protected by itself."""
+    schema = getattr(table, "schema", None)
+    return [one.domain for one in table.sensitive.apart()] if schema is not None and schema.apart else [table.sensitive.domain]
 
 
 def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
