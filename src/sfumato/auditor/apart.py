@@ -21,9 +21,7 @@ def audit_apart(case: Case[ApartRelease], audit_one: Callable[[Case[Any]], Audit
     """Return every claim judged on the tables of each sensitive column; the column nearest to its bound speaks for all."""
     release = case.release
     tables = (None,) * len(release.parts) if case.table is None else case.table.apart()
-    audits = [
-        audit_one(replace(case, release=part, table=table)) for part, table in zip(release.parts, tables, strict=True)
-    ]
+    audits = [audit_one(replace(case, release=part, table=table)) for part, table in zip(release.parts, tables, strict=True)]
     named = list(zip(release.secrets, audits, strict=True))
     exposures = {name: one.exposure for name, one in named if one.exposure is not None}
     stronger = {f"{key} ({name})": finding for name, one in named for key, finding in one.stronger.items()}

@@ -70,7 +70,10 @@ class Task:
             return self.bounds
         sensitive = self.table.sensitive
         first = np.cumsum([0, *self.bounds.apart[:-1]]).tolist()
-        parts = [(sensitive.domain.part(name)[1].astype(int) + k).tolist() for name, k in zip(sensitive.domain.names, first, strict=True)]
+        parts = [
+            (sensitive.domain.part(name)[1].astype(int) + k).tolist()
+            for name, k in zip(sensitive.domain.names, first, strict=True)
+        ]
         return as_combinations(self.bounds, sensitive.labels, sensitive.counts.tolist(), parts)
 
     def parts(self) -> tuple[Task, ...]:
@@ -78,7 +81,9 @@ class Task:
         if not self.bounds.apart:
             return (self,)
         return tuple(
-            replace(self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, values=table.sensitive.labels))
+            replace(
+                self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, values=table.sensitive.labels)
+            )
             for name, table, bounds in zip(
                 self.table.sensitive.domain.names, self.table.apart(), unstacked(self.bounds), strict=True
             )

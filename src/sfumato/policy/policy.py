@@ -255,7 +255,9 @@ def _inherited(own: Section, whole: Section) -> Section:
     if "model" in own:
         return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
     if whole.get("model") == "presence-association":
-        raise PolicyError("[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"')
+        raise PolicyError(
+            "[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"'
+        )
     return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
 
 

@@ -15,6 +15,7 @@ USUAL_THETA, OFFSET = Fraction(8), exact("0.02")
 HALF = Fraction(1, 2)
 _ROUND = tuple(exact(bound) for bound in ("0.02", "0.03", "0.05", "0.1", "0.2", "0.3", "0.5"))
 
+
 @dataclass(frozen=True)
 class Rule:
     """bound(x) = theta·share + offset for the shares of a column's values."""

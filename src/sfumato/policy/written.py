@@ -57,7 +57,12 @@ def write_draft(draft: Draft) -> str:
             *_missing(draft),
             *_requirement(draft),
             *_METHOD,
-            *(line.replace("[requirement.sets]", "[requirement.columns.NAME.sets]" if len(draft.rules) > 1 else "[requirement.sets]") for line in _MORE),
+            *(
+                line.replace(
+                    "[requirement.sets]", "[requirement.columns.NAME.sets]" if len(draft.rules) > 1 else "[requirement.sets]"
+                )
+                for line in _MORE
+            ),
             "",
         ]
     )
@@ -192,8 +197,7 @@ def _requirement(draft: Draft) -> list[str]:
         'model   = "f-privacy"',
         'against = "engineer"            # reader | engineer: also somebody who knows this program',
         f"theta   = {decimal_text(theta).ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
-        f'offset  = "{decimal_text(OFFSET)}"                # '
-        + ("each column has its own shares" if several else _most(first)),
+        f'offset  = "{decimal_text(OFFSET)}"                # ' + ("each column has its own shares" if several else _most(first)),
     ]
     if not several:
         return [*lines, *_in_words(first), *_why_theta(first), "", *_own_bounds(first, "[requirement.bounds]"), ""]

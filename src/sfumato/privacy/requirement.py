@@ -50,7 +50,9 @@ class Requirement(ABC):
         """Return the requirement of a column, against whom this one is; one that is against somebody else is an error."""
         where = f"[requirement.columns] {name}"
         if own.columns or own.presence is not None:
-            raise PolicyError(f"{where}: a column has bounds on its values, and nothing else", hint="name a model with its numbers")
+            raise PolicyError(
+                f"{where}: a column has bounds on its values, and nothing else", hint="name a model with its numbers"
+            )
         if own.bounds_odds != self.bounds_odds:
             raise PolicyError(f"{where}: either all columns have the model 'differential', or none", hint="use one kind of model")
         if own.against not in ("engineer", self.against):
@@ -169,7 +171,9 @@ def _column_rules(where: str, given: Any) -> tuple[tuple[str, Requirement], ...]
     rules = sorted((str(name), own) for name, own in pairs)
     for name, own in rules:
         if not isinstance(own, Requirement):
-            raise PolicyError(f"{where}: {name!r} has a {type(own).__name__}", hint="expected a requirement, such as LDiversity(3)")
+            raise PolicyError(
+                f"{where}: {name!r} has a {type(own).__name__}", hint="expected a requirement, such as LDiversity(3)"
+            )
     return tuple(rules)
 
 

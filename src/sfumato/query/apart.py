@@ -31,7 +31,9 @@ from sfumato.table.schema import Schema
 INDEPENDENT = (
     "no interval: several sensitive columns are taken as independent inside groups, since how they go together is not published"
 )
-ONE_ESTIMATOR = "for a question about several sensitive columns the only estimator is 'paper': how they go together is not published"
+ONE_ESTIMATOR = (
+    "for a question about several sensitive columns the only estimator is 'paper': how they go together is not published"
+)
 
 MOST = 200_000
 """So many combinations of values of the columns of one question are looked at."""
@@ -103,7 +105,8 @@ class SeveralEngine:
         sizes = [len(one.part_codes[0]) for one in parts]
         if math.prod(sizes) > MOST:
             raise QueryError(
-                f"the sensitive columns of this question have more than {MOST:,} combinations of values", hint="ask for fewer columns"
+                f"the sensitive columns of this question have more than {MOST:,} combinations of values",
+                hint="ask for fewer columns",
             )
         codes = [one.part_codes[0][place] for one, place in zip(parts, np.indices(sizes).reshape(len(sizes), -1), strict=True)]
         return Vocabulary(own.quasi, tuple(one.parts[0] for one in parts), tuple(codes), self.whole.declared)

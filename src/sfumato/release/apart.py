@@ -110,9 +110,7 @@ class ApartRelease(Release):
         asked = self.manifest.requirement
         sets = any("sets" in one for one in asked.get("columns", {}).values())
         if is_noisy(self.manifest):
-            return noisy_claim(
-                claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True
-            )
+            return noisy_claim(claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True)
         return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=True)
 
     def contradictions(self) -> list[str]:

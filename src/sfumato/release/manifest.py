@@ -237,9 +237,7 @@ def column_requirement(requirement: Mapping[str, Any], column: str) -> Mapping[s
 
 def _of_column(entries: tuple[Mapping[str, Any], ...], column: str) -> tuple[Mapping[str, Any], ...]:
     """Return the entries of one column, as they are where it is the only one."""
-    return tuple(
-        {key: value for key, value in one.items() if key != "column"} for one in entries if one.get("column") == column
-    )
+    return tuple({key: value for key, value in one.items() if key != "column"} for one in entries if one.get("column") == column)
 
 
 def _read_values(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...] | None, tuple[Mapping[str, Any], ...]]:

@@ -77,8 +77,7 @@ class Sensitive:
         if len(self.domain.names) == 1:
             return (self,)
         return tuple(
-            Sensitive(domain, codes[self.codes])
-            for domain, codes in (self.domain.part(name) for name in self.domain.names)
+            Sensitive(domain, codes[self.codes]) for domain, codes in (self.domain.part(name) for name in self.domain.names)
         )
 
     def histogram(self) -> dict[str, int]:

@@ -62,7 +62,9 @@ def _show_apart(task: Task, grouping: Grouping, method: Method) -> Release:
         first += many
     manifest = apart_manifest(task, parts)
     kind: type[ApartRelease] = APART[method.form]  # type: ignore[assignment]
-    return kind(manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in zip(parts, manifest.secrets, strict=True))).canonical()
+    return kind(
+        manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in zip(parts, manifest.secrets, strict=True))
+    ).canonical()
 
 
 def require_free_names(table: Table, form: str) -> None:

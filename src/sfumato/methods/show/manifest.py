@@ -76,7 +76,9 @@ def apart_manifest(task: Task, parts: Sequence[Release]) -> Manifest:
         requirement=_requirement(task),
         values=None
         if first.values is None
-        else tuple({"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.values or ()),
+        else tuple(
+            {"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.values or ()
+        ),
         sets=tuple({"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.sets),
     )
     # The words of a claim follow from all the rest.
