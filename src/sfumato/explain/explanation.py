@@ -320,7 +320,7 @@ def explain(
 
 
 def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tuple[ValueBound, ...], tuple[ValueBound, ...]]:
-    """Return every value with its bound, the rarest first, and every set of values; of each column that is protected by itself."""
+    """Return every value with its bound, the rarest first, and every set of values; of each column protected by itself."""
     values: list[ValueBound] = []
     sets: list[ValueBound] = []
     for one in table.apart():

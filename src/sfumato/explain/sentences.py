@@ -223,8 +223,8 @@ def _table(about: Explanation) -> list[str]:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
     if about.apart:
         lines.append(
-            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and nothing "
-            "is promised about it: whoever knows one secret of a person, and a link between the two, learns more of the other."
+            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
+            "nothing is promised about it: whoever knows one secret of a person, and a link between the two, learns more of the other."
         )
     if about.compound:
         lines.append(

@@ -202,8 +202,8 @@ def _requirement(draft: Draft) -> list[str]:
     if not several:
         return [*lines, *_in_words(first), *_why_theta(first), "", *_own_bounds(first, "[requirement.bounds]"), ""]
     lines += [
-        'protect = "each"                # each secret has its own bounds; "combination" would bound what they are together, and a',
-        "                                # single value only by the sum over all combinations that have it",
+        'protect = "each"                # each secret has its own bounds; "combination" would bound what they are together, and',
+        "                                # a single value only by the sum over all combinations that have it",
     ]
     derived = False
     for name, rule in draft.rules.items():

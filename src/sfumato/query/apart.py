@@ -61,7 +61,8 @@ class ApartEngine:
         """The columns of the release and their values; those of sensitive columns side by side, not as combinations."""
         first = self.engines[0].vocabulary
         every = [engine.vocabulary for engine in self.engines]
-        return Vocabulary(first.quasi, *zip(*((one.parts[0], one.part_codes[0]) for one in every), strict=True), self.declared)
+        parts, codes = tuple(one.parts[0] for one in every), tuple(one.part_codes[0] for one in every)
+        return Vocabulary(first.quasi, parts, codes, self.declared)
 
     @property
     def no_likelihood(self) -> str:
@@ -119,7 +120,7 @@ class SeveralEngine:
 
 @dataclass(frozen=True, eq=False)
 class SeveralQuestion:
-    """A question about several sensitive columns; `first` is the same one to the release of one of them, for its quasi columns."""
+    """A question about several sensitive columns; `first` is the same to the release of one of them, for its quasi columns."""
 
     vocabulary: Vocabulary
     first: Any
