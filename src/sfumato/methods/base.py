@@ -61,11 +61,7 @@ class Task:
 
         They are in the order of the bounds, which lists the values of one column after those of another.
         """
-        if not self.bounds.apart:
-            return self.codes[None, :]
-        first = np.cumsum([0, *self.bounds.apart[:-1]])
-        apart = self.table.sensitive.apart()
-        return np.stack([one.codes.astype(np.int32) + start for one, start in zip(apart, first, strict=True)])
+        return secrets_of(self.table)
 
     @cached_property
     def combined(self) -> Bounds:
@@ -339,6 +335,16 @@ class Method(ABC):
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
+
+
+def secrets_of(table: Table) -> Array:
+    """Return [columns × people]: the codes of each sensitive column where each is protected by itself, else one row of codes.
+
+    Those of the second column follow those of the first.
+    """
+    apart = [one.sensitive for one in table.apart()]
+    first = np.cumsum([0, *(len(one.domain) for one in apart[:-1])])
+    return np.stack([one.codes.astype(np.int32) + start for one, start in zip(apart, first, strict=True)])
 
 
 def table_bounds(table: Table, requirement: Requirement) -> Bounds:

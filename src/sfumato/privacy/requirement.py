@@ -28,7 +28,7 @@ class Requirement(ABC):
     against: Against = parameter("engineer", choice(*get_args(Against)))
     sets: tuple[SetRule, ...] = parameter((), set_rules)
     """Bounds on the belief that a person has *one of* several values; given as name = { values = […], bound = … }."""
-    columns: tuple[tuple[str, Requirement], ...] = parameter((), lambda where, given: _column_rules(where, given))
+    columns: tuple[tuple[str, Requirement], ...] = parameter((), lambda *given: _column_rules(*given))
     """Requirements of single columns, where each of several is protected by itself; given as column = requirement."""
 
     model: ClassVar[str]
