@@ -82,8 +82,8 @@ def spread(
 ) -> tuple[float, float, float, float]:
     """Return what is open in Σ over terms and people of weight · score; see `sfumato.query.models.scores`.
 
-    That is: the variance of the placement, Σ u and Σ u² over boxes, where u is what is open in units of log-odds, and what
-    noise adds. weight[t, cell] is Σ of the weights of a cell's people in term t, both[t, u, cell] that of products of two terms'.
+    That is: the variance of the placement; with u what is open of a term in a box in units of log-odds, Σ over terms of (Σ over
+    boxes of u)², and Σ u²; and what noise adds. weight[t, cell] is Σ of the weights of a cell's people in term t, both[t, u, cell] that of products of two terms'.
     Added to differ[level, value]: how the sum grows with the weight of a level for a value.
     """
     terms, many_scores = len(of), len(score)
@@ -100,7 +100,8 @@ def spread(
     )
     more, lever = np.empty(shown), np.empty(shown)
     varying = np.empty(levels.shape[1], np.int64)
-    placed, alike, own, unsure = 0.0, 0.0, 0.0, 0.0
+    placed, own, unsure = 0.0, 0.0, 0.0
+    alike = np.zeros(terms)
     for b in range(len(start) - 1):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         asked = False
@@ -146,7 +147,6 @@ def spread(
             left[d] = pull[d]
         solve(fixed, left, part)
         open_ = 0.0
-        here = 0.0
         for t in range(terms):
             mine = 0.0
             for i in range(first, last):
@@ -155,10 +155,10 @@ def spread(
                 for d in range(many_scores):
                     mine -= weight[t, i] * part[d] * cov[i - first, of[t], d]
             open_ += mine
-            here += max(0.0, mine) / unit[t]
+            here = max(0.0, mine) / unit[t]
+            alike[t] += here
+            own += here * here
         placed += max(0.0, open_)
-        alike += here
-        own += here * here
         total, middle, noise = 0.0, 0.0, 0.0
         for k in range(many):
             lever[k] = 0.0
@@ -190,4 +190,4 @@ def spread(
                 row = levels[i, varying[t]]
                 for k in range(many):
                     differ[row, value[e + k]] += more[k]
-    return placed, alike, own, unsure
+    return placed, (alike**2).sum(), own, unsure

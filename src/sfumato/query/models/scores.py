@@ -12,7 +12,7 @@ that explains most of the box:
 - Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with those of v, S_v
   what is unknown of them, f_v the share of v. Matrices are those of single values, as if others stood still; 1 − f_v takes out
   what is then counted twice (in an independence model this is exact);
-- what the model misses: each term's placement variance in units of log-odds, as for counts;
+- what the model misses: each term's placement variance in units of log-odds, as for counts, in every term anew;
 - with noise, what it leaves open of λ's combination.
 """
 
@@ -104,7 +104,7 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     )
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()
-    variance = placed + open_ + unsure + a2 * own + b2 * alike**2
+    variance = placed + open_ + unsure + a2 * own + b2 * alike
     return Inner(mean_of(inside, terms), variance, open_ / before if before > 0 and 2 * open_ > variance else 0.0)
 
 
