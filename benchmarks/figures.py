@@ -40,7 +40,7 @@ Made = tuple[str, Callable[[sfumato.Release], Estimate], float]
 
 def run(show: Show, quick: bool, table: Path | None = None, sensitive: str = "occupation") -> None:
     """Show coverage by class for every release."""
-    many = 40 if quick else 60
+    many = 40 if quick else 100
     frame = _frame(quick, table)
     numbers = next((name for name in frame.column_names if name.startswith("hours")), "age")
     quasi = [name for name in frame.column_names if not name.startswith(sensitive)]

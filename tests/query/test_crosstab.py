@@ -15,7 +15,7 @@ from tests.query.test_trend import boxed
 
 
 def drawn(seed: int, link: float, other: float, rows: int = 2500) -> Release:
-    """Boxes by age, and so that the share of men differs; the illness depends on sex by `link` and on age by `other`, in logarithms of odds."""
+    """Boxes by age in which the share of men differs; illness depends on sex by `link`, on age by `other`, in log-odds."""
     random = np.random.default_rng(seed)
     age, sex = random.integers(20, 80, rows), random.integers(0, 2, rows)
     town = random.integers(0, 3, rows)

@@ -12,7 +12,8 @@ that explains most of the box:
 - Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with those of v, S_v
   what is unknown of them, f_v the share of v. Matrices are those of single values, as if others stood still; 1 − f_v takes out
   what is then counted twice (in an independence model this is exact);
-- what the model misses: each term's placement variance in units of log-odds, as for counts, in every term anew;
+- what the model misses: each term's placement variance in units of log-odds, as for counts; groups of people err each for
+  itself, different scores of the same people alike;
 - with noise, what it leaves open of λ's combination.
 """
 
