@@ -67,6 +67,11 @@ def test_a_share_is_a_count_of_its_people(release: Release) -> None:
     assert 0 <= share.low <= share.value <= share.high <= 1
 
 
+def test_a_share_of_nobody_is_nothing(release: Release) -> None:
+    found = one(release, "SHARE(age > 100) WHERE pay = '[1000, 2000)'")
+    assert found.value == found.low == 0
+
+
 def test_the_shares_of_all_cells_add_up(release: Release) -> None:
     found = release.count("SELECT pay, SHARE() WHERE age < 40 GROUP BY pay")
     assert isinstance(found, GroupedAnswer)

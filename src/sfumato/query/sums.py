@@ -74,7 +74,7 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
         weight = np.full(people, term.times)
         if term.numbers is not None:
             weight *= term.numbers.each[table.codes[term.numbers.column][rows]]
-        if people:
+        if people and term.times:
             unit = None if term.unit is None else term.unit * abs(term.times)
             found.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
     return found

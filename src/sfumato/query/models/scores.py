@@ -47,7 +47,7 @@ class Weighed:
     def unit_for(self, share: Floats) -> float:
         """Return the unit, where values have these shares."""
         if self.unit is not None:
-            return self.unit
+            return max(self.unit, 1e-300)
         used = self.scores != 0
         scores = _width(self.scores[used], share[used], apart=not used.all())
         return max(scores * _width(self.weight, np.ones(len(self.weight)), apart=True), 1e-300)
