@@ -4,7 +4,15 @@ from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, Sev
 from sfumato.query.count import count, count_many
 from sfumato.query.language.predicate import Aggregate, And, Between, In, Like, Missing, Not, Or, Order, Query
 from sfumato.query.language.sql import parse_sql
-from sfumato.query.workload import Workload, anatomy_workload, prefix_workload, range_workload, sql_workload, true_answers
+from sfumato.query.workload import (
+    Workload,
+    anatomy_workload,
+    crosstab_workload,
+    prefix_workload,
+    range_workload,
+    sql_workload,
+    true_answers,
+)
 
 __all__ = [
     "Aggregate",
@@ -26,6 +34,7 @@ __all__ = [
     "anatomy_workload",
     "count",
     "count_many",
+    "crosstab_workload",
     "parse_sql",
     "prefix_workload",
     "range_workload",

@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.arrays import Flags, Floats, Integers, Small
 from sfumato.query.models import _score_kernels as kernels
-from sfumato.query.models.inside import _WIDER, Inner, Inside
+from sfumato.query.models.inside import WIDER, Inner, Inside
 
 _EXACT = 3  # values whose weights are looked up one by one; the others have those of a typical value
 
@@ -125,7 +125,7 @@ def _unknown(inside: Inside, along: Floats) -> tuple[float, float]:
     for v in np.argsort(-known, kind="stable")[:_EXACT]:
         if not used[v]:
             continue
-        tau2 = _WIDER * fit.tau2[:, v]
+        tau2 = WIDER * fit.tau2[:, v]
         told = fit.information(np.array([v]))
         told[np.diag_indices_from(told)] += 1.0 / tau2
         solved = cho_solve(cho_factor(told, check_finite=False), along[:, v], check_finite=False)

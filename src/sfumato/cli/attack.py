@@ -1,0 +1,164 @@
+"""`sfumato attack`: adversaries tried on a release, each beside what guessing reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli._options import From, Json, Receipts, Seed, Sql, table_source
+from sfumato.cli._run import BROKEN, verb
+from sfumato.cli._show import console, counted, grid, print_json, progress_bar, shown
+
+if TYPE_CHECKING:
+    from sfumato.attacks import AttackResult
+    from sfumato.table import Table
+
+
+@verb
+def attack(
+    release: Annotated[Path | None, typer.Argument(help="A release directory.", show_default=False)] = None,
+    *,
+    table: Annotated[
+        Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.", show_default=False)
+    ] = None,
+    database: From = None,
+    sql: Sql = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.", show_default=False),
+    ] = None,
+    outsiders: Annotated[
+        Path | None,
+        typer.Option(
+            help="People who are not in the table, with its quasi columns: the control. With the sensitive ones also how often "
+            "they are guessed.",
+            show_default=False,
+        ),
+    ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="Another release about the same people, for composition.", show_default=False),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE", show_default=False),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False),
+    ] = None,
+    receipts: Receipts = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Try adversaries on a release: how often each is right, how sure she is, and what the release claims against her.
+
+    Private: the figures are measured on the original table. Exit code 1 when an attack refutes a claim.
+    """
+    from sfumato.attacks import attack as run
+    from sfumato.cli.audit import read_original
+    from sfumato.errors import InputError
+    from sfumato.policy import Policy
+    from sfumato.register import receipt_of
+    from sfumato.release import Release
+
+    if release is None:
+        raise InputError("no release was given", hint="sfumato attack RELEASE --table FILE")
+    if table is None and sql is None:
+        raise InputError("no table was given, and nothing else can judge an attack", hint="--table FILE, the original table")
+    with progress_bar() as tell:
+        tell("reading the release", 0.0)
+        attacked = Release.load(release)
+        kept = receipt_of(release, [] if receipts is None else [receipts])
+        asked = None if policy is None else Policy.load(policy)
+        tell("reading the table", 0.1)
+        original, _ = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
+        results = run(
+            attacked,
+            original,
+            attacks,
+            outsiders=None if outsiders is None else _outsiders(release, outsiders, original),
+            sets=_sets(sets or ()),
+            others=[Release.load(one) for one in others or ()],
+            random=seed,
+            progress=tell,
+        )
+    if as_json:
+        print_json({"release": str(release), "attacks": [one.to_dict() for one in results]})
+    else:
+        show_results(results, release, original.rows)
+    if any(one.verdict == "refuted" for one in results):
+        raise typer.Exit(BROKEN)
+
+
+def _outsiders(release: Path, people: Path, table: Table) -> Table:
+    """Return people who are not in the table, with their sensitive values where the file has them."""
+    from sfumato.cli.audit import read_original, read_outsiders
+    from sfumato.table.read import column_names
+
+    if set(table.sensitive.domain.names) <= set(column_names(people)):
+        return read_original(release, people, None, None)[0]
+    return read_outsiders(release, people)
+
+
+def _sets(given: Sequence[str]) -> dict[str, list[str]]:
+    from sfumato.errors import PolicyError
+
+    found: dict[str, list[str]] = {}
+    for one in given:
+        name, equals, values = one.partition("=")
+        if not name or not equals or not values:
+            raise PolicyError(f"--set {one}: expected a name and values", hint="--set infectious=HIV,Hepatitis")
+        found[name] = values.split(",")
+    return found
+
+
+def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> None:
+    """Print a row for each attack, then what is worth knowing about it."""
+    screen = console()
+    screen.print(f"Attacks on [bold]{shown(release)}[/bold], a release of {counted(rows)}. Private: measured on the original.")
+    table = grid(
+        "attack", "knows", "right", "95 %", "guessing", "control", "belief", "largest", "claim", right=(2, 3, 4, 5, 6, 7)
+    )
+    colour = {"claimed": "green", "refuted": "red", "not claimed": "dim"}
+    for one in results:
+        if one.refused:
+            continue
+        low, high = one.interval or (0.0, 1.0)
+        table.add_row(
+            shown(one.name),
+            one.knows,
+            _percent(one.success),
+            f"{100 * low:.1f}–{100 * high:.1f}",
+            _percent(one.baseline),
+            _percent(one.control),
+            _percent(one.mean_belief),
+            _percent(one.largest_belief),
+            f"[{colour[one.verdict]}]{one.verdict}[/{colour[one.verdict]}]" + _over(one),
+        )
+    screen.print(table)
+    for one in results:
+        if one.verdict == "refuted":
+            belief, bound = _percent(one.worst), _percent(one.bound)
+            screen.print(f"[red]refuted:[/red] {shown(one.name)} reaches {belief} % where {bound} % is claimed to be the most")
+        for text in one.warnings:
+            screen.print(f"[yellow]warning:[/yellow] {shown(one.name)}: {shown(text)}")
+        for name, figure in one.figures.items():
+            screen.print(f"  {shown(one.name)}: {shown(name)} {figure:.4g}")
+        if one.refused:
+            screen.print(f"[dim]{shown(one.attack)} was not tried: {shown(one.refused)}[/dim]")
+    screen.print(
+        "[dim]right, guessing, control, belief in %: how often the best guess is right, how often the most frequent value is, "
+        "how often it is for people who are not in the table, and the mean and largest belief in the truth.[/dim]"
+    )
+
+
+def _over(one: AttackResult) -> str:
+    return f", {100 * one.over:.1f} % over" if one.over else ""
+
+
+def _percent(figure: float | None) -> str:
+    return "" if figure is None else f"{100 * figure:.1f}"
