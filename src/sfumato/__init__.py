@@ -38,6 +38,8 @@ _HOMES = {
     "MultiSize": "sfumato.methods",
     "NearGroups": "sfumato.methods",
     "NoisyBoxes": "sfumato.methods",
+    "NoisyTables": "sfumato.methods",
+    "PrivBayes": "sfumato.methods",
     "NotProvable": "sfumato.errors",
     "OutputError": "sfumato.errors",
     "People": "sfumato.table",
@@ -58,6 +60,8 @@ _HOMES = {
     "UniformPerturbation": "sfumato.methods",
     "attack": "sfumato.attacks",
     "audit": "sfumato.api",
+    "combine": "sfumato.query.rubin",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
@@ -65,7 +69,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
     from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
@@ -92,6 +96,8 @@ if TYPE_CHECKING:
         MultiSize,
         NearGroups,
         NoisyBoxes,
+        NoisyTables,
+        PrivBayes,
         PriView,
         Publication,
         Ring,
@@ -101,6 +107,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
+    from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
     from sfumato.table import Database, Hierarchy, People, Schema, Table
@@ -133,6 +140,7 @@ __all__ = [
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NoisyTables",
     "NotProvable",
     "OutputError",
     "People",
@@ -140,6 +148,7 @@ __all__ = [
     "PolicyError",
     "PresenceAssociation",
     "PriView",
+    "PrivBayes",
     "Publication",
     "Query",
     "QueryError",
@@ -153,6 +162,8 @@ __all__ = [
     "UniformPerturbation",
     "attack",
     "audit",
+    "combine",
+    "compare",
     "draft",
     "explain",
     "publication",

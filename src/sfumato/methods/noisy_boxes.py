@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
 from sfumato.methods.base import Made, Method, Task, about_values
-from sfumato.methods.randomizing import checked_shares, closed_domain, declared_codes
+from sfumato.methods.randomizing import checked_shares, checked_text, checked_values, closed_domain, declared_codes
 from sfumato.methods.show.noisy import show_noisy
 from sfumato.parameters import choice, flag, parameter, weights, whole
 from sfumato.privacy.bounds import Bounds
@@ -25,19 +25,6 @@ from sfumato.randomize.noise import largest_odds, noise_ratio, two_sided
 from sfumato.table.closed import closed
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
-
-
-def _values(where: str, value: Any) -> tuple[str, ...]:
-    listed = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
-    if not listed or len(set(value)) < max(2, len(value)):
-        raise PolicyError(f"{where}: expected at least two different texts", hint='values = ["flu", "asthma", "other"]')
-    return tuple(sorted(value))  # in one order: another could tell something
-
-
-def _text(where: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise PolicyError(f"{where}: expected a text, one of the declared values, got a {type(value).__name__}", hint='"other"')
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +58,8 @@ class NoisyBoxes(Method):
 
     parameters: Literal["declared"] = parameter("declared", choice("declared"))
     shares: Mapping[str, Number] | None = parameter(None, checked_shares)
-    values: Sequence[str] | None = parameter(None, _values)
-    otherwise: str | None = parameter(None, _text)
+    values: Sequence[str] | None = parameter(None, checked_values)
+    otherwise: str | None = parameter(None, checked_text)
     floor: int | None = parameter(None, whole(1))
     merge: bool | None = parameter(None, flag)
     weights: Mapping[str, float] | None = parameter(None, weights())
