@@ -19,6 +19,8 @@ class Lines:
     title: str
     series: Mapping[str, tuple[int, Sequence[float | None]]]
     level: tuple[str, float] | None = None
+    cap: float = float("inf")
+    """What lies above is drawn here."""
 
 
 def small_multiples(path: Path, panels: Sequence[Lines], steps: Sequence[str], *, title: str, note: str, y: str) -> Path:
@@ -34,14 +36,14 @@ def small_multiples(path: Path, panels: Sequence[Lines], steps: Sequence[str], *
 
 def _panel(panel: Lines, steps: Sequence[str], y: str) -> list[str]:
     figures = [one for _, series in panel.series.values() for one in series if one is not None]
-    top = 1.08 * max([*figures, panel.level[1] if panel.level else 0.0])
+    top = min(1.08 * max([*figures, panel.level[1] if panel.level else 0.0]), panel.cap)
     floor, roof, right = HIGH - BOTTOM, TOP, WIDE - RIGHT
 
     def across(step: int) -> float:
         return LEFT + step * (right - LEFT) / max(len(steps) - 1, 1)
 
     def up(figure: float) -> float:
-        return floor - figure / top * (floor - roof)
+        return floor - min(figure / top, 1.0) * (floor - roof)
 
     parts = [f'<text x="{LEFT}" y="18" font-size="14" font-weight="600" class="ink">{escape(panel.title)}</text>']
     for tick in range(5):
@@ -84,7 +86,8 @@ def _names(ends: list[tuple[float, int, str]], x: float, roof: float, floor: flo
         over = places[-1] - floor
         under = roof - places[0]
         places = [place - max(over, 0.0) + max(under, 0.0) for place in places]
+    looks = ["soft" if colour < 0 else f"s{colour}" for _, colour, _ in ends]
     return [
-        f'<text x="{x}" y="{place + 4:.1f}" font-size="11.5" class="{"soft" if colour < 0 else f"s{colour}"}">{escape(name)}</text>'
-        for place, (_, colour, name) in zip(places, ends, strict=True)
+        f'<text x="{x}" y="{place + 4:.1f}" font-size="11.5" class="{look}">{escape(name)}</text>'
+        for place, look, (_, _, name) in zip(places, looks, ends, strict=True)
     ]
