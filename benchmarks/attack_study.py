@@ -185,7 +185,7 @@ def run(show: Show, quick: bool) -> None:
         errors,
         steps,
         title="Median relative error of range counts",
-        note="Across: β, ε = ln(1 + β). Grey: as published; green: ours; orange: noise; blue: exact quasi counts. Cut off at 100 %.",
+        note="Across: β, ε = ln(1 + β). Grey: papers; green: ours; orange: noise; blue: exact quasi counts. Cut off at 100 %.",
         y="median relative error",
     )
 
