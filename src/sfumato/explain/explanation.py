@@ -395,6 +395,8 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))
     except Infeasible as error:
         return _Cost(Obstacle.of(error))
+    if method.form == "synthetic":  # there are no groups, and a draw on the table would count against its people
+        return _Cost(None)
     strategies, obstacle = _blind(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:

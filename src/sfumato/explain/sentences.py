@@ -139,6 +139,10 @@ def _presence(about: Explanation) -> list[str]:
     if about.form in HIDING:
         known = about.presence is not None and about.presence.program
         return [*([] if known else [PROGRAM]), *NOT_PROMISED]
+    if about.form == "synthetic":
+        return [
+            "Presence is part of a record: that a person is in the table in another's place shifts odds as little as her values."
+        ]
     exact = about.form in _EXACT
     shown = "The quasi values are published as recoded" if exact else f"The {about.form} that hold the person are published"
     return [f"Not promised: that a person's presence in the table stays hidden. {shown}."]
@@ -237,6 +241,8 @@ def _table(about: Explanation) -> list[str]:
 def _promise(about: Explanation) -> list[str]:
     if about.presence is not None and about.weaker is not None:
         return about.presence.promise()
+    if about.form == "synthetic":
+        return ["As many records as there are people are published, drawn from noisy counts; none of them is anybody's."]
     if about.weaker is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     if about.odds is not None:
@@ -256,6 +262,8 @@ def _promise(about: Explanation) -> list[str]:
 
 
 def _values(about: Explanation) -> list[str]:
+    if about.form == "synthetic":
+        return []
     unclaimed = None
     if about.weaker is not None:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
