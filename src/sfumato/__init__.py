@@ -65,6 +65,7 @@ _HOMES = {
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
+    "report": "sfumato.report",
 }
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from sfumato.query import Estimate, GroupedAnswer, Query
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
+    from sfumato.report import report
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
@@ -165,6 +167,7 @@ __all__ = [
     "explain",
     "publication",
     "publish",
+    "report",
 ]
 
 
