@@ -19,7 +19,7 @@ from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.each import as_combinations, stacked, unstacked
+from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
@@ -80,13 +80,11 @@ class Task:
         """Return the same task for each sensitive column by itself, where each is protected by itself; else this one alone."""
         if not self.bounds.apart:
             return (self,)
+        names = self.table.sensitive.domain.names
+        parts = zip(names, self.table.apart(), unstacked(self.bounds), strict=True)
         return tuple(
-            replace(
-                self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, values=table.sensitive.labels)
-            )
-            for name, table, bounds in zip(
-                self.table.sensitive.domain.names, self.table.apart(), unstacked(self.bounds), strict=True
-            )
+            replace(self, table=table, requirement=self.requirement.of(name), bounds=unlabelled(name, bounds))
+            for name, table, bounds in parts
         )
 
     @property

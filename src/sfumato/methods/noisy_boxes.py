@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import PolicyError
-from sfumato.exact import Number
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
@@ -131,7 +130,8 @@ class NoisyBoxes(Method):
         told: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
         if any(one is not None and column not in one for one in told.values()):
             raise PolicyError(f"{type(self).__name__}: nothing is declared of {column!r}", hint="declare values of every secret")
-        return replace(self, **{key: None if one is None else one[column] for key, one in told.items()})
+        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in told.items()}
+        return replace(self, **own)
 
     @property
     def declared(self) -> dict[str, Any]:
