@@ -60,6 +60,8 @@ _HOMES = {
     "UniformPerturbation": "sfumato.methods",
     "attack": "sfumato.attacks",
     "audit": "sfumato.api",
+    "combine": "sfumato.query.rubin",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
@@ -67,7 +69,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
     from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
+    from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
     from sfumato.table import Database, Hierarchy, People, Schema, Table
@@ -159,6 +162,8 @@ __all__ = [
     "UniformPerturbation",
     "attack",
     "audit",
+    "combine",
+    "compare",
     "draft",
     "explain",
     "publication",

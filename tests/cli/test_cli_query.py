@@ -83,7 +83,7 @@ def test_questions_are_split_at_semicolons_outside_of_quotes_or_at_line_ends() -
 
 def test_tab_completes_columns_values_and_words(release: Path) -> None:
     completer = prompt.Completer.of(engine_of(Release.load(release)).vocabulary)
-    assert completer.complete("a") == ["age", "AND"]
+    assert completer.complete("a") == ["age", "AVG(", "AND"]
     assert completer.complete("sex = ") == ["sex = 'f'", "sex = 'm'"]
     assert completer.complete("age > 30 AND illness = 'G") == ["age > 30 AND illness = 'Gout'"]
     assert completer.complete("illness IN ('Flu', 'H") == ["illness IN ('Flu', 'HIV'"]

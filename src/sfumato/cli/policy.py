@@ -128,7 +128,7 @@ def check(
 ) -> None:
     """Check a policy, by itself or with its table: everything that is wrong at once, and every role with what speaks for it.
 
-    Exit code 0 says that it can be used. A draft that nobody has reviewed passes, and is told.
+    Exit code 0 says that it can be used. A draft that nobody has reviewed passes, with a note.
     """
     from sfumato.errors import PolicyError
     from sfumato.policy import Policy

@@ -107,7 +107,7 @@ def study(
     people = table if workload is not None else _sample(table)
     if method.keeps_odds:
         people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
-    drawn = _random(people) if workload is None else _owners(people, workload)
+    drawn = _random(people) if workload is None else [checked_workload(people, workload)]
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
         raise QueryError("nobody in the table meets any question of the workload", hint="ask less selective questions")
@@ -160,7 +160,7 @@ def _random(table: Table) -> list[Workload]:
     return [replace(sets, name="random sets"), replace(ranges, name="ranges")]
 
 
-def _owners(table: Table, workload: Workload) -> list[Workload]:
+def checked_workload(table: Table, workload: Workload) -> Workload:
     """Return the owner's workload, or say which of its questions has no exact answer."""
     vocabulary = vocabulary_of(table)
     for number, query in enumerate(workload, 1):
@@ -171,7 +171,7 @@ def _owners(table: Table, workload: Workload) -> list[Workload]:
             exact_pieces(query, vocabulary)
         except QueryError as error:
             raise QueryError(f"{where}: {error.message}", hint=error.hint) from None
-    return [workload]
+    return workload
 
 
 def _ask(table: Table, workload: Workload) -> _Asked:

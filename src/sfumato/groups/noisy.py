@@ -59,7 +59,7 @@ def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, floa
     space, weight = Space.of(columns), column_weights(columns, weights)
     people = len(columns[0].codes)
     none = np.zeros(1, np.int64)
-    nothing, rows = Secret(np.zeros(people, np.int32), 1, none, none), np.arange(people, dtype=np.int32)
+    nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
     low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
     begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
     acceptance = Even(floor)

@@ -70,9 +70,9 @@ def draft_policy(
     """
     looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding, names=names)
     decisions = decide(looked.profiles, roles or {})
-    told = {name for chosen in (roles or {}).values() for name in chosen}
+    given = {name for chosen in (roles or {}).values() for name in chosen}
     keys = _keys(looked, decisions)
-    decisions = [_keyed(one, keys) if one.column not in told else one for one in decisions]
+    decisions = [_keyed(one, keys) if one.column not in given else one for one in decisions]
     people = _people(looked, decisions, keys)
     reader = _Reader(path, looked, people, unordered=bool(keys) and not people)
     table = reader.read(decisions)

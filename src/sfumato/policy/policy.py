@@ -80,9 +80,16 @@ class Policy:
     coins: bytes | None = None
     budget: Fraction | None = None
 
+    def __repr__(self) -> str:
+        state = "reviewed" if self.reviewed else "a draft, not reviewed"
+        return f"Policy({state}; {', '.join(self.schema.quasi)} → {', '.join(self.schema.sensitive)}; {self.requirement.model})"
+
+    def __str__(self) -> str:
+        return self.text
+
     @classmethod
     def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
-        """Return the policy in a file. All that is wrong is told at once; with the `data` at hand, by the table's own names."""
+        """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
         refused = refusal(path)
         if refused == "there is no such file":
@@ -143,7 +150,7 @@ class Policy:
         return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
 
     def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
-        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words.
+        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is said in its words.
 
         `random` decides among equally early rows of one person, see `Table.read`.
         """

@@ -106,10 +106,10 @@ def _gaps(looked: Looked) -> list[str]:
 def _people(draft: Draft) -> list[str]:
     """Return which rows are one person's, where somebody has several."""
     if draft.people:
-        told = "" if draft.table.choice is None else draft.table.choice.sentence
+        sentence = "" if draft.table.choice is None else draft.table.choice.sentence
         return [
             "[people]                        # which rows are one person's, and which of them is kept",
-            *_wrapped(_comment(told)),
+            *_wrapped(_comment(sentence)),
             f"key  = {_key(draft.people['key'])}",
             f"keep = {_key(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
             "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
 from sfumato.query.language.compile import Pieces, compile_condition
-from sfumato.query.language.predicate import And, Between, Condition, In, Missing, Or, Query
+from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Or, Query
 from sfumato.query.language.sql import UnreadableError, parse_sql
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
@@ -130,6 +131,33 @@ def prefix_workload(
     return _met(f"prefixes of {prefix}, single {', '.join(single)}", table, made)
 
 
+def crosstab_workload(table: TableLike, *, bands: int = 10, queries: int = 1000, seed: int = 0) -> Workload:
+    """Return the cells of every quasi column against every sensitive value: what two-way tables of the release would hold.
+
+    A column with more than `bands` values is taken in so many bands of about equally many people, categories in the order of
+    their codes. Of more than `queries` cells so many are drawn. Questions that nobody meets are dropped.
+    """
+    _check(queries=queries, share=1.0, columns=None, most=len(table.quasi))
+    domain = table.sensitive.domain
+    cells = []
+    for column in table.quasi:
+        edges = _band_edges(column, bands)
+        parts = [_code_set(column, np.arange(first, last)) for first, last in pairwise(edges)]
+        cells += [(part, value) for part in parts for value in range(len(domain))]
+    chosen = np.sort(randomness(seed).permutation(len(cells))[:queries]).tolist()
+    made = [Query(And((cells[i][0], _value_set(domain, np.array([cells[i][1]])))), terms="published") for i in chosen]
+    return _met("cells of crosstabs", table, made)
+
+
+def _band_edges(column: Column, bands: int) -> list[int]:
+    """Return where bands of codes begin, and the end of the last: a band a value, or about equally many people a band."""
+    if column.size <= bands:
+        return list(range(column.size + 1))
+    below = np.concatenate(([0], np.cumsum(np.bincount(column.codes, minlength=column.size))))
+    wanted = np.searchsorted(below, np.arange(1, bands) * below[-1] / bands)
+    return sorted({0, *(int(edge) for edge in wanted if 0 < edge < column.size), column.size})
+
+
 def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
     """Return the questions that somebody meets."""
     kept = tuple(query for query, answer in zip(made, true_answers(table, made), strict=True) if answer)
@@ -172,6 +200,8 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
     for query in queries:
         if query.group_by:
             raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
+        if query.select != (COUNT,):
+            raise QueryError("a workload query asks for another figure than COUNT(*)", hint="write count questions")
         total = 0
         for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self, cast, get_args
 
@@ -21,6 +21,7 @@ from sfumato.table.recode import Recode, recoding
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
+Protect = Literal["each", "combination"]
 
 _SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
@@ -35,7 +36,8 @@ class Schema:
     Schema(quasi=['age', 'sex'], sensitive=['illness'], recode={'age': {'width': 5}})
 
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
-    `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
+    `quasi` columns are published, recoded as `recode` says. Of several `sensitive` columns `protect` says whether "each" is
+    protected by itself, or they form one compound attribute, whose values are a "combination" of theirs. `domains`
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
@@ -56,6 +58,7 @@ class Schema:
     allow_unique: Sequence[str] = ()
     closed: Closed | Mapping[str, Any] | None = None
     people: People | Mapping[str, Any] | None = None
+    protect: Protect | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
@@ -81,6 +84,7 @@ class Schema:
             with problems.noted():
                 self._store(option, self._read_option(option, read))
         problems.stop()
+        self._check_protect()
         self._check_bins()
         self._store("allow_unique", _names("allow_unique", self.allow_unique))
         for name in self.allow_unique:
@@ -134,6 +138,17 @@ class Schema:
         """Return the labels of the bins of the one sensitive column, ascending; none without bins, or with several columns."""
         found = self.bins_of(self.sensitive[0]) if len(self.sensitive) == 1 else None
         return () if found is None else found.labels
+
+    @property
+    def apart(self) -> bool:
+        """Whether several sensitive columns are protected each by itself."""
+        return self.protect == "each"
+
+    def only(self, name: str) -> Schema:
+        """Return the schema in which this is the one sensitive column; the others are not read."""
+        rest = [one for one in self.sensitive if one != name]
+        rules = {option: {one: rule for one, rule in getattr(self, option).items() if one not in rest} for option in _OPTIONS}
+        return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, **rules)
 
     @property
     def people_rule(self) -> People:
@@ -202,12 +217,13 @@ class Schema:
             "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
             "bins": {name: bins(edges, name).to_plain() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
+            **({} if self.protect is None else {"protect": self.protect}),
         } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
@@ -282,6 +298,19 @@ class Schema:
         problems.stop()
         return made
 
+    def _check_protect(self) -> None:
+        """Refuse several sensitive columns of which nothing says what is bounded; of one there is nothing to say."""
+        if self.protect not in (None, *get_args(Protect)):
+            raise PolicyError(f"protect: expected 'each' or 'combination', got {self.protect!r}", hint=_PROTECT)
+        if len(self.sensitive) == 1:
+            self._store("protect", None)
+        elif self.protect is None:
+            raise PolicyError(
+                f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or only "
+                "what they are together",
+                hint=_PROTECT,
+            )
+
     def _check_bins(self) -> None:
         for name in self.bins:
             if self.types.get(name, "numeric") != "numeric":
@@ -331,6 +360,11 @@ class Schema:
         assert attribute is not None
         attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
+
+_PROTECT = (
+    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in combinations '
+    "of their values, and in a single one only by the sum over the combinations that have it"
+)
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
     ("recode", "sensitive"): "a numeric sensitive column is made coarser with bins",

@@ -150,6 +150,17 @@ class Association:
         shift, more = self._functional(t, self.root * piece.values, spread2, weights)
         return float((self.totals * mean)[piece.values].sum() + shift), variance + more
 
+    def covariate(self, mean: float, spread2: float, z: Floats, scores: Floats) -> tuple[float, float]:
+        """Return mean and variance of Σ over people of weight · score, from the papers' estimates `z` of Σ weights by value.
+
+        `mean` and `spread2` are those of the weights of all people: the model holds for any numbers, not only 0 and 1.
+        """
+        if spread2 <= 0.0:
+            return mean * float(self.totals @ scores), 0.0
+        t = self.coordinates(z, np.full(self.index.values, mean))
+        shift, variance = self._functional(t, self.root * scores, spread2, self.axes.weigh(t, spread2))
+        return mean * float(self.totals @ scores) + shift, variance
+
     def _columns(self, rows: Rows, people: int) -> list[tuple[int, Flags, int]]:
         """Return the single columns to learn from first; none where the condition is one column's anyway."""
         parts = [(column, accepted, self.index.table.people(column, accepted)) for column, accepted in rows.tables.items()]
