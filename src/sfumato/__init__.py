@@ -60,6 +60,7 @@ _HOMES = {
     "UniformPerturbation": "sfumato.methods",
     "attack": "sfumato.attacks",
     "audit": "sfumato.api",
+    "combine": "sfumato.query.rubin",
     "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
+    from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
     from sfumato.report import report
@@ -141,7 +143,6 @@ __all__ = [
     "NearGroups",
     "NoisyBoxes",
     "NoisyTables",
-    "PrivBayes",
     "NotProvable",
     "OutputError",
     "People",
@@ -149,6 +150,7 @@ __all__ = [
     "PolicyError",
     "PresenceAssociation",
     "PriView",
+    "PrivBayes",
     "Publication",
     "Query",
     "QueryError",
@@ -162,6 +164,7 @@ __all__ = [
     "UniformPerturbation",
     "attack",
     "audit",
+    "combine",
     "compare",
     "draft",
     "explain",

@@ -78,8 +78,8 @@ def publish(
 ) -> Release:
     """Return a release of the table that keeps the requirement and has passed an independent audit.
 
-    The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are told here, as `Schema` takes them; columns that
-    are not named are neither published nor read.
+    The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are named here, as `Schema` takes them; columns
+    that are not named are neither published nor read.
 
     >>> import pyarrow as pa
     >>> import sfumato as sf
@@ -202,12 +202,12 @@ def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
     """
     from sfumato.policy import Policy, draft_policy
 
-    told = {role: _listed(names) for role, names in roles.items()}
-    unknown = [role for role in told if role not in ROLES]
+    given = {role: _listed(names) for role, names in roles.items()}
+    unknown = [role for role in given if role not in ROLES]
     if unknown:
         raise PolicyError(f"draft({unknown[0]}=…): unknown role", hint=did_you_mean(unknown[0], ROLES))
     if isinstance(table, (str, Path)):
-        return Policy.parse(draft_policy(Path(table), roles=cast("Any", told), reviewed=reviewed))
+        return Policy.parse(draft_policy(Path(table), roles=cast("Any", given), reviewed=reviewed))
     import tempfile
 
     from sfumato.table.frames import as_arrow
@@ -216,7 +216,7 @@ def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
     with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
         place = Path(private) / "frame.parquet"
         write_table(as_arrow(table), place)
-        return Policy.parse(draft_policy(place, roles=cast("Any", told), reviewed=reviewed))
+        return Policy.parse(draft_policy(place, roles=cast("Any", given), reviewed=reviewed))
 
 
 def audit(
@@ -270,7 +270,7 @@ def _understood(
 
 
 def _table(table: Any, columns: dict[str, Any]) -> Table:
-    """Return the table, or that of a frame whose columns are told."""
+    """Return the table, or that of a frame whose columns are named."""
     if isinstance(table, Table):
         if columns:
             raise PolicyError(f"{next(iter(columns))}: the table has its own schema", hint="leave it out, or give a data frame")
@@ -278,11 +278,11 @@ def _table(table: Any, columns: dict[str, Any]) -> Table:
     if not columns:
         expected = "Table.read(path, schema), Table.from_frame(frame, schema), or a frame with quasi=[…] and sensitive=…"
         _require_kind(table, Table, "table", expected)
-    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
-    if "other" not in told:
-        named = {name for role in ROLES for name in told.get(role, ())}
-        told["other"] = [name for name in column_names(table) if name not in named]
-    return Table.from_frame(table, Schema(**told))
+    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "other" not in roles:
+        named = {name for role in ROLES for name in roles.get(role, ())}
+        roles["other"] = [name for name in column_names(table) if name not in named]
+    return Table.from_frame(table, Schema(**roles))
 
 
 def _listed(names: Any) -> Any:

@@ -70,7 +70,9 @@ def _wrong_spending(manifest: Manifest, gamma: Fraction) -> list[str]:
     if follows is None:
         problems.append("neither the requirement nor the method says how much odds may grow")
     elif follows != gamma:
-        problems.append(f"odds may grow {float(follows):.9g}-fold by requirement and method, the manifest says {float(gamma):.9g}")
+        problems.append(
+            f"odds may grow {float(follows):.9g}-fold by requirement and method, the manifest says {float(gamma):.9g}"
+        )
     stated = _exact(manifest, "epsilon")
     if (stated * _GRID).denominator != 1 or gamma <= 1 or not -1e-12 < float(stated) - math.log(gamma) < 2 / _GRID:
         problems.append("the stated epsilon is not the logarithm of gamma, rounded up to nine decimals")
@@ -105,9 +107,7 @@ def _undeclared(release: SyntheticRelease, declared: Schema) -> list[str]:
         if not set(release.domain.labels) <= set(attribute.domain.labels):
             problems.append("records show sensitive values that are not declared")
         return problems
-    for name, kind, values in zip(
-        release.domain.names, release.domain.kinds, release.domain.table.columns, strict=True
-    ):
+    for name, kind, values in zip(release.domain.names, release.domain.kinds, release.domain.table.columns, strict=True):
         domain, bins = declared.domain(name), declared.bins.get(name)
         present = values.combine_chunks().drop_null()
         if isinstance(bins, Bins):
@@ -132,9 +132,12 @@ def _wrong_measured(manifest: Manifest) -> list[str]:
     except (KeyError, TypeError):
         return ["the manifest says that columns were measured which the release does not have"]
     whole = all(len([name for name in names if name in sensitive]) in (0, len(sensitive)) for names in listed)
-    if not whole or codes != sorted(codes) or any(one != sorted(one) for one in codes) or {c for one in codes for c in one} != {
-        *place.values()
-    }:
+    if (
+        not whole
+        or codes != sorted(codes)
+        or any(one != sorted(one) for one in codes)
+        or {c for one in codes for c in one} != {*place.values()}
+    ):
         return ["the measured tables are not those of all columns, in their order"]
     return []
 

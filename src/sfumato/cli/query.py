@@ -59,6 +59,12 @@ def query(
         Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
+    duckdb: Annotated[
+        Path | None,
+        typer.Option(
+            "--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.", show_default=False
+        ),
+    ] = None,
     against: Annotated[
         str | None,
         typer.Option(help="A second question: the difference and the ratio of the two figures are told.", show_default=False),
@@ -78,6 +84,9 @@ def query(
     """
     from sfumato.errors import QueryError
 
+    if duckdb is not None:
+        _write_database(release, duckdb, question=sql is not None or file is not None)
+        return
     if sql is not None and file is not None:
         raise QueryError("--file: there is a question too", hint="give one of the two")
     if sql is not None and not sql.strip():
@@ -173,6 +182,27 @@ def two_columns(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
+def _write_database(directory: Path, target: Path, *, question: bool) -> None:
+    """Write the release and tables completed from it to a database, and say what is in it."""
+    import warnings
+
+    from sfumato.errors import QueryError
+    from sfumato.query.database import write_database
+
+    if question:
+        raise QueryError("--duckdb: there is a question too", hint="write the database first, then ask it in SQL")
+    with progress_bar() as tell, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tell("completing", 0.0)
+        without = write_database(load_remembering(directory), target)
+    for one in told:
+        warn(str(one.message))
+    if without:
+        warn(f"{without}: the database has the published tables only")
+        return
+    console().print(f"Wrote {shown(target)}: the published tables, `completed`, weighted_count(weight), count_where('condition')")
+
+
 def on_terminal() -> bool:
     """Return whether somebody can be asked for questions."""
     return sys.stdin is not None and sys.stdin.isatty()
@@ -217,10 +247,10 @@ def read_questions(file: Path | None) -> list[str]:
 
 
 def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json: bool) -> None:
-    """Answer one question after the other; one that cannot be answered is told, and the exit code is then 2."""
+    """Answer one question after the other; one that cannot be answered is shown as an error, and the exit code is then 2."""
     from sfumato.errors import QueryError
 
-    told: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     failed = 0
     for number, question in enumerate(questions, 1):
         try:
@@ -229,15 +259,15 @@ def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json
             failed += 1
             # Not the question itself: the file may be another one by mistake, the table itself.
             message = f"question {number}: {getattr(error, 'brief', error.message)}"
-            told.append({"question": number, "error": message, "hint": error.hint})
+            answers.append({"question": number, "error": message, "hint": error.hint})
             if not as_json:
                 warn(message if error.hint is None else f"{message} ({error.hint})")
             continue
-        told.append({"question": number, "sql": question, "answer": answer_json(answer)})
+        answers.append({"question": number, "sql": question, "answer": answer_json(answer)})
         if not as_json:
             console().print(f"[dim]{number}[/dim] {shown(question)}")
             show_answer(answer)
     if as_json:
-        print_json(told)
+        print_json(answers)
     if failed:
         raise typer.Exit(BAD_INPUT)

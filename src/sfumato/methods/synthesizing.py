@@ -96,12 +96,12 @@ class Synthesizing(Method):
         """Refuse nothing: how much odds grow is bounded whatever the bounds are."""
 
     def gamma(self, requirement: Requirement) -> Fraction:
-        """Return how much odds may grow: e^ε for an ε of the method, what `differential` says, or 1 + β ([003 §5], ε = ln(1+β))."""
+        """Return how much odds may grow: what `differential` says, e^ε of the method, or 1 + β ([003 §5]: ε = ln(1+β))."""
         own = None if self.epsilon is None else power_below(Fraction(self.epsilon))
         if isinstance(requirement, Differential):
             if own not in (None, requirement.gamma):
                 raise PolicyError(
-                    f"epsilon: the requirement lets odds grow {float(requirement.gamma):.6g}-fold, the method {float(own):.6g}-fold",
+                    f"epsilon: odds may grow {float(requirement.gamma):.6g}-fold by the requirement, and not as the method says",
                     hint="leave epsilon of the method out",
                 )
             return requirement.gamma
@@ -143,4 +143,3 @@ class Synthesizing(Method):
         release = show_synthetic(task, self, universe, drawn, told.measured, spending)
         figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **told.figures}
         return Made(release, figures)
-

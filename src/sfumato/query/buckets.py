@@ -53,6 +53,7 @@ PRIOR = "no interval: mostly prior, since hardly any box tells these people from
 TELLING = 50
 """With fewer boxes, columns that were never cut are not known: answers are mostly prior, and have no interval."""
 
+_WIDER = 8.0  # strengths of association for sums of numbers, which many values share, in units of what is usual for single ones
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -155,15 +156,19 @@ class BucketsEngine:
         if estimator == "paper":
             return Total(value, variance, LEANS)
         if self.misses is None:
-            return self._add_by_association(people)
+            return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
         value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
-    def _add_by_association(self, people: list[Weighed]) -> Total:
+    def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
         """Return a sum from blind buckets: terms of one score are one covariate of people, errors of several scores add up."""
         index = self.index
+        if len(terms) == 1 and terms[0].numbers is None and len(ends := np.unique(terms[0].scores)) == 2:
+            low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
+            count = self._by_association(Piece(terms[0].scores == ends[1], terms[0].rows))
+            return Total(low * float(people[0].weight.sum()) + span * count.inside, (span * count.std_error) ** 2)
         value = 0.0
         together: dict[bytes, list[Weighed]] = {}
         for weighed in people:
@@ -176,8 +181,9 @@ class BucketsEngine:
             by_bucket = np.bincount(index.bucket, weight, index.buckets) / np.maximum(index.shown, 1)
             shown = index.st_count * np.repeat(by_bucket, np.diff(index.st_start))
             each: Floats = np.bincount(index.st_value, shown, index.values).astype(np.float64)
+            wider = _WIDER if any(weighed.unit is None for weighed in like) else 1.0
             mean, square = float(weight.mean()), float((weight**2).mean())
-            found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores)
+            found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores, wider=wider)
             if index.has_decoys:
                 variance *= float(index.shown.sum()) / index.rows
             value, error = value + found, error + math.sqrt(variance)

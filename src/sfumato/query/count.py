@@ -13,6 +13,7 @@ from sfumato.errors import QueryError
 from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
+from sfumato.query.apart import ApartEngine
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
 from sfumato.query.engine import SHELF, Engine
@@ -25,6 +26,7 @@ from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -54,7 +56,7 @@ def count(release: Release, query: str | Query, *, estimator: Estimator | None =
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
     require_confidence(confidence)
-    engine = engine_of(release)
+    engine = engine_for(release, asked)
     chosen = choose_estimator(engine, estimator, release.form)
     if asked.select == (COUNT,) and asked.having is None and not asked.order_by and asked.limit is None:
         return answer(engine, asked, chosen, confidence, release.native)
@@ -93,9 +95,17 @@ def engine_of(release: Release) -> Engine:
         if engine is None:
             if release.form not in ENGINES:
                 raise QueryError(f"no estimator is known for the form {release.form!r}")
-            engine = _engines[release] = ENGINES[release.form](release)
+            make = ENGINES[release.form]
+            engine = ApartEngine.of(release, make) if isinstance(release, ApartRelease) else make(release)
+            _engines[release] = engine
             engine.__dict__[SHELF] = _shelves.get(release)
         return engine
+
+
+def engine_for(release: Release, asked: Query) -> Engine:
+    """Return the engine for one question: where each sensitive column is protected by itself, that of the column it names."""
+    engine = engine_of(release)
+    return engine.asked(asked) if isinstance(engine, ApartEngine) else engine
 
 
 def remember(release: Release, shelf: Shelf | None) -> None:

@@ -126,14 +126,14 @@ class NoisyEngine:
         part = hits / index.sizes
         wanted = index.wanted(piece.values)
         share = np.clip(wanted / index.sizes, 0.0, 1.0)
-        placed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
+        mixed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
         noise = self.noise * asked * (1 - asked / index.values) * float((part**2 * self.draws).sum())
-        value, variance = float(part @ wanted), float(placed.sum()) + noise
+        value, variance = float(part @ wanted), float(mixed.sum()) + noise
         why = LEANS
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
-            drift = (DRIFT * float(placed.sum())) ** 2
+            drift = (DRIFT * float(mixed.sum())) ** 2
             value, variance, prior = combine(value + TRUST * shift, variance + more + drift, inner)
             why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)

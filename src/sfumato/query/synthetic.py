@@ -8,17 +8,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from sfumato.arrays import Small
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Guess, add_up
+from sfumato.query.engine import Guess, Total, add_up
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.rows import RowIndex
+from sfumato.query.sums import Term, weigh_people
 from sfumato.release.synthetic import SyntheticRelease
 
 NO_INTERVAL = "no interval: records are of nobody, and how far noise took them from the table is not known"
@@ -45,11 +49,18 @@ class SyntheticEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess))
+        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess), partial(self.add))
 
     def guess(self, pieces: Pieces) -> Guess:
         """Return the number of records in disjoint pieces of a question."""
         return add_up([self._count(piece) for piece in pieces], self.table.rows)
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+        """Return the sum over records, with the variance of drawing them; how far they are from the table is not known."""
+        each = np.zeros(self.table.rows)
+        for term in weigh_people(self.table, terms):
+            np.add.at(each, term.rows, term.weight * term.scores[self.value[term.rows]])
+        return Total(float(each.sum()), float(len(each) * each.var()), NO_INTERVAL)
 
     def _count(self, piece: Piece) -> Guess:
         people = self.table.rows

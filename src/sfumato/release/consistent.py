@@ -64,15 +64,40 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None)
-        == bool(manifest.form in ("randomized", "synthetic") or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
+        == bool(
+            manifest.form in ("randomized", "synthetic")
+            or manifest.basis == "noisy"
+            or public.get("decoys")
+            or public.get("suppression")
+        )
         and (manifest.seeded or not manifest.reproducible)
         and _sets_fit(manifest)
+        and _columns_fit(manifest)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
 
 
+def _columns_fit(manifest: Manifest) -> bool:
+    """Return whether columns have requirements of their own only where each is protected by itself, and the method does that."""
+    asked, own = manifest.requirement, manifest.requirement.get("columns", {})
+    if not manifest.apart:
+        return not own
+    method = manifest.method
+    kept = method["name"] in ("boxes", "noisy-boxes") or (method["name"] == "ambiguity" and method.get("grouping") != "paper")
+    return (
+        (kept or (method["name"] == "near-groups" and manifest.basis == "matched"))
+        and "package" not in method
+        and "sets" not in asked
+        and set(manifest.secrets).issuperset(own)
+        and not any("columns" in one or one.get("model") == "presence-association" for one in own.values())
+        and all(one.get("against") == asked.get("against") for one in own.values())
+    )
+
+
 def _sets_fit(manifest: Manifest) -> bool:
     """Return whether the method keeps bounds on sets, where the requirement has any, and the manifest lists some only then."""
+    if manifest.apart and any("sets" in one for one in manifest.requirement.get("columns", {}).values()):
+        return bool(manifest.sets) == (manifest.values is not None)
     if "sets" not in manifest.requirement:
         return not manifest.sets
     method = manifest.method

@@ -1,4 +1,4 @@
-"""PrivBayes: a network of columns found by the exponential mechanism, and the noisy tables that it needs (Zhang et al., TODS 2017)."""
+"""PrivBayes (Zhang et al., TODS 2017): a network of columns by the exponential mechanism, and the noisy tables that it needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sfumato.synthetic.records import Given, marginal
 from sfumato.synthetic.spending import choose, table_ratio
 
 MOST_PARENTS = 3
-"""Parents of a column where usefulness decides how many: more are hardly ever useful, and there are too many ways to choose them."""
+"""Parents of a column where usefulness decides how many: more are hardly ever useful, and there are many ways to choose them."""
 
 MOST_CHOICES = 20_000
 MOST_CELLS = 20_000_000
@@ -98,7 +98,7 @@ def find_network(
         ]
         if len(pairs) > MOST_CHOICES or any(people.cells(pair.columns) > MOST_CELLS for pair in pairs):
             raise PolicyError(
-                f"degree: there are too many ways to choose parents among {len(columns)} columns, or their tables have too many cells",
+                f"degree: too many ways to choose parents among {len(columns)} columns, or too many cells in their tables",
                 hint="a smaller degree, fewer quasi columns, or coarser ones",
             )
         scores = [people.score(pair) for pair in pairs]
@@ -139,8 +139,6 @@ def noisy_law(
         noise = two_sided(ratio, counts.size, coins.spawn(step)).reshape(counts.shape)
         tables.append(np.maximum(counts + noise, 0))
     first = len(network) - len(pairs)
-    law = [
-        Given(pair.child, pair.parents, marginal(tables[0], pairs[0].columns, pair.columns)) for pair in network[:first]
-    ]
+    law = [Given(pair.child, pair.parents, marginal(tables[0], pairs[0].columns, pair.columns)) for pair in network[:first]]
     law += [Given(pair.child, pair.parents, table) for pair, table in zip(pairs, tables, strict=True)]
     return law, ratio

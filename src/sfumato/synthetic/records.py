@@ -35,7 +35,7 @@ def draw_records(law: Sequence[Given], columns: int, records: int, random: Rando
 
 
 def _usable(weights: Integers) -> Integers:
-    """Return [combinations of parents × values]: where noise left nothing, what the column has on the whole, or all values alike."""
+    """Return [combinations of parents × values]: where noise left nothing, what the column has on the whole, else all alike."""
     rows = weights.reshape(-1, weights.shape[-1])
     whole = rows.sum(axis=0)
     empty = rows.sum(axis=1) == 0

@@ -1,4 +1,4 @@
-"""What a draw may spend, in exact arithmetic: e^ε below γ, the noise of so many tables, and a choice by the exponential mechanism."""
+"""What a draw may spend, exactly: e^ε below γ, the noise of so many tables, and a choice by the exponential mechanism."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""The sensitive attribute's table with each quasi column, with noise, and the model of largest entropy that `mbi` fits to them."""
+"""The sensitive attribute's noisy table with each quasi column, and the model of largest entropy that `mbi` fits to them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,11 @@ def fit(noisy: Sequence[Integers], people: int, deviation: float) -> list[Floats
 def _library() -> Any:
     """Return `mbi`, which works in 64 bits here, or say how to get it."""
     try:
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
+        import_module("jax").config.update("jax_enable_x64", True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about settings of jax that change nothing in a single fit
-            import mbi
+            return import_module("mbi")
     except ImportError:
         raise PolicyError(
             "noisy-tables: the model is fitted by mbi, which is not installed", hint="pip install 'sfumato[baselines]'"
         ) from None
-    return mbi

@@ -46,7 +46,7 @@ class Universe:
 
 
 def universe_of(table: Table) -> Universe:
-    """Return the declared values of a table's columns; a column without a declaration is refused, and so is who has another value."""
+    """Return the declared values of a table's columns; a column without them, or somebody with another value, is refused."""
     _require_rules(table.schema)
     quasi = tuple(_declared_column(column, table.schema) for column in table.quasi)
     domain = declared_values(table.schema, dict(zip(table.sensitive.domain.names, _types(table), strict=True)))
@@ -129,7 +129,8 @@ def _enumerated(domain: DeclaredDomain | None, kind: Kind, type_: pa.DataType, n
         found = pa.array(range(low, high + 1), pa.int64())
     elif kind == "date" and type_ == pa.date32():
         first, last = domain.minimum, domain.maximum
-        assert isinstance(first, date) and isinstance(last, date)
+        assert isinstance(first, date)
+        assert isinstance(last, date)
         _require_few((last - first).days + 1, name)
         found = pa.array([first + timedelta(days=k) for k in range((last - first).days + 1)], pa.date32())
     else:
@@ -153,7 +154,9 @@ def _listed(texts: Sequence[str], type_: pa.DataType, name: str) -> pa.Array:
             hint=f'types={{"{name}": "categorical"}} reads them as texts',
         ) from None
     if sorted(labels(found)) != sorted(texts):
-        raise PolicyError(f"domain of {name!r}: a value is not listed as it is published", hint="3 is written 3, a day 2024-05-31")
+        raise PolicyError(
+            f"domain of {name!r}: a value is not listed as it is published", hint="3 is written 3, a day 2024-05-31"
+        )
     return found
 
 

@@ -38,7 +38,7 @@ from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
 
-_WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
+WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 _FEW_VALUES = 3  # sets of more values share one decomposition
 
 
@@ -107,10 +107,10 @@ class Inside:
             turned = turn.T @ along
             known = float((turned**2 / (p * (1 - p) * strength + 1.0 / uneven)).sum())
             return excess * known, excess * uneven * float(along[1:] ** 2 @ tau2[1:])
-        told = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
-        tau2 = _WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
-        told[np.diag_indices_from(told)] += 1.0 / tau2
-        known = float(along @ cho_solve(cho_factor(told, check_finite=False), along, check_finite=False))
+        precision = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
+        tau2 = WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
+        precision[np.diag_indices_from(precision)] += 1.0 / tau2
+        known = float(along @ cho_solve(cho_factor(precision, check_finite=False), along, check_finite=False))
         return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
 
     @cached_property
@@ -125,10 +125,10 @@ class Inside:
         from scipy.linalg import eigh
 
         share = self.share
-        tau2 = _WIDER * (self.fit.tau2 @ share)
-        told = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
+        tau2 = WIDER * (self.fit.tau2 @ share)
+        precision = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
         root = np.sqrt(tau2)
-        strength, turn = eigh(told * np.outer(root, root))
+        strength, turn = eigh(precision * np.outer(root, root))
         return root[:, None] * turn, np.maximum(strength, 0.0), tau2
 
     def to_arrays(self) -> dict[str, Array]:
@@ -151,11 +151,11 @@ class Inside:
             fitting(arrays, "varies", (boxes, columns), "|b1"),
             fitting(arrays, "cell", (index.rows,), "<i4"),
         )
-        told = fitting(arrays, "told", (None, wide, wide), "<f4")
+        precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
         fit = Fit(
             fitting(arrays, "weights", (wide, values)),
             fitting(arrays, "tau2", (wide, values)),
-            told,
+            precision,
             fitting(arrays, "which", (values,), "<i8"),
             fitting(arrays, "scale", (values,)),
             fitting(arrays, "chi2", (values,)),
@@ -167,7 +167,7 @@ class Inside:
             fitting(arrays, "people", (len(value),)),
             fitting(arrays, "vague", (len(value),)),
         )
-        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(told))):
+        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(precision))):
             if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
                 raise ValueError("a number out of range")
         for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):
