@@ -198,6 +198,15 @@ class Table:
         domain = self.sensitive.domain.table
         return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
 
+    def apart(self) -> tuple[Table, ...]:
+        """Return the table with one sensitive column after the other, where each is protected by itself; else this one alone."""
+        if not self.schema.apart:
+            return (self,)
+        return tuple(
+            replace(self, schema=self.schema.only(name), sensitive=one)
+            for name, one in zip(self.sensitive.domain.names, self.sensitive.apart(), strict=True)
+        )
+
     def take(self, rows: Array) -> Table:
         """Return the table of these rows (positions or a mask), without the values that none of them has."""
         rows = np.asarray(rows)
