@@ -163,7 +163,9 @@ def test_several_columns_without_a_word_on_what_is_protected_are_refused_with_bo
 
 
 @pytest.mark.parametrize(
-    "method", [sf.MultiSize(), sf.Anatomy(), sf.Mondrian(), sf.BuReL(), sf.SmallDomain(), sf.NearGroups()], ids=lambda one: one.name
+    "method",
+    [sf.MultiSize(), sf.Anatomy(), sf.Mondrian(), sf.BuReL(), sf.SmallDomain(), sf.NearGroups()],
+    ids=lambda one: one.name,
 )
 def test_other_methods_refuse_with_a_reason(method):
     with pytest.raises(NotProvable, match="cannot protect each of several sensitive columns by itself") as found:
@@ -296,4 +298,6 @@ def test_the_order_of_the_input_changes_nothing(form):
         sf.publish(one, sf.FPrivacy(**RULE), random=1, method=sf.Boxes(form=form, floor=40), **ROLES).tables()
         for one in (frame, frame.take(pa.array(order)))
     ]
-    assert {name: one.to_pydict() for name, one in tables[0].items()} == {name: one.to_pydict() for name, one in tables[1].items()}
+    assert {name: one.to_pydict() for name, one in tables[0].items()} == {
+        name: one.to_pydict() for name, one in tables[1].items()
+    }
