@@ -76,7 +76,9 @@ class ApartEngine:
 
     def asked(self, asked: Query) -> Engine:
         """Return the engine for a question: of the one sensitive column that it names, or of several together."""
-        named = [*(atom.column for atom in atoms_of(asked.condition)), *asked.group_by]
+        conditions = [asked.condition, *(one.condition for one in asked.select if one.condition is not None)]
+        named = [atom.column for condition in conditions for atom in atoms_of(condition)]
+        named += [*asked.group_by, *(one.column for one in asked.select if one.column)]
         known = [*(words.name for words in self.engines[0].vocabulary.quasi), *self.names]
         for name in named:
             if name not in known:

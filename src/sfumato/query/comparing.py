@@ -9,7 +9,7 @@ from sfumato import notebook
 from sfumato.errors import QueryError
 from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Estimate, Estimator, interval_text
-from sfumato.query.count import choose_estimator, engine_of, require_confidence
+from sfumato.query.count import choose_estimator, engine_for, require_confidence
 from sfumato.query.figures import Asking, Figure
 from sfumato.query.language.predicate import COUNT, And, Or, Query
 from sfumato.query.language.sql import parse_sql
@@ -64,7 +64,8 @@ def compare(
     elif second.select == (COUNT,):
         second = replace(second, select=first.select)
     asked = [_checked(one) for one in (first, second)]
-    engine = engine_of(release)
+    named = tuple(figure for one in asked for figure in one.select)
+    engine = engine_for(release, Query(Or(tuple(one.condition for one in asked)), select=named))
     chosen = choose_estimator(engine, estimator, release.form)
     conditions = [one.condition for one in asked] + [
         figure.condition for one in asked for figure in one.select if figure.condition is not None

@@ -24,6 +24,7 @@ from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.release.coding import sensitive_columns
 from sfumato.table.frames import Native, to_native
@@ -128,6 +129,11 @@ def probability_names(release: BucketsRelease) -> list[str]:
 
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
+    if isinstance(release, ApartRelease):
+        raise QueryError(
+            "how the sensitive columns of this release go together is not published, so that no table can be completed with all",
+            hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
+        )
     if not hasattr(type(engine), "inside"):
         raise QueryError(
             f"a release of the form {release.form!r} does not show the people that a table could be completed for",
