@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -37,6 +38,8 @@ _HOMES = {
     "MultiSize": "sfumato.methods",
     "NearGroups": "sfumato.methods",
     "NoisyBoxes": "sfumato.methods",
+    "NoisyTables": "sfumato.methods",
+    "PrivBayes": "sfumato.methods",
     "NotProvable": "sfumato.errors",
     "OutputError": "sfumato.errors",
     "People": "sfumato.table",
@@ -55,16 +58,20 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
     "combine": "sfumato.query.rubin",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
+    "report": "sfumato.report",
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -90,6 +97,8 @@ if TYPE_CHECKING:
         MultiSize,
         NearGroups,
         NoisyBoxes,
+        NoisyTables,
+        PrivBayes,
         PriView,
         Publication,
         Ring,
@@ -102,11 +111,13 @@ if TYPE_CHECKING:
     from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
+    from sfumato.report import report
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -131,6 +142,7 @@ __all__ = [
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NoisyTables",
     "NotProvable",
     "OutputError",
     "People",
@@ -138,6 +150,7 @@ __all__ = [
     "PolicyError",
     "PresenceAssociation",
     "PriView",
+    "PrivBayes",
     "Publication",
     "Query",
     "QueryError",
@@ -149,12 +162,15 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
     "combine",
+    "compare",
     "draft",
     "explain",
     "publication",
     "publish",
+    "report",
 ]
 
 

@@ -117,7 +117,7 @@ def compound(rows=4000):
     coins = np.random.default_rng(8)
     illness, smoker = coins.choice(["flu", "hiv", "none"], rows, p=[0.3, 0.1, 0.6]), coins.choice(["yes", "no"], rows)
     frame = pa.table({"age": coins.integers(20, 60, rows), "illness": illness, "smoker": smoker})
-    return Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness", "smoker"]))
+    return Table.from_frame(frame, Schema(quasi=["age"], sensitive=["illness", "smoker"], protect="combination"))
 
 
 @pytest.mark.parametrize("estimator", ["paper", "likelihood"])

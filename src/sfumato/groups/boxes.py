@@ -38,7 +38,7 @@ def cut_into_boxes(
     if soft is None:
         grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
     else:
-        rows = np.arange(len(sensitive), dtype=np.int32)
+        rows = np.arange(sensitive.shape[-1], dtype=np.int32)
         accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
         grouping = cut_space(space, secret_of(sensitive, bounds), rows, accounts, basis="soft", weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
@@ -65,16 +65,21 @@ def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None
 
 
 def association(columns: Sequence[Column], sensitive: Array) -> Floats:
-    """Return the square root of each column's mutual information with the sensitive values, the largest set to 1."""
-    values = int(sensitive.max()) + 1
-    shared = np.bincount(sensitive, minlength=values) / len(sensitive)
-    information = []
-    for column in columns:
-        pairs = np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values)
-        joint = pairs.reshape(column.size, values) / len(sensitive)
-        apart = joint.sum(axis=1)[:, None] * shared[None, :]
-        seen = joint > 0
-        information.append(float((joint[seen] * np.log(joint[seen] / apart[seen])).sum()))
+    """Return the square root of each column's mutual information with the sensitive values, the largest set to 1.
+
+    That with several sensitive columns is the sum over them.
+    """
+    information = np.sum([[_information(column, codes) for column in columns] for codes in np.atleast_2d(sensitive)], axis=0)
     root = np.sqrt(np.maximum(information, 0.0))
     top = root.max()
     return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(columns))
+
+
+def _information(column: Column, sensitive: Array) -> float:
+    values = int(sensitive.max()) + 1
+    shared = np.bincount(sensitive, minlength=values) / len(sensitive)
+    pairs = np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values)
+    joint = pairs.reshape(column.size, values) / len(sensitive)
+    apart = joint.sum(axis=1)[:, None] * shared[None, :]
+    seen = joint > 0
+    return float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())
