@@ -153,7 +153,7 @@ def test_what_is_not_declared_of_a_column_is_found(tmp_path):
 
 
 def test_several_columns_without_a_word_on_what_is_protected_are_refused_with_both_spellings():
-    with pytest.raises(PolicyError, match="illness.*income.*each is protected by itself") as found:
+    with pytest.raises(PolicyError, match=r"illness.*income.*each is protected by itself") as found:
         sf.Schema(quasi=["age"], sensitive=["illness", "income"])
     assert 'protect = "each"' in found.value.hint
     assert 'protect = "combination"' in found.value.hint
