@@ -79,7 +79,7 @@ class Misses:
 MISSES: dict[str | None, Misses] = {
     "safe": Misses(0.0, 0.5, inside=2 / 3, trust=0.7),
     "soft": Misses(0.03, 1.5, inside=0.6, trust=0.5),
-    "tight": Misses(0.03, 1.5, inside=0.6, trust=0.5),
+    "tight": Misses(0.03, 1.5, inside=2 / 3, trust=0.7),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
     "noisy": Misses(0.2, 1.5, inside=2 / 3, trust=0.7),
