@@ -10,13 +10,10 @@ from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from tests.makers import people
 from tests.release._fragments import columns_of, views_of
 from tests.release._randomized import release_of
-from tests.release._synthetic import declared
 from tests.release._synthetic import release_of as synthetic_of
 
 VALUES = ["flu", "cold", "äche", "flu", "cold", "äche", "flu", "cold", "äche", "flu", "cold", "äche"]
-TABLE = declared(
-    people(VALUES, age=[20, 21, 22, 23, 24, 25, 60, 61, 62, 63, 64, 65], sex=list("fmfmfmmfmfmf"), town=list("aabbccaabbcc"))
-)
+TABLE = people(VALUES, age=[20, 21, 22, 23, 24, 25, 60, 61, 62, 63, 64, 65], sex=list("fmfmfmmfmfmf"), town=list("aabbccaabbcc"))
 GROUPS = [0] * 6 + [1] * 6
 SECRET = "; ".join(f"{age}: {value}" for age, value in zip(TABLE.column("age").arrow().to_pylist(), VALUES, strict=True))
 
