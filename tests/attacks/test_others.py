@@ -99,7 +99,7 @@ def test_rows_of_one_person_are_put_together_and_one_row_each_prevents_it():
     assert linked.verdict == "not claimed"
     kept = sf.Table.from_frame(
         frame.append_column("day", pa.array(list(range(800)))),
-        sf.Schema(quasi=["age"], sensitive=["ill"], other=["day"], people={"key": "who", "keep": "first by day"}),
+        sf.Schema(quasi=["age"], sensitive=["ill"], other=["day", "who"], people={"key": "who", "keep": "first by day"}),
     )
     one_row = sf.publish(kept, sf.LDiversity(3), method=sf.Anatomy(), random=1)
     [alone, linked] = sf.attack(one_row, kept, ["random-worlds", "rows"], persons=range(200), random=1)

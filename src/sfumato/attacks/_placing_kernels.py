@@ -47,42 +47,54 @@ def sum_up(weight: Any, count: Any, out: Any) -> bool:
         step[v] = size
         size *= int(count[v]) + 1
     used = np.zeros(states, np.int64)
+    free = np.zeros((states, many), np.bool_)
+    level = np.zeros(people + 2, np.int64)
     for s in range(states):
         for v in range(many):
-            used[s] += s // step[v] % (int(count[v]) + 1)
-    ahead = np.zeros((people + 1, states))
+            digit = s // step[v] % (int(count[v]) + 1)
+            used[s] += digit
+            free[s, v] = digit < int(count[v])
+        if used[s] <= people:
+            level[used[s] + 1] += 1
+    for i in range(people + 1):
+        level[i + 1] += level[i]
+    order = np.empty(level[people + 1], np.int64)
+    at = level.copy()
     for s in range(states):
-        ahead[people, s] = 1.0 if used[s] == people else 0.0
+        if used[s] <= people:
+            order[at[used[s]]] = s
+            at[used[s]] += 1
+    ahead = np.zeros(states)  # of a state whose digits add up to i: what placing the people from i on weighs
+    for k in range(level[people], level[people + 1]):
+        ahead[order[k]] = 1.0
     for i in range(people - 1, -1, -1):
         largest = 0.0
-        for s in range(states):
-            if used[s] != i:
-                continue
-            total = 0.0
+        for k in range(level[i], level[i + 1]):
+            s, total = order[k], 0.0
             for v in range(many):
-                if s // step[v] % (int(count[v]) + 1) < int(count[v]):
-                    total += weight[i, v] * ahead[i + 1, s + step[v]]
-            ahead[i, s] = total
+                if free[s, v]:
+                    total += weight[i, v] * ahead[s + step[v]]
+            ahead[s] = total
             largest = max(largest, total)
         if largest <= 0.0:
             return False
-        for s in range(states):
-            ahead[i, s] /= largest
-    behind, after = np.zeros(states), np.zeros(states)
+        for k in range(level[i], level[i + 1]):
+            ahead[order[k]] /= largest
+    behind = np.zeros(states)
     behind[0] = 1.0
     for i in range(people):
-        after[:] = 0.0
-        total = 0.0
         for v in range(many):
             out[i, v] = 0.0
-        for s in range(states):
-            if used[s] != i or behind[s] == 0.0:
+        for k in range(level[i], level[i + 1]):
+            s = order[k]
+            if behind[s] == 0.0:
                 continue
             for v in range(many):
-                if s // step[v] % (int(count[v]) + 1) < int(count[v]):
+                if free[s, v]:
                     part = behind[s] * weight[i, v]
-                    after[s + step[v]] += part
-                    out[i, v] += part * ahead[i + 1, s + step[v]]
+                    behind[s + step[v]] += part
+                    out[i, v] += part * ahead[s + step[v]]
+        total = 0.0
         for v in range(many):
             total += out[i, v]
         if total <= 0.0:
@@ -90,10 +102,10 @@ def sum_up(weight: Any, count: Any, out: Any) -> bool:
         for v in range(many):
             out[i, v] /= total
         largest = 0.0
-        for s in range(states):
-            largest = max(largest, after[s])
-        for s in range(states):
-            behind[s] = after[s] / largest
+        for k in range(level[i + 1], level[i + 2]):
+            largest = max(largest, behind[order[k]])
+        for k in range(level[i + 1], level[i + 2]):
+            behind[order[k]] /= largest
     return True
 
 
