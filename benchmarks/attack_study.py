@@ -172,7 +172,7 @@ def run(show: Show, quick: bool) -> None:
         drawn = {way: (WAYS[way].family, [one and one[3] for one in row]) for way, row in found.items()}
         for way, row in found.items():
             if WAYS[way].synthetic:
-                drawn[f"{way}, exact quasi"] = (3, [one and one[4] for one in row])
+                drawn[f"{way}, exact"] = (3, [one and one[4] for one in row])
         alone = independence(asked.table, asked.questions)
         level = float(np.median(np.abs(alone - asked.truth) / asked.truth))
         errors.append(Lines(name, drawn, ("independence", level), cap=1.0))

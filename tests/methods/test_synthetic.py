@@ -182,3 +182,24 @@ def test_without_mbi_noisy_tables_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mbi", None)
     with pytest.raises(PolicyError, match=r"mbi, which is not installed(.|\n)*sfumato\[baselines\]"):
         sf.NoisyTables().run(declared(skewed()), sf.Differential("1"))
+
+
+def test_explain_draws_nothing_and_says_what_is_claimed_instead():
+    found = sf.explain(declared(skewed()), sf.Differential("1"), method=sf.PrivBayes())
+    assert (found.study, found.feasible) == (None, True)
+    text = " ".join(found.details())
+    assert "drawn from noisy counts; none of them is anybody's" in text
+    assert "ranges of its own" not in text
+    assert "PrivBayes (Zhang et al." in " ".join(found.sentences())
+
+
+def test_a_policy_file_publishes_them():
+    policy = sf.Policy.parse(
+        '[columns]\nquasi = ["age", "sex"]\nsensitive = ["value"]\n'
+        '[domains]\nage = { min = 20, max = 69 }\nsex = ["f", "m"]\n'
+        '[requirement]\nmodel = "beta-likeness"\nbeta = 3\nagainst = "reader"\n'
+        '[method]\nname = "privbayes"\nvalues = ["v0", "v1", "other"]\notherwise = "other"\naccept_weaker_claim = true\n'
+    )
+    release = sf.publish(skewed().to_arrow(), policy, random=1)
+    assert set(release.labels) <= {"v0", "v1", "other"}
+    assert release.manifest.parameters["gamma"] == "4"
