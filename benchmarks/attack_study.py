@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import sfumato
-from benchmarks._lines import Lines, small_multiples
+from benchmarks._charts import Lines, small_multiples
 from benchmarks._show import Cell, Show
 from benchmarks.heterogeneous import census_table
 from sfumato.attacks import attack
