@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato
-from benchmarks._svg import card, upright, write
+from benchmarks._charts import FAMILIES, titled, values
+from sfumato.charts import Chart, altair, save_picture
+from sfumato.charts.svg import colour
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.scheme import Choices, Records, heterogeneous_records
 from sfumato.privacy import LDiversity
@@ -32,7 +33,7 @@ PEOPLE = (
     ("Hugo", 49, 37, "gout"),
     ("Iris", 54, 36, "gout"),
 )
-COLOUR = {"asthma": 3, "flu": 1, "gout": 2}
+COLOUR = {"asthma": 0, "flu": 1, "gout": 2}
 Group = npt.NDArray[np.int64]
 
 
@@ -52,36 +53,43 @@ def draw_pictures(directory: Path) -> list[Path]:
 
 def draw_graph(path: Path) -> Path:
     """Write who is linked with whom among nine people in three buckets, and whose value each record carries."""
-    wide, high, top, step = 900, 596, 140, 44
-    left, right = 330, 570
+    alt = altair()
     records = _nine_records()
-    at = [top + step * row + 14 * (row // 3) for row in range(len(PEOPLE))]
+    at = [float(row + 0.4 * (row // 3)) for row in range(len(PEOPLE))]
+    links = [
+        {"x": 0, "x2": 1, "y": at[row], "y2": at[own], "value": PEOPLE[row][3], "carried": row == int(records.carried[r])}
+        for r, own in enumerate(records.own.tolist())
+        for row in records.matches[records.start[r] : records.start[r + 1]].tolist()
+    ]
+    people = [
+        {"x": 0, "y": at[row], "value": value, "text": f"{name}, {age}, {hours} h · {value}"}
+        for row, (name, age, hours, value) in enumerate(PEOPLE)
+    ]
+    shown = [_record(records, r, at[own]) for r, own in enumerate(records.own.tolist())]
+    frames = [{"x": -1.05, "x2": 0.06, "y": at[k] - 0.55, "y2": at[k + 2] + 0.55, "value": PEOPLE[k][3]} for k in (0, 3, 6)]
+    scale = alt.Scale(domain=list(COLOUR), range=[colour(shade) for shade in COLOUR.values()])
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-1.1, 2.1], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[at[-1] + 0.8, -1.4], nice=False))
+    tint = alt.Color("value:N", scale=scale, legend=None)
+    thin, thick = ([one for one in links if one["carried"] == carried] for carried in (False, True))
+    heads = [{"x": 0, "y": -1, "text": "people: age, hours a week, diagnosis"}, {"x": 1, "y": -1, "text": "published records"}]
+    chart = alt.layer(
+        values(frames).mark_rect(opacity=0.1, cornerRadius=6).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=tint),
+        values(thin).mark_rule(color=colour("axis"), opacity=0.6).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
+        values(thick).mark_rule(strokeWidth=3).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=tint),
+        values(people).mark_point(filled=True, size=150, opacity=1).encode(x=x, y=y, color=tint),
+        values(shown).mark_point(filled=True, size=150, opacity=1, shape="square").encode(x=x, y=y, color=tint),
+        values(people).mark_text(align="right", dx=-14, fontSize=13).encode(x=x, y=y, text="text:N"),
+        values(shown).mark_text(align="left", dx=14, fontSize=13).encode(x=x, y=y, text="text:N"),
+        values(heads[:1]).mark_text(align="right", color=colour("soft"), fontSize=12.5).encode(x=x, y=y, text="text:N"),
+        values(heads[1:]).mark_text(align="left", color=colour("soft"), fontSize=12.5).encode(x=x, y=y, text="text:N"),
+    )
     title = "Nine people, three buckets: every record is linked with one person of each bucket"
     note = (
-        f"ℓ-diversity, ℓ = 3 · each link carries with probability 1/3 · after this draw {_repeated(records)} meet a value twice"
+        f"ℓ-diversity, ℓ = 3 · thick: the link whose diagnosis the record carries, each with probability 1/3 · after this draw "
+        f"{_repeated(records)} meet a value twice"
     )
-    parts = card(wide, high, title, note)
-    parts += [_head(left, "people: age, hours a week, diagnosis", "end"), _head(right, "published records", "start")]
-    for bucket, first in enumerate(range(0, len(PEOPLE), 3)):
-        shape = f'x="28" y="{at[first] - 24}" width="{left - 10}" height="{2 * step + 48}" rx="8"'
-        parts.append(f'<rect {shape} class="s{COLOUR[PEOPLE[first][3]]}" fill-opacity="0.09"/>')
-        parts.append(f'<text x="42" y="{at[first + 1] + 4}" font-size="12.5" class="soft">bucket {bucket + 1}</text>')
-    thin, thick = [], []
-    for r, own in enumerate(records.own.tolist()):
-        for row in records.matches[records.start[r] : records.start[r + 1]].tolist():
-            bend = f"M{left},{at[row]} C{left + 90},{at[row]} {right - 90},{at[own]} {right},{at[own]}"
-            if row == records.carried[r]:
-                thick.append(f'<path d="{bend}" fill="none" class="l{COLOUR[PEOPLE[row][3]]}" stroke-width="3"/>')
-            else:
-                thin.append(f'<path d="{bend}" fill="none" class="axis" stroke-width="1.1" stroke-opacity="0.6"/>')
-    parts += [*thin, *thick]
-    for row, (name, age, hours, value) in enumerate(PEOPLE):
-        parts.append(f'<circle cx="{left}" cy="{at[row]}" r="6.5" class="s{COLOUR[value]}"/>')
-        text = f'{name}, {age}, {hours} h · <tspan class="s{COLOUR[value]}" font-weight="600">{value}</tspan>'
-        parts.append(f'<text x="{left - 16}" y="{at[row] + 5}" font-size="14" text-anchor="end" class="ink">{text}</text>')
-    for r, own in enumerate(records.own.tolist()):
-        parts += _record(records, r, right, at[own])
-    return write(path, [*parts, *_legend(left - 172, high - 24)])
+    return save_picture(titled(chart.properties(width=800, height=420), title, note), path, title=title)
 
 
 def _nine_records() -> Records:
@@ -91,7 +99,7 @@ def _nine_records() -> Records:
     table = sfumato.Table.from_frame(frame, sfumato.Schema(quasi=names[:2], sensitive=names[2:]))
     bounds = LDiversity(3).bounds(table.sensitive.histogram())
     costs = Costs.of(table.quasi)
-    made = heterogeneous_records(table.quasi, table.sensitive.codes, bounds, costs, Choices(), random=SeededRandomness(4))
+    made = heterogeneous_records(table.quasi, table.sensitive.codes, bounds, costs, Choices(), random=SeededRandomness(3))
     return made.records
 
 
@@ -106,45 +114,21 @@ def _repeated(records: Records) -> str:
     return " and ".join(names)
 
 
-def _head(px: float, text: str, anchor: str) -> str:
-    return f'<text x="{px}" y="98" font-size="13" text-anchor="{anchor}" class="soft">{escape(text)}</text>'
-
-
-def _record(records: Records, r: int, px: float, py: float) -> list[str]:
+def _record(records: Records, r: int, place: float) -> dict[str, Any]:
     linked = [PEOPLE[row] for row in records.matches[records.start[r] : records.start[r + 1]].tolist()]
     value = PEOPLE[int(records.carried[r])][3]
     ages, hours = [person[1] for person in linked], [person[2] for person in linked]
-    ranges = f"{min(ages)}–{max(ages)}, {min(hours)}–{max(hours)} h"
-    text = f'{ranges} · <tspan class="s{COLOUR[value]}" font-weight="600">{value}</tspan>'
-    return [
-        f'<rect x="{px - 6}" y="{py - 6}" width="12" height="12" rx="2" class="s{COLOUR[value]}"/>',
-        f'<text x="{px + 16}" y="{py + 5}" font-size="14" class="ink">{text}</text>',
-    ]
-
-
-def _legend(px: float, py: float) -> list[str]:
-    return [
-        f'<path d="M{px},{py - 4} h34" class="axis" stroke-width="1.4"/>',
-        f'<text x="{px + 42}" y="{py}" font-size="12.5" class="soft">linked: within the record’s ranges</text>',
-        f'<path d="M{px + 282},{py - 4} h34" class="l3" stroke-width="3"/>',
-        f'<text x="{px + 324}" y="{py}" font-size="12.5" class="soft">the link whose diagnosis the record carries</text>',
-    ]
+    text = f"{min(ages)}–{max(ages)}, {min(hours)}–{max(hours)} h · {value}"
+    return {"x": 1, "y": place, "value": value, "text": text}
 
 
 def draw_ranges(path: Path) -> Path:
     """Write the ranges of Mondrian's groups beside those of near groups, for the same sixty people."""
-    wide, high, left, top, bottom, gap = 900, 540, 60, 132, 60, 32
-    width, height = (wide - left - 28 - gap) / 2, high - top - bottom
+    alt = altair()
     title = "The same sixty people, the same bound: ranges before and after"
     note = "people of the census, known by age and salary class · no belief in an occupation above 1/5"
-    parts = card(wide, high, title, note)
-    for k, plan in enumerate(_plans()):
-        parts.append(f'<g transform="translate({left + k * (width + gap):.1f},{top})">')
-        parts += _drawn(plan, width, height)
-        parts.append(
-            f'<text x="{width / 2:.1f}" y="{height + 42}" font-size="13" text-anchor="middle" class="ink">age</text></g>'
-        )
-    return write(path, [*parts, upright(32, top + height / 2, "salary class")])
+    chart = alt.hconcat(*(_drawn(plan, first=k == 0) for k, plan in enumerate(_plans())), spacing=28)
+    return save_picture(titled(chart, title, note), path, title=title)
 
 
 def _plans() -> list[_Plan]:
@@ -162,28 +146,31 @@ def _plans() -> list[_Plan]:
     return plans
 
 
-def _drawn(plan: _Plan, width: float, height: float) -> list[str]:
+def _drawn(plan: _Plan, *, first: bool) -> Chart:
     """Return the rectangles of the groups, and everybody joined with the middle of her group."""
+    alt = altair()
     low, far = plan.places.min(axis=0) - 2, plan.places.max(axis=0) + 2
-    here = (plan.places - low) / (far - low) * (width, -height) + (0, height)
-    parts = [
-        f'<text y="-16" font-size="15" font-weight="600" class="ink">{escape(plan.title)}</text>',
-        f'<rect width="{width:.1f}" height="{height:.1f}" rx="4" fill="none" class="grid"/>',
-    ]
-    boxes, joins, dots = [], [], []
-    members = [here[plan.group == g] for g in np.unique(plan.group)]
+    scales = [alt.Scale(domain=[float(a), float(b)], nice=False) for a, b in zip(low, far, strict=True)]
+    x = alt.X("x:Q", scale=scales[0], axis=alt.Axis(title="age", grid=False, tickCount=6))
+    y = alt.Y("y:Q", scale=scales[1], axis=alt.Axis(title="salary class" if first else None, grid=False, tickCount=6))
+    boxes: list[dict[str, Any]] = []
+    spokes: list[dict[str, Any]] = []
+    members = [plan.places[plan.group == g] for g in np.unique(plan.group)]
     for mine, k in zip(members, _colours(members), strict=True):
-        (x0, y0), (x1, y1) = mine.min(axis=0) - 4.5, mine.max(axis=0) + 4.5
-        look = f'rx="5" class="s{k} l{k}" fill-opacity="0.12" stroke-width="1.2" stroke-opacity="0.75"'
-        boxes.append(f'<rect x="{x0:.1f}" y="{y0:.1f}" width="{x1 - x0:.1f}" height="{y1 - y0:.1f}" {look}/>')
+        (x0, y0), (x1, y1) = mine.min(axis=0) - 0.6, mine.max(axis=0) + 0.6
+        boxes.append({"x": x0, "x2": x1, "y": y0, "y2": y1, "k": str(k)})
         cx, cy = mine.mean(axis=0)
-        spokes = "".join(f"M{cx:.1f} {cy:.1f}L{px:.1f} {py:.1f}" for px, py in mine)
-        joins.append(f'<path d="{spokes}" fill="none" class="l{k}" stroke-opacity="0.55" stroke-width="1"/>')
-        dots += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3.4" class="s{k}"/>' for px, py in mine]
-    for tick in range(20, int(far[0]) + 1, 10):
-        px = (tick - low[0]) / (far[0] - low[0]) * width
-        parts.append(f'<text x="{px:.1f}" y="{height + 18}" font-size="12" text-anchor="middle" class="soft">{tick}</text>')
-    return [*parts, *boxes, *joins, *dots]
+        spokes += [{"x": px, "y": py, "x2": cx, "y2": cy, "k": str(k)} for px, py in mine]
+    tints = alt.Scale(domain=["0", "1", "2", "3"], range=[colour(shade) for shade in FAMILIES])
+    tint = alt.Color("k:N", scale=tints, legend=None)
+    rows = [{name: value if isinstance(value, str) else float(value) for name, value in one.items()} for one in spokes]
+    frames = [{name: value if isinstance(value, str) else float(value) for name, value in one.items()} for one in boxes]
+    chart = alt.layer(
+        values(frames).mark_rect(opacity=0.16, cornerRadius=4).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=tint),
+        values(rows).mark_rule(opacity=0.55).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=tint),
+        values(rows).mark_circle(size=38, opacity=1).encode(x=x, y=y, color=tint),
+    )
+    return titled(chart.properties(width=380, height=330), plan.title)
 
 
 def _colours(members: list[npt.NDArray[np.float64]]) -> list[int]:
@@ -192,7 +179,7 @@ def _colours(members: list[npt.NDArray[np.float64]]) -> list[int]:
     chosen: list[int] = []
     for centre in centres:
         crowd = np.zeros(4)
-        for h, colour in enumerate(chosen):
-            crowd[colour] += 1 / (1 + float(np.hypot(*(centres[h] - centre))) ** 2)
+        for h, shade in enumerate(chosen):
+            crowd[shade] += 1 / (1 + float(np.hypot(*(centres[h] - centre))) ** 2)
         chosen.append(int(np.argmin(crowd)))
     return chosen

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 import sfumato
-from benchmarks._lines import Lines, small_multiples
+from benchmarks._charts import Lines, small_multiples
 from benchmarks._show import Cell, Show
 from benchmarks.heterogeneous import census_table
 from sfumato.attacks import attack

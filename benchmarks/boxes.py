@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
+from benchmarks._charts import Panel, Point, plan_of_boxes, scatter
 from benchmarks._measure import best_of
 from benchmarks._noisy_tables import noisy_tables, noisy_tables_error
-from benchmarks._picture import Panel, Point, plan_of_boxes, scatter
 from benchmarks._show import Cell, Show
 from sfumato.errors import Infeasible
 from sfumato.groups.boxes import cut_into_boxes

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import sfumato
-from benchmarks._dots import dots
+from benchmarks._charts import dots
 from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
 from sfumato.methods.base import Method

@@ -44,3 +44,14 @@ def test_without_the_library_the_error_names_the_extra():
     with pytest.raises(InputError, match="no_such_charts".replace("_", "-")) as refused:
         library.chart_library("no_such_charts")
     assert "sfumato[report]" in refused.value.hint
+
+
+def test_many_dots_are_written_once_and_stand_where_they_were():
+    alt = library.altair()
+    data = alt.Data(values=[{"x": k, "y": k * k} for k in range(30)])
+    scale = alt.Scale(domain=[0, 29], nice=False)
+    chart = alt.Chart(data).mark_circle(size=20).encode(x=alt.X("x:Q", scale=scale), y="y:Q").properties(width=290, height=100)
+    svg = picture_svg(chart, title="x", numbered="n")
+    places = [float(found) for found in re.findall(r'<use href="#n-m0" x="([^"]+)"', svg)]
+    assert places == [10.0 * k for k in range(30)]
+    assert svg.count('id="n-m0"') == 1

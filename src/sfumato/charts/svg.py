@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -53,6 +54,11 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu 
 
 SERIES = 10
 
+MANY = 20
+"""From so many marks of one look on, the look is written once."""
+
+_MARK = re.compile(r'<path transform="translate\(([-\d.e]+),([-\d.e]+)\)"( d="[^"]+"[^>]*?)/>')
+
 
 def colour(name: str | int) -> str:
     """Return the colour of this name as a chart takes it; a series beyond the last begins again."""
@@ -75,11 +81,29 @@ def picture_svg(chart: Chart, *, title: str, description: str = "", numbered: st
     body = re.sub(r'^<rect width="[\d.]+" height="[\d.]+" fill="white"/>', "", body)
     body = re.sub(r'\b(id="|url\(#|href="#)(?=\w)', rf"\g<1>{numbered}-", body)
     body = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", body)  # the picture is one thing to whoever has it read aloud
+    body = _shared(body, numbered)
     named = f'<title id="{numbered}-title">{escape(title)}</title>'
     told = f'<desc id="{numbered}-desc">{escape(description)}</desc>' if description else ""
     labels = f'aria-labelledby="{numbered}-title"' + (f' aria-describedby="{numbered}-desc"' if description else "")
     size = f'viewBox="0 0 {wide:g} {high:g}" width="{wide:g}" height="{high:g}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {labels} {size}>{named}{told}{body}</svg>'
+
+
+def _shared(body: str, numbered: str) -> str:
+    """Return a picture in which marks that differ by their place alone are drawn once: thousands of dots take much room."""
+    alike = Counter(look for _, _, look in _MARK.findall(body))
+    known = {look: f"{numbered}-m{k}" for k, (look, many) in enumerate(alike.items()) if many >= MANY}
+    if not known:
+        return body
+
+    def used(found: re.Match[str]) -> str:
+        across, up, look = found.groups()
+        if look not in known:
+            return found.group(0)
+        return f'<use href="#{known[look]}" x="{float(across):.1f}" y="{float(up):.1f}"/>'
+
+    marks = "".join(f'<path id="{name}"{look}/>' for look, name in known.items())
+    return f"<defs>{marks}</defs>{_MARK.sub(used, body)}"
 
 
 def picture_page(chart: Chart, *, title: str, description: str = "") -> str:

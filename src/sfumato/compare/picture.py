@@ -23,7 +23,7 @@ def picture(study: Study) -> Chart:
     points = [_point(run) for run in made]
     alone = alt.Chart(alt.Data(values=[{"x": study.prior_exposure, "y": 1.0, "name": "independence"}]))
     x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=24), axis=alt.Axis(format="~%", title=X, tickCount=6))
-    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, padding=20), axis=alt.Axis(format="~g", title=Y, tickCount=6))
+    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, padding=36), axis=alt.Axis(format="~g", title=Y, tickCount=6))
     scale = alt.Scale(domain=names, range=[colour(number) for number in range(len(names))])
     shapes = alt.Scale(domain=names, range=[SHAPES[number % len(SHAPES)] for number in range(len(names))])
     legend = alt.Legend(title=None, orient="right", labelLimit=260, offset=28)
@@ -48,7 +48,7 @@ def picture(study: Study) -> Chart:
         own = [{**_point(study.marked), "mark": f"your policy: {study.marked.method}"}]
         ring = alt.Chart(alt.Data(values=own))
         layers.append(ring.mark_point(size=420, strokeWidth=2.5, color=colour("ink")).encode(x=x, y=y))
-        words = ring.mark_text(align="center", dy=26, fontSize=12.5, fontWeight="bold", font=FONT, color=colour("ink"))
+        words = ring.mark_text(align="center", dy=-22, fontSize=12.5, fontWeight="bold", font=FONT, color=colour("ink"))
         layers.append(words.encode(x=x, y=y, text="mark:N"))
     varied = next((next(iter(run.varied)) for run in made if run.varied), "")
     note = (
