@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-LIGHT = ("#6e7781", "#bc4c00", "#1a7f37", "#0969da")
-DARK = ("#9198a1", "#f0883e", "#4ac26b", "#58a6ff")
+LIGHT = ("#6e7781", "#bc4c00", "#1a7f37", "#0969da", "#8250df")
+DARK = ("#9198a1", "#f0883e", "#4ac26b", "#58a6ff", "#ab7df8")
 
 _COLOURS = "".join(f".s{k}{{fill:{c}}}.l{k}{{stroke:{c}}}" for k, c in enumerate(LIGHT))
 _DARK_COLOURS = "".join(f".s{k}{{fill:{c}}}.l{k}{{stroke:{c}}}" for k, c in enumerate(DARK))
