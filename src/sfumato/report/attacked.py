@@ -12,6 +12,8 @@ from sfumato.progress import Progress
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Figure, Grid, Note, Section, Terms, Words
 
+CAPTION = "Share of people whose value an attack names. Blue: by somebody against whom there is a promise. Thick mark: guessing."
+
 VERDICTS = {
     "claimed": "within what is promised",
     "not claimed": "nothing is promised against her",
@@ -29,9 +31,10 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
     blocks: list[Block] = [
         Words(
             [
-                "Each attack was tried on the release and judged by the table. A guess means naming the most frequent value for everybody, "
-                "which needs no release; only what an attack reaches above it comes from the release. An attack that learns links "
-                "between columns reaches much the same for people who are not in the table."
+                "Each attack was tried on the release and judged by the table. A guess means naming the most frequent value for "
+                "everybody, which needs no release; only what an attack reaches above it comes from the release. An attack "
+                "that learns links between columns reaches much the same for people who are not in the table. Somebody who knows "
+                "the sensitive values of others in a group is an insider: releases of groups promise nothing against her."
             ]
         ),
         Note("An attack breaks a promise: this release must not stay published.", "bad")
@@ -39,11 +42,7 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
         else Note("No attack breaks a promise.", "good"),
     ]
     if done:
-        blocks.append(
-            Figure(
-                _drawn(done), "Share of people whose value an attack names. Thick mark: what guessing reaches.", _numbers(done)
-            )
-        )
+        blocks.append(Figure(_drawn(done), CAPTION, _numbers(done)))
     blocks.append(
         Terms([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in ATTACKS.items() if _tried(name, results)])
     )
@@ -75,14 +74,15 @@ def _numbers(done: Sequence[AttackResult]) -> Grid:
 
 def _drawn(done: Sequence[AttackResult]) -> str:
     alt = altair()
-    data = [{"attack": one.name, "success": one.success, "baseline": one.baseline} for one in done]
+    data = [{"attack": one.name, "success": one.success, "baseline": one.baseline, "verdict": one.verdict} for one in done]
     base = alt.Chart(alt.Data(values=data)).encode(
-        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=230))
+        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=260))
     )
     x = alt.X(
         "success:Q", title="people whose value is named", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(zero=True)
     )
-    bars = base.mark_bar(color=colour(0), height=11, opacity=0.85).encode(x=x)
+    shades = alt.Scale(domain=list(VERDICTS), range=[colour(0), colour(7), colour(4)])
+    bars = base.mark_bar(height=11, opacity=0.85).encode(x=x, color=alt.Color("verdict:N", scale=shades, legend=None))
     marks = base.mark_tick(color=colour(1), thickness=3, size=20).encode(x="baseline:Q")
     chart = alt.layer(bars, marks).properties(width=400, height=26 * len(data))
     return picture_svg(chart, title="What each attack reaches, beside guessing", numbered="attacks")

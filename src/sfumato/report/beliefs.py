@@ -44,13 +44,14 @@ def believed(case: Case) -> Section | None:
 
 def _of_truth(case: Case, beliefs: Floats) -> list[Block]:
     mean, before = float(beliefs.mean()), float(sum(share**2 for share in case.shares.values()))
+    half, most = (float(np.quantile(beliefs, part)) for part in (0.5, 0.99))
     svg, rows = _histogram(beliefs, "belief in the person’s true value", mean)
     return [
         Words(
             [
-                f"Exposure: a reader is {percent(mean, 1)} sure of a person's true value, on average. Without the release, knowing only how "
-                f"frequent each value is, she would be {percent(before, 1)} sure. For half of the people she is at most "
-                f"{percent(float(np.median(beliefs)), 1)} sure, for one in a hundred more than {percent(float(np.quantile(beliefs, 0.99)), 1)}."
+                f"Exposure: a reader is {percent(mean, 1)} sure of a person's true value, on average. Without the release, "
+                f"knowing only how frequent each value is, she would be {percent(before, 1)} sure. For half of the people she is "
+                f"at most {percent(half, 1)} sure, for one in a hundred more than {percent(most, 1)}."
             ]
         ),
         Figure(svg, "People by how sure a reader is of their true value. The line is the mean, the exposure.", rows),
@@ -58,8 +59,12 @@ def _of_truth(case: Case, beliefs: Floats) -> list[Block]:
 
 
 def _of_any(largest: Floats) -> list[Block]:
-    svg, rows = _histogram(largest, "belief in the likeliest value", float(largest.mean()))
-    words = f"Of the value she thinks likeliest, right or wrong, a reader is {percent(float(largest.mean()), 1)} sure on average and {percent(float(largest.max()), 1)} at most."
+    mean, most = float(largest.mean()), float(largest.max())
+    svg, rows = _histogram(largest, "belief in the likeliest value", mean)
+    words = (
+        f"Of the value she thinks likeliest for a person, right or wrong, a reader is {percent(mean, 1)} sure on average and "
+        f"{percent(most, 1)} at most."
+    )
     return [
         Words([words]),
         Figure(svg, "People by how sure a reader is of the value she thinks likeliest for them. The line is the mean.", rows),
@@ -72,7 +77,9 @@ def _histogram(beliefs: Floats, title: str, mean: float) -> tuple[str, Grid]:
     edges = np.linspace(0.0, top, BINS + 1)
     counts = np.histogram(beliefs, edges)[0]
     data = [{"low": float(a), "high": float(b), "people": int(n)} for a, b, n in zip(edges, edges[1:], counts, strict=False)]
-    x = alt.X("low:Q", title=title, axis=alt.Axis(format="~%", tickCount=8), scale=alt.Scale(domain=[0, top], nice=False))
+    x = alt.X(
+        "low:Q", title=title, axis=alt.Axis(format="~%", tickCount=8), scale=alt.Scale(domain=[0, top], nice=False), bin="binned"
+    )
     bars = (
         alt.Chart(alt.Data(values=data))
         .mark_bar(color=colour(0), opacity=0.85)
@@ -121,7 +128,10 @@ def _closest(nearest: list[dict[str, Any]]) -> list[Block]:
         for one in nearest
     ]
     headings = ("value", "everybody knows", "a reader's largest belief", "bound", "used")
-    words = "The values that come closest to their allowance. Bar: the largest belief a reader has in the value, for anybody. Thick mark: its bound."
+    words = (
+        "The values that come closest to their allowance. Bar: the largest belief a reader has in the value, for anybody. Thick "
+        "mark: its bound."
+    )
     return [
         Figure(
             svg,
@@ -140,7 +150,7 @@ def unique(case: Case) -> Section | None:
     bands = np.bincount(place, weights=sizes, minlength=len(STEPS)).astype(int)
     total, alone = int(sizes.sum()), int(bands[0])
     alt = altair()
-    data = [{"k": name, "people": int(number)} for name, number in zip(band_names(), bands, strict=True)]
+    data: list[dict[str, Any]] = [{"k": name, "people": int(number)} for name, number in zip(band_names(), bands, strict=True)]
     chart = (
         alt.Chart(alt.Data(values=data))
         .mark_bar(color=colour(0), opacity=0.85)
@@ -154,7 +164,8 @@ def unique(case: Case) -> Section | None:
     shows = case.release.form in ("buckets", "randomized")
     means = (
         "That is no breach of the promise: the release shows quasi values as they are, and a unique person's row is found by "
-        "whoever knows her. What is then learned of her is her group, or a value that a coin may have replaced; the bounds are about that."
+        "whoever knows her. What is then learned of her is her group, or a value that a coin may have replaced; the bounds are "
+        "about that."
         if shows
         else "The release shows quasi values coarser than these, or apart, so that a row is not found as easily."
     )

@@ -45,8 +45,8 @@ def boxes(case: Case) -> Section | None:
     ]
     some = "" if len(shown) == len(groups) else f", {len(shown)} of {len(groups):,} groups drawn at random"
     caption = (
-        f"People by {first.name} and {second.name}{some}. A dot is a person, moved a little so that none hides another; a box is the "
-        "smallest that holds a group. Boxes overlap where groups differ in other columns."
+        f"People by {first.name} and {second.name}{some}. A dot is a person, moved a little so that none hides another; a box is "
+        "the smallest that holds a group. Boxes overlap where groups differ in other columns."
     )
     numbers = Grid(
         "The boxes shown",
@@ -110,7 +110,7 @@ def _drawn(first: Column, second: Column, data: list[dict[str, float]], dots: li
     people = alt.Chart(alt.Data(values=dots)).mark_circle(size=7, color=colour("soft"), opacity=0.45).encode(x=x, y=y)
     drawn = (
         alt.Chart(alt.Data(values=data))
-        .mark_rect(fill=colour(0), fillOpacity=0.05, stroke=colour(0), strokeWidth=1.2, strokeOpacity=0.75, cornerRadius=2)
+        .mark_rect(fill=colour(0), fillOpacity=0.025, stroke=colour(0), strokeWidth=1.2, strokeOpacity=0.75, cornerRadius=2)
         .encode(x=x, x2="x2:Q", y=y, y2="y2:Q")
     )
     high = min(420, max(160, 26 * second.size))

@@ -22,6 +22,12 @@ from sfumato.report.useful import useful
 
 TEMPLATE = "page.html.j2"
 
+MARKS = {
+    True: "PRIVATE: for whoever answers for the original table. Not to be handed out with the release.",
+    False: "Public: made from the release alone, and may be handed out with it.",
+}
+"""What stands on every page."""
+
 
 def page_of(case: Case, *, attacks: Sequence[str] | None = None, progress: Progress = silent) -> Page:
     """Return the report of a case; `attacks` names those to try, all where it is None and none where it is empty."""
@@ -70,5 +76,5 @@ def html_of(page: Page) -> str:
     jinja = chart_library("jinja2")
     environment = jinja.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined)
     template = environment.from_string(files("sfumato.report").joinpath(TEMPLATE).read_text(encoding="utf-8"))
-    shown: str = template.render(page=page, light=colours(LIGHT), dark=colours(DARK))
+    shown: str = template.render(page=page, mark=MARKS[page.private], light=colours(LIGHT), dark=colours(DARK))
     return shown

@@ -8,14 +8,14 @@ from sfumato.exact import percent
 from sfumato.policy.words import rule_in_words
 from sfumato.release.manifest import KNOWS
 from sfumato.report.case import Case
-from sfumato.report.parts import Block, Grid, Note, Section, Terms, Words
+from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
 
 FORMS: Mapping[str, str] = {
     "buckets": "Every person's row is shown with its exact quasi values and the number of a group. A second table says how often "
     "each sensitive value occurs in each group, not who has it.",
     "ranges": "Quasi values are shown as ranges and sets that several people share, beside the sensitive values of these people.",
     "columns": "Quasi columns are shown apart: which values occur in which group, not which belong to one person.",
-    "views": "One table has quasi values by group, another a column with the sensitive values: which rows belong together is hidden.",
+    "views": "One table has quasi values by group, another one column with the sensitive values: what goes together is hidden.",
     "randomized": "Every person's row is shown with its exact quasi values; the sensitive value was kept or replaced by a coin.",
     "synthetic": "No row is about anybody: records were drawn from counts to which noise was added.",
 }
@@ -102,7 +102,7 @@ def audited(case: Case) -> Section:
     audit = case.audit
     with_table = "against the original table" if audit.with_table or case.table is not None else "from the published files alone"
     words = {True: "Every claim holds", False: "A claim does not hold", None: "Not every claim can be judged without the table"}
-    moods = {True: "good", False: "bad", None: "careful"}
+    moods: dict[bool | None, Mood] = {True: "good", False: "bad", None: "careful"}
     rows = [
         (
             one.adversary,
@@ -119,7 +119,7 @@ def audited(case: Case) -> Section:
         Note(
             f"{words[audit.holds]}. It was checked {with_table}, by code that shares nothing with what made the release.",
             moods[audit.holds],
-        )  # type: ignore[arg-type]
+        )
     ]
     if rows:
         headings = ("against", "about", "", "closest to its bound", "belief", "bound", "used")
@@ -127,7 +127,7 @@ def audited(case: Case) -> Section:
     blocks += [Note(f"Problem: {one}", "bad") for one in audit.problems]
     blocks += [Note(f"Warning: {one}", "careful") for one in audit.warnings]
     if audit.stronger and not case.public:
-        found = [(name, one.text) for name, one in audit.stronger.items()]
+        found = [(name, f"{one.text}: {one.figure:.3g}") for name, one in audit.stronger.items()]
         blocks += [Words(["Measured beyond the claims, and promised to nobody:"]), Terms(found)]
-    blocks += [Words([audit.notice])] if audit.notice else []
+    blocks += [Words([audit.notice[:1].upper() + audit.notice[1:] + "."])] if audit.notice else []
     return Section("audit", "The audit", blocks)

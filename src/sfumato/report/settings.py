@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 
+from sfumato.exact import decimal_text
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Grid, Listing, Section, Terms, Words
 
@@ -43,20 +46,12 @@ def settings(case: Case) -> Section:
         ("coins", "from a seed: for experiments only" if manifest.seeded else "of the operating system"),
     ]
     blocks: list[Block] = [Grid("What the manifest says", ("setting", "value"), [(name, str(value)) for name, value in rows])]
-    files = [
-        (str(one.get("file", name)), f"{one.get('rows', ''):,}", str(one.get("sha256", "")))
-        for name, one in manifest.tables.items()
-    ]
+    written = [one for table in manifest.tables.values() for one in table["files"]]
+    files = [(str(one["file"]), f"{one['rows']:,}", str(one["sha256"])) for one in written]
     if files:
         blocks.append(Grid("The files", ("file", "rows", "SHA-256"), files, right=(1,)))
     steps = ["sfumato publish TABLE --policy POLICY --out RELEASE", "sfumato audit RELEASE --table TABLE"]
-    blocks.append(
-        Words(
-            [
-                "Coins make every release different; the settings make it one of the same kind, and the audit can be repeated by anybody:"
-            ]
-        )
-    )
+    blocks.append(Words(["Coins make every release another one of the same kind. The audit can be repeated by anybody:"]))
     blocks.append(Listing("Commands", "\n".join(steps if not case.public else ["sfumato audit RELEASE"])))
     if case.policy is not None and not case.public:
         blocks.append(Listing("The policy", case.policy))
@@ -69,4 +64,6 @@ def glossary() -> Section:
 
 
 def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return decimal_text(Fraction(value)) if re.fullmatch(r"\d+/\d+", value) else value
+    return json.dumps(value, ensure_ascii=False)

@@ -39,14 +39,15 @@ def _expected(case: Case) -> list[Block]:
     return [
         Words(
             [
-                "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What to expect, "
-                "computed from the release alone:",
+                "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What "
+                "to expect, computed from the release alone:",
                 *([found.note] if found.note else []),
             ]
         ),
         Grid("Typical questions", ("question", "asked", error, "with an interval"), found.question_rows(), right=(1, 2, 3)),
         Grid(
-            "Every column: how much of its links with the sensitive values is told, how many people's groups are alike in it, and the error of its two-way table",
+            "Every column: how much of its links with the sensitive values is told, how many people's groups are alike in it, "
+            "and the error of its two-way table",
             ("column", "told", "settled", "error", "with an interval"),
             found.column_rows(),
             right=(1, 2, 3, 4),
@@ -76,8 +77,8 @@ def _measured(case: Case) -> list[Block]:
     ]
     headings = ("true answer", "questions", "median error", "assuming independence", "95 % intervals that hold")
     words = (
-        "Measured against the original table: half of the answers are off by at most the median error. Beside it, what somebody reaches "
-        "who knows all quasi values and how frequent each sensitive value is, but no link between them."
+        "Measured against the original table: half of the answers are off by at most the median error. Beside it, what somebody "
+        "reaches who knows all quasi values and how frequent each sensitive value is, but no link between them."
     )
     return [Words([words]), Grid("Random sets and ranges of values", headings, rows, right=(1, 2, 3, 4))]
 
@@ -103,7 +104,10 @@ def _crosstabs(case: Case) -> list[Block]:
     if not points:
         return []
     alike = _one_way(case)
-    note = "Two-way tables of every quasi column with the sensitive values: each point is a cell of at least ten people. On the line the release is exact."
+    note = (
+        "Two-way tables of every quasi column with the sensitive values: each point is a cell of at least ten people. On the "
+        "line the release is exact."
+    )
     return [
         Words([alike] if alike else []),
         Figure(
@@ -120,7 +124,7 @@ def _one_way(case: Case) -> str:
     """Return how well the shares of single values are kept."""
     table = case.table
     assert table is not None
-    queries = [query for query in crosstab_workload(replace(table, quasi=table.quasi[:1]), bands=1, queries=500).queries]
+    queries = crosstab_workload(replace(table, quasi=table.quasi[:1]), bands=1, queries=500).queries
     truth = true_answers(table, queries).astype(float)
     guess = np.array([one.value for one in count_many(case.release, queries) if isinstance(one, Estimate)])
     off = float(np.abs(guess - truth).sum() / truth.sum())
