@@ -39,6 +39,11 @@ class Guess:
     figures: Mapping[str, float] = field(default_factory=dict)
     asked: int | None = None
     """Where an informant chose the victims: by which number the judge knows them."""
+    event: Integers | None = None
+    """Where beliefs are about one set of values: 1 for each value of it, else 0. Beliefs are [victims × 2], outside and in it."""
+    limits: Floats | None = None
+    """Where beliefs are about other things than single values: their bounds, if the release has any."""
+    knows: Knows | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +73,18 @@ class Judge:
     def score(self, guess: Guess, *, attack: str, knows: Knows, seconds: float) -> AttackResult:
         """Return how often the best guess names the truth, and how beliefs stand to bounds."""
         truth = self.truth if guess.asked is None else truth_of(self.informant, guess.asked)
+        limits, best, knows = self.limits, self.best, guess.knows or knows
+        if guess.event is not None:
+            truth = np.where(truth >= 0, guess.event[np.maximum(truth, 0)], -1)
+            limits, best = guess.limits, int(2 * (truth == 1).sum() > len(truth))
         right, told = _right(guess.beliefs, truth)
         people = int(told.sum())
         success = float(right[told].sum())
         in_truth = guess.beliefs[np.arange(len(truth)), np.maximum(truth, 0)] * (truth >= 0)
         low, high = interval(success, people)
-        baseline = float((truth[told] == self.best).mean()) if people else 0.0
-        worst, bound, over, broken = self._bounds(guess, told)
+        baseline = float((truth[told] == best).mean()) if people else 0.0
+        worst, bound, over, broken = _bounds(guess, told, limits)
+        claims = self.claims if guess.event is None or limits is not None else ()
         return AttackResult(
             attack=attack,
             variant=guess.variant,
@@ -87,7 +97,7 @@ class Judge:
             worst=worst,
             bound=bound,
             over=over,
-            verdict=verdict(knows, self.claims, broken),
+            verdict=verdict(knows, claims, broken),
             baseline=baseline,
             control=self._control(guess),
             figures=dict(guess.figures),
@@ -96,25 +106,60 @@ class Judge:
             seconds=seconds,
         )
 
-    def _bounds(self, guess: Guess, told: Flags) -> tuple[float | None, float | None, float | None, bool]:
-        """Return the belief nearest to or furthest above its bound, that bound, who is above one, and whether that is sure."""
-        if self.limits is None or not told.any():
-            return None, None, None, False
-        beliefs = guess.beliefs[told]
-        error = np.broadcast_to(np.asarray(guess.error, dtype=np.float64), guess.beliefs.shape)[told]
-        bounded = self.limits < 1
-        if not bounded.any():
-            return float(beliefs.max()), 1.0, 0.0, False
-        used = np.where(bounded, (beliefs - error) / np.maximum(self.limits, 1e-300), -1.0)
-        at = np.unravel_index(int(np.argmax(used)), used.shape)
-        above = (beliefs - error > self.limits + _ROUNDING) & bounded
-        return float(beliefs[at]), float(self.limits[at[1]]), float(above.any(axis=1).mean()), bool(above.any())
+    def score_presence(self, guess: Guess, *, attack: str, release: Release, seconds: float) -> AttackResult:
+        """Return how often somebody tells members of the table from outsiders, and how sure she is of members."""
+        from sfumato.auditor.bounds import presence_bound
+
+        members, away = guess.beliefs[:, 1], np.zeros(0) if guess.control is None else guess.control[:, 1]
+        alpha = presence_bound(release.manifest.requirement)
+        limit = None if alpha is None else float(alpha)
+        success, people = float((members >= 0.5).sum() + (away < 0.5).sum()), len(members) + len(away)
+        broken = limit is not None and bool((members > limit + _ROUNDING).any())
+        claims = tuple(claim.adversary for claim in release.claims if claim.kind == "presence")
+        knows: Knows = guess.knows or "stranger"
+        baseline = max(len(members), len(away)) / people if len(away) else None
+        low, high = interval(success, people)
+        return AttackResult(
+            attack=attack,
+            variant=guess.variant,
+            knows=knows,
+            people=people,
+            success=success / people,
+            interval=(low, high),
+            mean_belief=float(members.mean()),
+            largest_belief=float(members.max()),
+            worst=float(members.max()),
+            bound=limit,
+            over=None if limit is None else float((members > limit + _ROUNDING).mean()),
+            verdict=verdict(knows, claims, broken),
+            baseline=baseline,
+            control=float((away < 0.5).mean()) if len(away) else None,
+            figures=dict(guess.figures),
+            note=guess.note,
+            warnings=(NO_BETTER,) if baseline is not None and low <= baseline else (),
+            seconds=seconds,
+        )
 
     def _control(self, guess: Guess) -> float | None:
         if guess.control is None or self.control_truth is None:
             return None
         right, told = _right(guess.control, self.control_truth)
         return float(right[told].mean()) if told.any() else None
+
+
+def _bounds(guess: Guess, told: Flags, limits: Floats | None) -> tuple[float | None, float | None, float | None, bool]:
+    """Return the belief nearest to or furthest above its bound, that bound, who is above one, and whether somebody is."""
+    if limits is None or not told.any():
+        return None, None, None, False
+    beliefs = guess.beliefs[told]
+    error = np.broadcast_to(np.asarray(guess.error, dtype=np.float64), guess.beliefs.shape)[told]
+    bounded = limits < 1
+    if not bounded.any():
+        return float(beliefs.max()), 1.0, 0.0, False
+    used = np.where(bounded, (beliefs - error) / np.maximum(limits, 1e-300), -1.0)
+    at = np.unravel_index(int(np.argmax(used)), used.shape)
+    above = (beliefs - error > limits + _ROUNDING) & bounded
+    return float(beliefs[at]), float(limits[at[1]]), float(above.any(axis=1).mean()), bool(above.any())
 
 
 def _right(beliefs: Floats, truth: Integers) -> tuple[Floats, Flags]:

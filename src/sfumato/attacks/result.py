@@ -10,8 +10,8 @@ from typing import Any, Literal
 Verdict = Literal["claimed", "not claimed", "refuted"]
 """Whether the release claims its bounds against this adversary, and if so whether what she reached keeps them."""
 
-Knows = Literal["reader", "engineer", "insider", "stranger", "statistician"]
-"""The adversary of docs/guarantees.md whose knowledge an attack uses."""
+Knows = Literal["reader", "engineer", "insider", "stranger", "statistician", "holder", "linker"]
+"""Whose knowledge an attack uses: adversaries of docs/guarantees.md, the holder of two releases, and who links rows."""
 
 CONFIDENCE = 1.959963984540054
 """The normal quantile of intervals of 95 %."""

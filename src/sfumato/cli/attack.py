@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,6 +46,21 @@ def attack(
         list[str] | None,
         typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE", show_default=False),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="The column of the table that says whose a row is, where people have several.", show_default=False),
+    ] = None,
+    differential: Annotated[
+        Path | None,
+        typer.Option(
+            help="A table, in place of a release: what two counts with differentially private noise tell beyond the bounds of "
+            "--policy.",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=0, help="With --differential: compare the theorem with so many draws of OpenDP's Laplace noise.")
+    ] = 0,
     policy: Annotated[
         Path | None,
         typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False),
@@ -65,8 +80,13 @@ def attack(
     from sfumato.register import receipt_of
     from sfumato.release import Release
 
+    if differential is not None:
+        _differential(release, differential, policy, draws, as_json=as_json)
+        return
     if release is None:
-        raise InputError("no release was given", hint="sfumato attack RELEASE --table FILE")
+        raise InputError("no release was given", hint="sfumato attack RELEASE --table FILE; or --differential FILE --policy FILE")
+    if draws:
+        raise InputError("--draws belongs to --differential", hint="leave it out")
     if table is None and sql is None:
         raise InputError("no table was given, and nothing else can judge an attack", hint="--table FILE, the original table")
     with progress_bar() as tell:
@@ -83,6 +103,7 @@ def attack(
             outsiders=None if outsiders is None else _outsiders(release, outsiders, original),
             sets=_sets(sets or ()),
             others=[Release.load(one) for one in others or ()],
+            persons=None if person is None else _persons(table, person),
             random=seed,
             progress=tell,
         )
@@ -92,6 +113,54 @@ def attack(
         show_results(results, release, original.rows)
     if any(one.verdict == "refuted" for one in results):
         raise typer.Exit(BROKEN)
+
+
+def _persons(table: Path | None, column: str) -> Any:
+    """Return whose each row of the table is, by one of its columns."""
+    from sfumato.errors import InputError, did_you_mean
+    from sfumato.table.read import column_names, read_arrow
+
+    if table is None:
+        raise InputError("--person names a column of a file", hint="--table FILE")
+    names = column_names(table)
+    if column not in names:
+        raise InputError(f"--person {column}: the table has no such column", hint=did_you_mean(column, names))
+    return read_arrow(table, columns=(column,))[column]
+
+
+def _differential(release: Path | None, table: Path, policy: Path | None, draws: int, *, as_json: bool) -> None:
+    """Show what two counts with noise tell about a table beyond the bounds of a policy."""
+    from sfumato.attacks.differential import differential_inference
+    from sfumato.errors import InputError
+    from sfumato.policy import Policy
+
+    if policy is None or release is not None:
+        raise InputError("--differential takes a table and a policy, and no release", hint="--differential FILE --policy FILE")
+    asked = Policy.load(policy)
+    people = asked.read_table(table)
+    limits = asked.requirement.bounds(people.sensitive.histogram())
+    bounds = {label: float(limit) for label, limit in zip(limits.values, limits.limits, strict=True)}
+    found = differential_inference(people, bounds, draws=draws)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    screen = console()
+    screen.print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
+    screen.print(
+        f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {_percent(found.share)} % of "
+        f"{found.size:,} people where {_percent(found.bound)} % is allowed."
+    )
+    lines = grid("ε", "groups told", "people %", "smallest group told", "such a share from", right=(0, 1, 2, 3, 4))
+    for one in found.told:
+        smallest, needed = ("" if size is None else f"{size:,}" for size in (one.smallest, one.needed))
+        lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", _percent(one.people), smallest, needed)
+    screen.print(lines)
+    for check in found.checked:
+        screen.print("  " + ", ".join(f"{name.replace('_', ' ')} {figure:.4g}" for name, figure in check.items()))
+    screen.print(
+        "[dim]told: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size of "
+        "group from which on the share named above is told.[/dim]"
+    )
 
 
 def _outsiders(release: Path, people: Path, table: Table) -> Table:
@@ -120,24 +189,18 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> N
     """Print a row for each attack, then what is worth knowing about it."""
     screen = console()
     screen.print(f"Attacks on [bold]{shown(release)}[/bold], a release of {counted(rows)}. Private: measured on the original.")
-    table = grid(
-        "attack", "knows", "right", "95 %", "guessing", "control", "belief", "largest", "claim", right=(2, 3, 4, 5, 6, 7)
-    )
-    colour = {"claimed": "green", "refuted": "red", "not claimed": "dim"}
+    table = grid("attack", "right", "±", "guess", "control", "belief", "largest", "over", "claim", right=(1, 2, 3, 4, 5, 6, 7))
+    said = {"claimed": "[green]kept[/green]", "refuted": "[red]refuted[/red]", "not claimed": "[dim]none[/dim]"}
     for one in results:
         if one.refused:
             continue
         low, high = one.interval or (0.0, 1.0)
         table.add_row(
             shown(one.name),
-            one.knows,
             _percent(one.success),
-            f"{100 * low:.1f}–{100 * high:.1f}",
-            _percent(one.baseline),
-            _percent(one.control),
-            _percent(one.mean_belief),
-            _percent(one.largest_belief),
-            f"[{colour[one.verdict]}]{one.verdict}[/{colour[one.verdict]}]" + _over(one),
+            f"{50 * (high - low):.1f}",
+            *map(_percent, (one.baseline, one.control, one.mean_belief, one.largest_belief, one.over)),
+            said[one.verdict],
         )
     screen.print(table)
     for one in results:
@@ -151,13 +214,10 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> N
         if one.refused:
             screen.print(f"[dim]{shown(one.attack)} was not tried: {shown(one.refused)}[/dim]")
     screen.print(
-        "[dim]right, guessing, control, belief in %: how often the best guess is right, how often the most frequent value is, "
-        "how often it is for people who are not in the table, and the mean and largest belief in the truth.[/dim]"
+        "[dim]In %. right: how often the best guess names the truth. guess: how often the most frequent value does. control: "
+        "right for people who are not in the table. belief, largest: mean and largest belief in the truth. over: people of whom "
+        "some belief is above its bound. claim: whether the release claims its bounds against her, and they were kept.[/dim]"
     )
-
-
-def _over(one: AttackResult) -> str:
-    return f", {100 * one.over:.1f} % over" if one.over else ""
 
 
 def _percent(figure: float | None) -> str:

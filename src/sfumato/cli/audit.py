@@ -217,6 +217,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
         lines.append(line)
         if result.reader is not None:
             lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
+        attack, whose = result.stronger
+        lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")
@@ -229,8 +231,11 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
 
 
 def baseline_of(table: Table) -> float:
-    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares."""
-    return float(((table.sensitive.counts / table.rows) ** 2).sum())
+    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares.
+
+    Of the column of which they tell most, where each is protected by itself.
+    """
+    return max(float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in table.apart())
 
 
 def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:
