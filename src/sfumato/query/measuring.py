@@ -99,11 +99,12 @@ class Teller:
         if figure is None:
             return None
         found = self.estimate(figure)
-        if asking.scale is None or not asking.scale.spans:
+        if asking.scale is None or not asking.scale.spans or found.low is None:
             return found
-        low, high = (self.estimate(one) for end in ("low", "high") if (one := asking.figure(to_cell, end=end)) is not None)
-        edges = (low.value if low.low is None else low.low, high.value if high.high is None else high.high)
-        return replace(found, edges=edges)
+        ends = [self.estimate(one) for end in ("low", "high") if (one := asking.figure(to_cell, end=end)) is not None]
+        if len(ends) < 2 or ends[0].low is None or ends[1].high is None:
+            return found
+        return replace(found, edges=(ends[0].low, ends[1].high))
 
     def estimate(self, figure: Figure) -> Estimate:
         """Return a figure with its interval, where an honest one is known."""
@@ -152,14 +153,14 @@ class Teller:
         reason = here.no_interval or (total.no_interval if total.variance > 0 else "")
         code = {float(start): c for c, start in enumerate(scale.low) if not math.isnan(start)}
         value = self._number(scale.middle[code[float(order[place])]], scale.name)
-        if reason:
-            return self._made(value, 0.0, None, None, reason)
         ends = [code[float(order[at])] for at in sorted((first(self.reach), place, first(-self.reach)))]
         low, high = float(scale.middle[ends[0]]), float(scale.middle[ends[-1]])
+        finite = [abs(end - value) for end in (low, high) if math.isfinite(end)]
+        error = sum(finite) / max(len(finite), 1) / self.reach
+        if reason or len(finite) < 2:
+            return self._made(value, error, None, None, reason or OPEN)
         edges = (float(scale.low[ends[0]]), float(scale.high[ends[-1]])) if scale.spans else None
-        if not math.isfinite(low) or not math.isfinite(high):
-            return self._made(value, 0.0, None, None, OPEN)
-        return self._made(value, (high - low) / (2 * self.reach), low, high, here.note, edges)
+        return self._made(value, error, low, high, here.note, edges)
 
     def _number(self, value: float, name: str) -> float:
         if math.isfinite(value):

@@ -4,7 +4,8 @@ Typical questions are drawn the same way every time: single values of a column, 
 value, where at least ten people would be expected if they were unrelated; pairs of these of two columns; random sets of values on
 several columns; averages of a numeric secret among people of one value. The expected error is Σ|error| over Σ answers, √(2/π)
 standard errors for a normal error; for averages it is in units of the secret's standard deviation. It is as good as the
-standard errors are, so there is none where the release has no honest interval.
+standard errors are, so there is none where fewer than half of the
+answers have an honest interval.
 """
 
 from __future__ import annotations

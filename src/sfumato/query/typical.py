@@ -90,7 +90,7 @@ class Typical:
         found = [self.count(query) for query in queries]
         told = [one for one in found if one.low is not None]
         total = sum(one.value for one in told)
-        error = _OFF * sum(one.std_error for one in told) / total if total > 0 else None
+        error = _OFF * sum(one.std_error for one in told) / total if total > 0 and 2 * len(told) >= len(found) else None
         return Judged(len(found), error, len(told) / len(found) if found else None)
 
     def column(self, j: int) -> tuple[float | None, float | None, Judged]:
@@ -199,7 +199,7 @@ class Typical:
             assert isinstance(one, Estimate)
             found.append(one)
         told = [one for one in found if one.low is not None]
-        error = _OFF * float(np.mean([one.std_error for one in told])) / spread if told else None
+        error = _OFF * float(np.mean([one.std_error for one in told])) / spread if 2 * len(told) >= len(found) else None
         return Judged(len(found), error, len(told) / len(found))
 
 
