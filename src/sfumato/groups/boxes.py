@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule, affords
@@ -67,14 +67,23 @@ def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None
 def association(columns: Sequence[Column], sensitive: Array) -> Floats:
     """Return the square root of each column's mutual information with the sensitive values, the largest set to 1."""
     values = int(sensitive.max()) + 1
-    shared = np.bincount(sensitive, minlength=values) / len(sensitive)
+    return weights_by_pairs(
+        [
+            np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values).reshape(-1, values)
+            for column in columns
+        ]
+    )
+
+
+def weights_by_pairs(counts: Sequence[Integers]) -> Floats:
+    """Return the same from how often each code of each column occurs with each value, [codes × values] a column."""
     information = []
-    for column in columns:
-        pairs = np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values)
-        joint = pairs.reshape(column.size, values) / len(sensitive)
-        apart = joint.sum(axis=1)[:, None] * shared[None, :]
+    for pairs in counts:
+        people = int(pairs.sum())
+        joint = pairs / people
+        apart = joint.sum(axis=1)[:, None] * (pairs.sum(axis=0) / people)[None, :]
         seen = joint > 0
         information.append(float((joint[seen] * np.log(joint[seen] / apart[seen])).sum()))
     root = np.sqrt(np.maximum(information, 0.0))
     top = root.max()
-    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(columns))
+    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(counts))
