@@ -122,7 +122,8 @@ def _ceilings(count: int, limit: Fraction) -> Integers:
     """Return ⌈k / limit⌉ for k = 0 … count."""
     over, under = limit.denominator, limit.numerator
     if under < 1 << 62 and count * (over // under + 1) < _ENDLESS:
-        return ceilings(count, over // under, over % under, under)
+        found: Integers = ceilings(count, over // under, over % under, under)
+        return found
     return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)
 
 

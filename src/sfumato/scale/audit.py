@@ -114,7 +114,9 @@ def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place
 
 def _numbering(quasi: Sequence[Column], theirs: Sequence[Column]) -> tuple[list[Array], list[Array], list[int]]:
     """Return for every column a number of each published value and of each of the table's, equal where the values are."""
-    ours_as, theirs_as, sizes = [], [], []
+    ours_as: list[Array] = []
+    theirs_as: list[Array] = []
+    sizes: list[int] = []
     for column, other in zip(quasi, theirs, strict=True):
         numbers: dict[Any, int] = {}
         for values, listed in ((column, ours_as), (other, theirs_as)):

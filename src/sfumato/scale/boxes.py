@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.groups._cut_kernels import Secret
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
@@ -62,9 +63,7 @@ def boxes(
     return collect(shards), frame, cuts
 
 
-def _no_secret(frame: Frame) -> object:
-    from sfumato.groups._cut_kernels import Secret
-
+def _no_secret(frame: Frame) -> Secret:
     none = np.zeros(1, np.int64)
     return Secret(np.zeros(0, np.int32), frame.values, none, none[:0])
 

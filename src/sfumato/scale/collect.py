@@ -89,11 +89,11 @@ def collect(shards: Sequence[Kept]) -> Collected:
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
     """
     sizes, firsts, shard, offset, piece = [], [], [], [], []
-    for number, one in enumerate(shards):
+    for place, one in enumerate(shards):
         made = one.made
         sizes.append(made.sizes)
         firsts.append(made.firsts)
-        shard.append(np.full(len(made.sizes), number))
+        shard.append(np.full(len(made.sizes), place))
         offset.append(np.cumsum(made.sizes) - made.sizes)
         piece.append(np.full(len(made.sizes), one.piece))
     size, first, of_shard, at, of_piece = (np.concatenate(parts) for parts in (sizes, firsts, shard, offset, piece))

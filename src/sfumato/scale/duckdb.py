@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -14,10 +14,13 @@ from sfumato.scale.engine import Limits
 from sfumato.scale.layout import Blocks
 from sfumato.scale.local import LocalPeople
 from sfumato.scale.outline import Outline, outline
+from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import code_rows, fingerprints
 from sfumato.scale.source import listed_files, names_of, parquet_files
 from sfumato.table.coding import Reading
 from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.person_key import PersonKey
+from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
 from sfumato.table.textfile import ReadOptions
 
@@ -53,8 +56,16 @@ class DuckEngine:
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         self._open(schema)
+        rows = Rows(schema)
+        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        if schema.people_rule.key:
+            every = list(dict.fromkeys([*rows.used, *rows.beside]))
+            choice = choose(self.duck, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
+        if rows.in_doubt:
+            looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
+            found = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._found = outline(self.duck, schema, self.reading, without=self._without)
+        self._found = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
         return self._found
 
     def people(self, found: Outline) -> LocalPeople:
@@ -87,7 +98,8 @@ class DuckEngine:
 
     def _open(self, schema: Schema) -> None:
         """Give the source its name in DuckDB, after checking its columns."""
-        used = [*schema.identifier, *schema.quasi, *schema.sensitive]
+        rows = Rows(schema)
+        used = [*rows.used, *rows.beside]
         files = listed_files(self.source)
         if files is not None:
             schema.check_columns(names_of(files, self.options), files[0].name)

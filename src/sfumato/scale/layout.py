@@ -87,7 +87,7 @@ class Blocks:
 
 
 def summed(blocks: Blocks, empty: Any, add: Any, threads: int) -> Any:
-    """Return the sum over all blocks of what `add(columns, total)` adds to a total that `empty()` makes; threads share the blocks.
+    """Return the sum over all blocks of what `add(columns, total)` adds to a total that `empty()` makes, in threads.
 
     Whole numbers are added up, so that who adds what changes nothing.
     """

@@ -51,7 +51,7 @@ class Tallied(Sensitive):
     tally: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
-    def counts(self) -> Integers:  # type: ignore[override]
+    def counts(self) -> Integers:
         """Number of people with each value."""
         return self.tally
 
@@ -88,7 +88,7 @@ class Outline:
         return self.table.rows
 
     @property
-    def types(self) -> tuple[np.dtype[np.unsignedinteger], ...]:  # type: ignore[type-arg]
+    def types(self) -> tuple[np.dtype[np.unsignedinteger], ...]:
         """The smallest type for the codes of each quasi column, then of the sensitive values."""
         return (*(code_type(column.size) for column in self.table.quasi), code_type(max(len(self.table.sensitive.domain), 1)))
 
@@ -200,7 +200,7 @@ class _Domains:
     def rejected(self, schema: Schema) -> dict[str, pa.Array]:
         """Return the source's values that mean missing, of the columns whose rows are then dropped; raise where none may be."""
         found: dict[str, pa.Array] = {}
-        first = {}
+        first: dict[int, int] = {}
         for place, k in enumerate(self.of_column):
             first.setdefault(k, place)
         for place, (column, k) in enumerate(zip(self.columns, self.of_column, strict=True)):
@@ -210,8 +210,8 @@ class _Domains:
             missing = column.codes == len(column.values)
             if rule == "error":
                 hint = (
-                    f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people '
-                    "out, and the claim then holds against a reader only"
+                    f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these '
+                    "people out, and the claim then holds against a reader only"
                 )
                 many = int(self.weights[k][missing].sum())
                 raise InputError(f"column {column.name!r}: {many:,} of {self.rows:,} values are missing", hint=hint)

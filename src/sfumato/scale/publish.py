@@ -1,4 +1,4 @@
-"""Publishing a source beyond memory: domains and counts, codes, groups, parts, the audit of what was written, and then the release."""
+"""Publishing a source beyond memory: domains and counts, codes, groups, parts, and the audit of what was written."""
 
 from __future__ import annotations
 

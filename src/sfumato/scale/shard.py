@@ -14,7 +14,7 @@ from sfumato.groups._even_kernels import Even
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table
 from sfumato.groups.grouping import histograms
-from sfumato.groups.soft import FINE, Accounts, Rule
+from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
@@ -105,6 +105,3 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
 def _nothing(people: int) -> Secret:
     none = np.zeros(1, np.int64)
     return Secret(np.zeros(people, np.int32), 1, none, none)
-
-
-__all__ = ["FINE", "Cut", "Cutting", "Made", "make_shard"]

@@ -168,8 +168,8 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
         missing = column.codes == len(column.values)
         if rule == "error":
             hint = (
-                f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people out, '
-                "and the claim then holds against a reader only"
+                f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people '
+                "out, and the claim then holds against a reader only"
             )
             raise InputError(f"column {column.name!r}: {int(missing.sum()):,} of {rows:,} values are missing", hint=hint)
         drop |= missing
