@@ -51,6 +51,21 @@ MAY_IMPORT = {
         "release",
         "__version__",
     },
+    "scale": {
+        "arrays",
+        "auditor",
+        "budget",
+        "errors",
+        "groups",
+        "methods",
+        "privacy",
+        "progress",
+        "randomness",
+        "randomize",
+        "register",
+        "release",
+        "table",
+    },
 }
 SANCTIONED = {("release", "query")}  # Release.count is sugar: it calls query inside the function
 
@@ -87,6 +102,12 @@ def test_the_auditor_shares_nothing_with_the_makers():
     makers = {"groups", "papers", "randomize", "methods", "privacy", "randomness", "api", "parameters"}
     for path in (ROOT / "auditor").glob("*.py"):
         assert not makers & {target for target, _ in imports(path)}
+
+
+def test_the_audit_beyond_memory_shares_nothing_with_the_makers():
+    makers = {"groups", "papers", "randomize", "methods", "privacy", "randomness", "api", "parameters"}
+    for name in ("audit", "reread"):
+        assert not makers & {target for target, _ in imports(ROOT / "scale" / f"{name}.py")}
 
 
 def test_release_query_and_auditor_have_a_file_for_every_form():

@@ -76,7 +76,7 @@ def both(frame, schema, requirement, place, *, method=None, source=None, shard=9
 def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against, method, shard):
     asked = sf.FPrivacy(theta=4, offset="0.02", against=against)
     made, large = both(people, SCHEMA, asked, tmp_path, method=method, shard=shard)
-    assert large.private["groups"] > 8
+    assert large.private["groups"] > 4
     assert {"qit/part-00003.parquet", "manifest.json"} < set(content(tmp_path / "large"))
     assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
 
@@ -110,7 +110,7 @@ RULES = {
     "dates to months": ({"recode": {"when": {"to": "month"}}}, {}),
     "prefixes": ({"recode": {"place": {"prefix": 1}}}, {}),
     "categories regrouped": ({"recode": {"place": {"map": {"x1": "one"}, "other": "rest"}}}, {}),
-    "rounded numbers": ({"recode": {"weight": {"digits": 1}}}, {}),
+    "rounded numbers": ({"recode": {"weight": {"round": 5}}}, {}),
     "several sensitive columns": ({}, {"sensitive": ["ill", "smokes"]}),
     "the first row of a person": ({"people": {"key": "patient", "keep": "first by seen"}}, {}),
     "the last row of a person": ({"people": {"key": "patient", "keep": "last by seen"}}, {}),
@@ -217,7 +217,8 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
     with pytest.raises(InputError, match="looks like a key of people"):
         publish_source(several, schema, ASKED, tmp_path / "out", random=1)
     named = sf.Schema(quasi=["age"], sensitive=["salary"], identifier=["patient_id"],
-                      other=[name for name in people.column_names if name not in ("age", "salary")], bins=dict(SCHEMA.bins))  # fmt: skip
+                      other=[name for name in people.column_names if name not in ("age", "salary")],
+                      bins=dict(SCHEMA.bins))  # fmt: skip
     with pytest.raises(InputError, match="3,000 people have several rows"):
         publish_source(several, named, ASKED, tmp_path / "out", random=1)
 

@@ -51,7 +51,8 @@ def choose(
     listed = ", ".join(f"s.{quoted(name)}" for name in dict.fromkeys([*rule.key, *used, *compared]))
     person = ", ".join(f"s.{quoted(name)}" for name in rule.key)
     duck.connection.execute(
-        f"CREATE TEMP VIEW candidates AS SELECT {listed}, count(*) OVER (PARTITION BY {person}) AS times FROM {source} AS s JOIN ranked AS k ON {on} JOIN early AS e ON {same} AND k.r = e.best"
+        f"CREATE TEMP VIEW candidates AS SELECT {listed}, count(*) OVER (PARTITION BY {person}) AS times "
+        f"FROM {source} AS s JOIN ranked AS k ON {on} JOIN early AS e ON {same} AND k.r = e.best"
     )
     tied_rows = duck.table("SELECT * EXCLUDE (times) FROM candidates WHERE times > 1")
     chosen, tied = by_coins(
