@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from sfumato.errors import PolicyError, did_you_mean
 
-EngineName = Literal["memory", "duckdb"]
-ENGINES = ("memory", "duckdb")
+EngineName = Literal["memory", "duckdb", "spark"]
+ENGINES = ("memory", "duckdb", "spark")
 
 LARGE = 2 << 30
 """Files of more bytes than this, together, are published beyond memory where nobody says otherwise."""
@@ -21,6 +21,10 @@ def require_engine(engine: str | None) -> None:
 
 def beyond_memory(source: Any, engine: str | None) -> bool:
     """Return whether a source is published by an engine: as asked, else for large files and for frames that are not in memory."""
+    if (engine == "spark") != is_spark(source) and (engine == "spark" or (is_spark(source) and engine is not None)):
+        raise PolicyError(
+            "engine: Spark publishes Spark DataFrames, and nothing else does", hint='spark.read.parquet("…"), engine="spark"'
+        )
     if engine is not None:
         return engine != "memory"
     if isinstance(source, (str, list, tuple)) or hasattr(source, "__fspath__"):
@@ -28,5 +32,12 @@ def beyond_memory(source: Any, engine: str | None) -> bool:
 
         files = listed_files(source)
         return files is not None and (len(files) > 1 or files[0].is_dir() or size_of(files) > LARGE)
+    if is_spark(source):
+        return True
     lazy = hasattr(source, "sink_parquet") and hasattr(source, "collect")
     return lazy or type(source).__name__ == "DuckDBPyRelation"
+
+
+def is_spark(source: Any) -> bool:
+    """Return whether a source is a Spark DataFrame, without loading Spark."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")

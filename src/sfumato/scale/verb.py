@@ -72,12 +72,16 @@ def publish_source(
     fingerprinted: bool = False,
     receipt: Any = None,
 ) -> Published:
-    """Publish a source to a new directory by DuckDB, and return what there is to tell; the directory appears last of all.
+    """Publish a source to a new directory, and return what there is to tell; the directory appears last of all.
+
+    A Spark DataFrame is published by its cluster, anything else by DuckDB.
 
     `receipt`, if given, is called with what was published before the directory appears. A process that is killed leaves nothing
     that loads; what it left is removed by the next one that writes there.
     """
+    from sfumato.scale.choice import is_spark
     from sfumato.scale.duckdb import DuckEngine
+    from sfumato.scale.spark import SparkEngine
 
     out = out.absolute()
     refuse_existing(out)
@@ -86,7 +90,8 @@ def publish_source(
         target, work = hidden / out.name, hidden / "work"
         target.mkdir()
         work.mkdir(mode=0o700)
-        engine = DuckEngine(source, work, chosen, options=options, random=random)
+        engine: Any = SparkEngine(source, work, chosen) if is_spark(source) else None
+        engine = engine or DuckEngine(source, work, chosen, options=options, random=random)
         try:
             made = prepare(
                 engine,
