@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages fuzz kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs fuzz kills lint bench clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -50,6 +50,14 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# The guide as a site, in build/site; a broken link is an error.
+docs: $(VENV)/.docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+$(VENV)/.docs-installed: $(STAMP)
+	$(BIN)/python -m pip install -q -e '.[docs]'
+	touch $@
 
 # For FUZZ_SECONDS (300), with FUZZ_SEED (drawn otherwise): the same seed makes the same mutants.
 fuzz: $(STAMP)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks._show import Show
+from sfumato.attacks.differential import theorem
 
 EPSILON = 0.1
 SHARE = 0.9
@@ -35,9 +36,3 @@ def run(show: Show, quick: bool) -> None:
         "The finding stands: from x of about 200 on the share is known to within a few points. The theorem's variance does "
         "not: the drawn one changes from run to run, because it does not exist."
     )
-
-
-def theorem(x: float, y: float, b: float) -> tuple[float, float]:
-    """Return mean and variance of Y/X as Theorem 2 states them: (y/x)(1 + 2b²/x²) and (2b²/x²)(1 + (y/x)²)."""
-    ripple = 2 * b**2 / x**2
-    return y / x * (1 + ripple), ripple * (1 + (y / x) ** 2)

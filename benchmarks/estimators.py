@@ -1,10 +1,11 @@
 """How far are answers from the truth, and do intervals hold it, for the questions that people ask? Estimators side by side.
 
-Safe and tight boxes, 8f+0.02 and 1/5. Classes of questions: random sets and ranges (the papers' workloads), one- and
-two-way cells with one sensitive value (where independence expects ten or five people), age decades, links (one-way cells
-with a lift of 2 or more, or of ½ or less, and ten people), and the strongest cell of each value. Coverage is that of 95 %
-intervals; answers that say that they are mostly prior have none and are counted apart. Errors are the sum of |error| over
-the sum of the true answers, and the median relative error.
+Safe, soft, tight and noisy boxes and matched groups, 8f+0.02 and 1/5. Classes of questions: random sets and ranges (the
+papers' workloads), one- and two-way cells with one sensitive value (where independence expects ten or five people), age
+decades, links (one-way cells with a lift of 2 or more, or of ½ or less, and ten people), and the strongest cell of each
+value. Coverage is that of 95 % intervals; answers that say that they are mostly prior have none and are counted apart.
+Errors are the sum of |error| over the sum of the true answers, and the median relative error. *Adding alone* is the one of
+the two models that adds; beside noisy boxes it is shown without what noise adds to the error.
 
 `--table FILE` takes a table whose secret is `occupation`; columns whose name begins with that are left out. Without it: the
 bundled census and hospital.
@@ -14,26 +15,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import sfumato
+from benchmarks._releases import BASES, people_of, released, tables
 from benchmarks._show import Cell, Show
 from sfumato.arrays import Floats
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.errors import SfumatoError
 from sfumato.query import And, Between, Estimate, In, Query, anatomy_workload, count_many, range_workload, true_answers
 from sfumato.query.count import engine_of
 from sfumato.query.language.compile import compile_condition
-from sfumato.table.generators import census, hospital
 
-CENSUS = ("age", "gender", "education", "marital", "race", "workclass", "country")
-BASES: dict[str, Against] = {"safe": "engineer", "tight": "reader"}
 CLASSES = ("sets", "ranges", "one-way", "two-way", "decades", "links", "strongest")
 LIKELY = 1.96
 
@@ -62,33 +58,17 @@ class Found:
 def run(show: Show, quick: bool, table: Path | None = None) -> None:
     """Show every class for every release, and what learning and asking cost."""
     queries = 60 if quick else 300
-    for name, frame, secret in _tables(quick, table):
-        quasi = [column for column in frame.column_names if not column.startswith(secret)]
-        schema = sfumato.Schema(quasi=quasi, sensitive=(secret,), types={secret: "categorical"})
-        own = sfumato.Table.from_frame(frame.select([*quasi, secret]), schema)
+    for name, frame, secret in tables(quick, table):
+        own = people_of(frame, secret)
         asked = {kind: _met(own, made) for kind, made in _questions(own, secret, queries).items()}
-        for basis, against in BASES.items():
-            bounds: dict[str, Requirement] = {
-                "8f+0.02": sfumato.FPrivacy(theta=8, offset="0.02", against=against),
-                "1/5": sfumato.LDiversity(5, against=against),
-            }
-            for bound, requirement in bounds.items():
-                release = sfumato.Boxes().run(own, requirement, random=1).release
-                _show(show, f"{name}, {basis} boxes, {bound}", release, asked)
-
-
-def _tables(quick: bool, table: Path | None) -> Iterator[tuple[str, pa.Table, str]]:
-    if table is not None:
-        whole = pq.read_table(table)
-        few = 20_000 if quick else 100_000
-        if whole.num_rows > few:
-            rows = np.sort(np.random.default_rng(1).permutation(whole.num_rows)[:few])
-            yield f"{table.stem}, {few:,} of its people", whole.take(rows), "occupation"
-        if whole.num_rows <= few or not quick:
-            yield table.stem, whole, "occupation"
-        return
-    yield "census", census(20_000 if quick else 100_000, 1).select([*CENSUS, "occupation"]), "occupation"
-    yield "hospital", hospital(10_000 if quick else 50_000, 1).drop_columns(["patient"]), "diagnosis"
+        for basis in (*BASES, "matched"):
+            for bound in ("8f+0.02", "1/5"):
+                try:
+                    release = released(own, frame, basis, bound)
+                except SfumatoError as refused:
+                    show.note(f"- {name}, {basis}, {bound}: {refused}")
+                    continue
+                _show(show, f"{name}, {basis}, {bound}", release, asked)
 
 
 def _questions(table: sfumato.Table, secret: str, many: int) -> dict[str, list[Query]]:
@@ -213,7 +193,7 @@ def _adding(engine: Any, queries: list[Query]) -> Floats:
             value, variance, least, most, _ = index.weigh(hits, piece.values)
             if least != most:
                 shift, more = engine.trend.estimate(piece, found, people, hits)
-                value, error = value + shift, error + math.sqrt(variance + more)
+                value, error = value + shift, error + math.sqrt(max(0.0, variance + more))
             middle, low, high = middle + value, low + least, high + most
         reach = LIKELY * error
         inside = min(max(middle, low), high)

@@ -28,10 +28,26 @@ MAY_IMPORT = {
     "privacy": {"arrays", "errors", "exact", "parameters", "plugins"},
     "groups": {"_jit", "arrays", "basis", "errors", "exact", "progress", "randomness", "table", "privacy"},
     "randomize": {"_jit", "arrays", "errors", "exact", "randomness", "privacy"},
+    "synthetic": {"arrays", "errors", "exact", "randomness", "table", "privacy", "randomize"},
     "papers": {"_jit", "arrays", "errors", "exact", "progress", "randomness", "table", "privacy", "groups"},
     "release": {"notebook", "_jit", "arrays", "basis", "errors", "exact", "table"},
     "query": {"notebook", "_jit", "arrays", "errors", "exact", "places", "randomness", "table", "release", "__version__"},
     "auditor": {"notebook", "_jit", "arrays", "errors", "exact", "table", "release"},
+    "attacks": {
+        "_jit",
+        "arrays",
+        "auditor",
+        "errors",
+        "exact",
+        "groups",
+        "methods",
+        "privacy",
+        "progress",
+        "query",
+        "randomness",
+        "release",
+        "table",
+    },
     "utility": {"arrays", "errors", "exact", "table", "release", "query"},
     "methods": {
         "arrays",
@@ -48,6 +64,7 @@ MAY_IMPORT = {
         "groups",
         "randomize",
         "papers",
+        "synthetic",
         "release",
         "__version__",
     },
@@ -99,7 +116,7 @@ def test_imports_point_one_way(room):
 
 
 def test_the_auditor_shares_nothing_with_the_makers():
-    makers = {"groups", "papers", "randomize", "methods", "privacy", "randomness", "api", "parameters"}
+    makers = {"groups", "papers", "randomize", "synthetic", "methods", "privacy", "randomness", "api", "parameters"}
     for path in (ROOT / "auditor").glob("*.py"):
         assert not makers & {target for target, _ in imports(path)}
 
@@ -110,10 +127,17 @@ def test_the_audit_beyond_memory_shares_nothing_with_the_makers():
         assert not makers & {target for target, _ in imports(ROOT / "scale" / f"{name}.py")}
 
 
-def test_release_query_and_auditor_have_a_file_for_every_form():
-    from sfumato.release import BucketsRelease, ColumnsRelease, RandomizedRelease, RangesRelease, ViewsRelease
+def test_what_an_attack_may_read_has_no_way_to_the_table():
+    """Only the suite, which prepares attacks, and the judge ever hold a `Table`; adversaries get a `Sight`."""
+    for path in (ROOT / "attacks").glob("*.py"):
+        if path.name not in ("suite.py", "judge.py", "sight.py", "differential.py"):
+            assert "table.table" not in path.read_text(), path
 
-    for release in (BucketsRelease, ColumnsRelease, RangesRelease, RandomizedRelease, ViewsRelease):
+
+def test_release_query_and_auditor_have_a_file_for_every_form():
+    from sfumato.release.base import FORMS
+
+    for release in FORMS.values():
         form = release.form
         for room in ("release", "query", "auditor"):
             assert (ROOT / room / f"{form}.py").is_file()
@@ -124,7 +148,8 @@ def test_nobody_asks_which_method_or_which_form_it_is():
     from sfumato.methods import METHODS
 
     kinds = {kind.__name__ for kind in METHODS.values()}
-    kinds |= {"BucketsRelease", "ColumnsRelease", "RandomizedRelease", "RangesRelease", "ViewsRelease", "Randomizing", "Linking"}
+    kinds |= {"BucketsRelease", "ColumnsRelease", "RandomizedRelease", "RangesRelease", "SyntheticRelease", "ViewsRelease"}
+    kinds |= {"Randomizing", "Linking", "Synthesizing"}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):

@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -85,3 +87,21 @@ def test_publishing_tells_of_kernels_that_are_compiled_for_it(monkeypatch: pytes
     told: list[tuple[str, float]] = []
     sfumato.publication(table, sfumato.LDiversity(2), method=sfumato.Boxes(), progress=lambda *given: told.append(given))
     assert told == [(COMPILING, 0.0)]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_kernel_that_borrows_its_arrays_works_with_a_numba_that_cannot_lend_them(
+    monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    from sfumato import _jit
+
+    monkeypatch.setattr(_jit, "_may_borrow", lambda: known)
+
+    @_jit.njit(borrowed=True)
+    def total(numbers: Any) -> Any:
+        found = 0
+        for number in numbers:
+            found += number
+        return found
+
+    assert total(np.arange(5)) == 10

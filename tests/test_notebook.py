@@ -136,6 +136,9 @@ def test_a_draft_of_a_frame_is_explained_and_published_only_when_reviewed() -> N
     given = frame(200).to_pandas()
     policy = sf.draft(given, sensitive="illness", quasi=["age", "sex"], identifier="name")
     assert isinstance(policy, sf.Policy)
+    assert repr(policy).startswith("Policy(a draft, not reviewed; ")
+    assert len(repr(policy)) < 200
+    assert str(policy) == policy.text
     assert not policy.reviewed
     assert (list(policy.schema.sensitive), list(policy.schema.identifier)) == (["illness"], ["name"])
     assert sf.explain(given, policy, quick=True).rows == 200

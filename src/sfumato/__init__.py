@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Ambiguity": "sfumato.methods",
     "Anatomy": "sfumato.methods",
+    "AttackResult": "sfumato.attacks",
     "Audit": "sfumato.auditor",
     "BetaLikeness": "sfumato.privacy",
     "Boxes": "sfumato.methods",
@@ -37,6 +38,8 @@ _HOMES = {
     "MultiSize": "sfumato.methods",
     "NearGroups": "sfumato.methods",
     "NoisyBoxes": "sfumato.methods",
+    "NoisyTables": "sfumato.methods",
+    "PrivBayes": "sfumato.methods",
     "NotProvable": "sfumato.errors",
     "OutputError": "sfumato.errors",
     "People": "sfumato.table",
@@ -55,15 +58,20 @@ _HOMES = {
     "SmallDomain": "sfumato.methods",
     "Table": "sfumato.table",
     "UniformPerturbation": "sfumato.methods",
+    "attack": "sfumato.attacks",
     "audit": "sfumato.api",
+    "combine": "sfumato.query.rubin",
+    "compare": "sfumato.compare",
     "draft": "sfumato.api",
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
+    "report": "sfumato.report",
 }
 
 if TYPE_CHECKING:
-    from sfumato.api import audit, draft, explain, publication, publish
+    from sfumato.api import audit, compare, draft, explain, publication, publish
+    from sfumato.attacks import AttackResult, attack
     from sfumato.auditor import Audit
     from sfumato.errors import (
         ClaimBroken,
@@ -89,6 +97,8 @@ if TYPE_CHECKING:
         MultiSize,
         NearGroups,
         NoisyBoxes,
+        NoisyTables,
+        PrivBayes,
         PriView,
         Publication,
         Ring,
@@ -98,13 +108,16 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.privacy import BetaLikeness, Differential, FPrivacy, LDiversity, PresenceAssociation, RhoPrivacy
     from sfumato.query import Estimate, GroupedAnswer, Query
+    from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
+    from sfumato.report import report
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
     "Ambiguity",
     "Anatomy",
+    "AttackResult",
     "Audit",
     "BetaLikeness",
     "Boxes",
@@ -129,6 +142,7 @@ __all__ = [
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NoisyTables",
     "NotProvable",
     "OutputError",
     "People",
@@ -136,6 +150,7 @@ __all__ = [
     "PolicyError",
     "PresenceAssociation",
     "PriView",
+    "PrivBayes",
     "Publication",
     "Query",
     "QueryError",
@@ -147,11 +162,15 @@ __all__ = [
     "SmallDomain",
     "Table",
     "UniformPerturbation",
+    "attack",
     "audit",
+    "combine",
+    "compare",
     "draft",
     "explain",
     "publication",
     "publish",
+    "report",
 ]
 
 

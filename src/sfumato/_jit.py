@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 
 from sfumato.progress import compiling
 
+_BORROWED = "_nrt"
+
 FEW = 200
 """After so many calls of one kernel its twin in numpy has cost more than loading numba would."""
 
@@ -70,16 +72,18 @@ class Kernel:
         return getattr(self._made, name)
 
 
-def njit(*, plain: Callable[..., Any] | None = None, **options: Any) -> Callable[[_Function], _Function]:
+def njit(*, plain: Callable[..., Any] | None = None, borrowed: bool = False, **options: Any) -> Callable[[_Function], _Function]:
     """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none.
 
-    `plain` does the same in numpy.
+    `plain` does the same in numpy. With `borrowed` a kernel does not count references to its arrays: it makes and returns none,
+    and whoever calls it holds them. numba knows that by a private option; one without it counts, and is slower.
     """
-    return lambda function: Kernel(function, options, plain)  # type: ignore[return-value]
+    return lambda function: Kernel(function, {**options, **({_BORROWED: False} if borrowed else {})}, plain)  # type: ignore[return-value]
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     numba = _numba()
+    options = {name: chosen for name, chosen in options.items() if name != _BORROWED or _may_borrow()}
     if function.__globals__.get("prange") is prange:
         function.__globals__["prange"] = numba.prange
     try:
@@ -110,6 +114,13 @@ def _numba() -> Any:
     if place:
         setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
     return numba
+
+
+@functools.cache
+def _may_borrow() -> bool:
+    from numba.core import options
+
+    return hasattr(getattr(options, "DefaultOptions", None), _BORROWED)
 
 
 def _stamp(made: Any) -> None:

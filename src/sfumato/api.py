@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args, overload
@@ -23,6 +24,9 @@ from sfumato.table.table import Table
 from sfumato.table.unique import require_shared_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.compare import Study
     from sfumato.explain import Explanation
     from sfumato.policy import Policy
     from sfumato.query import Workload
@@ -105,8 +109,8 @@ def publish(
 ) -> Release | Published:
     """Return a release of the table that keeps the requirement and has passed an independent audit.
 
-    The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are told here, as `Schema` takes them; columns that
-    are not named are neither published nor read.
+    The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are named here, as `Schema` takes them; columns
+    that are not named are neither published nor read.
 
     >>> import pyarrow as pa
     >>> import sfumato as sf
@@ -202,6 +206,86 @@ def explain(
     return make(people, asked, method=method or own, workload=workload, quick=quick, workers=workers, progress=progress)
 
 
+def compare(
+    table: Any,
+    requirement: Requirement | Policy,
+    methods: Sequence[str | Method] | None = None,
+    *,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    workload: Workload | str = "random",
+    translate: bool = False,
+    method: Method | None = None,
+    attacks: Sequence[str] = ("nb",),
+    people: int | None = None,
+    spend: bool = False,
+    register: Path | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **columns: Any,
+) -> Study:
+    """Return every method that can keep the requirement, and every variation, measured side by side. Nothing is published.
+
+    The table and its columns are given as for `publish`; with a `Policy` it may also be the path of a file. `vary` names
+    parameters of the requirement, of methods (`floor`, `form`) or recodings (`recode.age`) with the values to try. `workload` is
+    "random", "crosstabs", or your own questions. With `translate` methods that cannot keep the requirement take part under the
+    nearest one that they can. `out` is a directory in which every run is kept as it ends: a killed study goes on from there.
+
+    Runs are processes of their own, one a processor (`workers`). Against an insider they are made on generated people; with
+    `spend` on yours, and then every draw is booked in `register`. What it tells is private.
+    """
+    from sfumato.compare.study import Setting
+    from sfumato.compare.study import compare as make
+    from sfumato.policy import Policy
+
+    policy = requirement if isinstance(requirement, Policy) else None
+    given = table
+    if isinstance(table, (str, Path)):
+        if policy is None:
+            raise PolicyError("table: a path needs a policy, which says what the columns are", hint="Policy.load(path)")
+        table = policy.read_table(Path(table))
+    understood, asked, own = _understood(table, requirement, columns, publishing=False)
+    if isinstance(methods, (str, Method)):
+        methods = [methods]
+    setting = Setting(
+        workload=workload,
+        people=people,
+        attacks=tuple(attacks),
+        spend=spend,
+        register=None if register is None else Path(register),
+        budget=None if policy is None else policy.budget,
+        workers=workers,
+        out=None if out is None else Path(out),
+    )
+    return make(
+        understood,
+        asked,
+        method or own or default_method(asked, understood),
+        methods=methods,
+        vary=vary,
+        translate=translate,
+        setting=setting,
+        reread=_rereading(given, understood, policy),
+        progress=progress,
+    )
+
+
+def _rereading(given: Any, table: Table, policy: Policy | None) -> Any:
+    """Return what reads the same people with other recodings, by column; None where the table as it came is not at hand."""
+    if isinstance(given, Table):
+        return None
+    coins = None if table.choice is None else table.choice.coins
+
+    def reread(rules: Mapping[str, Any]) -> Table:
+        recode = {name: rule for name, rule in {**table.schema.recode, **rules}.items() if rule is not None}
+        schema = replace(table.schema, recode=recode)
+        if isinstance(given, (str, Path)) and policy is not None:
+            return Table.read(Path(given), schema, options=policy.options, random=coins)
+        return Table.from_frame(given, schema, random=coins)
+
+    return reread
+
+
 def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
     """Return a first policy for a frame, or for the table in a file: every role a guess with its reason in the policy's `text`.
 
@@ -210,12 +294,12 @@ def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
     """
     from sfumato.policy import Policy, draft_policy
 
-    told = {role: _listed(names) for role, names in roles.items()}
-    unknown = [role for role in told if role not in ROLES]
+    given = {role: _listed(names) for role, names in roles.items()}
+    unknown = [role for role in given if role not in ROLES]
     if unknown:
         raise PolicyError(f"draft({unknown[0]}=…): unknown role", hint=did_you_mean(unknown[0], ROLES))
     if isinstance(table, (str, Path)):
-        return Policy.parse(draft_policy(Path(table), roles=cast("Any", told), reviewed=reviewed))
+        return Policy.parse(draft_policy(Path(table), roles=cast("Any", given), reviewed=reviewed))
     import tempfile
 
     from sfumato.table.frames import as_arrow
@@ -224,7 +308,7 @@ def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
     with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
         place = Path(private) / "frame.parquet"
         write_table(as_arrow(table), place)
-        return Policy.parse(draft_policy(place, roles=cast("Any", told), reviewed=reviewed))
+        return Policy.parse(draft_policy(place, roles=cast("Any", given), reviewed=reviewed))
 
 
 def audit(
@@ -283,7 +367,7 @@ def _require_publishable(policy: Policy, columns: dict[str, Any], *, publishing:
 
 
 def _table(table: Any, columns: dict[str, Any]) -> Table:
-    """Return the table, or that of a frame whose columns are told."""
+    """Return the table, or that of a frame whose columns are named."""
     if isinstance(table, Table):
         if columns:
             raise PolicyError(f"{next(iter(columns))}: the table has its own schema", hint="leave it out, or give a data frame")
@@ -291,11 +375,11 @@ def _table(table: Any, columns: dict[str, Any]) -> Table:
     if not columns:
         expected = "Table.read(path, schema), Table.from_frame(frame, schema), or a frame with quasi=[…] and sensitive=…"
         _require_kind(table, Table, "table", expected)
-    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
-    if "other" not in told:
-        named = {name for role in ROLES for name in told.get(role, ())}
-        told["other"] = [name for name in column_names(table) if name not in named]
-    return Table.from_frame(table, Schema(**told))
+    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "other" not in roles:
+        named = {name for role in ROLES for name in roles.get(role, ())}
+        roles["other"] = [name for name in column_names(table) if name not in named]
+    return Table.from_frame(table, Schema(**roles))
 
 
 def _listed(names: Any) -> Any:

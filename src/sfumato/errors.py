@@ -51,7 +51,7 @@ class PolicyError(SfumatoError):
 
 
 class Problems:
-    """Everything that is wrong, to be told at once: a person who corrects a policy should not have to come back for each."""
+    """Everything that is wrong, to be said at once: a person who corrects a policy should not have to come back for each."""
 
     def __init__(self) -> None:
         self.found: list[PolicyError] = []

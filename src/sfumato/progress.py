@@ -12,6 +12,28 @@ COMPILING = "compiling kernels, once after an install"
 """The stage while machine code is made that is kept for the next time."""
 
 
+LINES = "SFUMATO_PROGRESS"
+"""A variable of the environment: where it is set, the command line tells its progress in lines, for a program that listens."""
+
+_MARK = "progress "
+
+
+def in_a_line(stage: str, done: float) -> str:
+    """Return where work is, as a line on standard error."""
+    return f"{_MARK}{done:.4f} {stage}"
+
+
+def told_in_a_line(line: str) -> tuple[str, float] | None:
+    """Return stage and fraction done of such a line; None for any other."""
+    if not line.startswith(_MARK):
+        return None
+    done, _, stage = line[len(_MARK) :].strip().partition(" ")
+    try:
+        return stage, min(1.0, max(0.0, float(done)))
+    except ValueError:
+        return None
+
+
 def silent(stage: str, done: float) -> None:
     """Tell nobody."""
 
@@ -32,7 +54,7 @@ _listeners: list[_Listener] = []
 
 @contextmanager
 def listening(progress: Progress) -> Iterator[Progress]:
-    """Give a function that passes on what it is told and hears of kernels that are compiled meanwhile, once a stage."""
+    """Give a function that passes on progress, and hears of kernels that are compiled meanwhile, once a stage."""
     listener = _Listener(progress)
     _listeners.append(listener)
     try:
@@ -42,6 +64,6 @@ def listening(progress: Progress) -> Iterator[Progress]:
 
 
 def compiling() -> None:
-    """Tell whoever listens that a kernel is being compiled; several ones of a stage are told of once."""
+    """Tell whoever listens that a kernel is being compiled; several ones of a stage are announced once."""
     if _listeners and _listeners[-1].stage != COMPILING:
         _listeners[-1](COMPILING, _listeners[-1].done)

@@ -27,6 +27,7 @@ _COLUMNS = '[columns]\nquasi = ["age", "sex", "ward"]\nsensitive = ["illness"]\n
 _DIVERSE = '[requirement]\nmodel = "l-diversity"\nl = 2\nagainst = "reader"\n'
 _LIKE = '[requirement]\nmodel = "beta-likeness"\nbeta = 4\nagainst = "reader"\n'
 _RHO = '[requirement]\nmodel = "rho-privacy"\nrho1 = "0.3"\nrho2 = "0.6"\nagainst = "reader"\n'
+_DOMAINS = '[domains]\nage = { min = 20, max = 79 }\nsex = ["f", "m"]\nward = ["a", "b", "c", "d", "e"]\n'
 _PRESENCE = '[requirement]\nmodel = "presence-association"\nalpha = 1\nbeta = "0.6"\nagainst = "reader"\n'
 
 POLICIES = {
@@ -43,12 +44,16 @@ POLICIES = {
     "uniform": _RHO,
     "noisy-boxes": '[requirement]\nmodel = "differential"\nepsilon = "1"\n',
     "burel-perturbation": _LIKE,
+    "privbayes": _LIKE + _DOMAINS,
+    "noisy-tables": _LIKE + _DOMAINS,
     "ambiguity": _PRESENCE,
     "priview": _PRESENCE.replace("0.6", "0.95"),
 }
 _MORE = {
     "heterogeneous": "accept_weaker_claim = true\n",
     "ring": "accept_weaker_claim = true\n",
+    "privbayes": 'accept_weaker_claim = true\nvalues = ["Flu", "other"]\notherwise = "other"\n',
+    "noisy-tables": 'accept_weaker_claim = true\nvalues = ["Flu", "other"]\notherwise = "other"\n',
     "noisy-boxes": 'values = ["a", "b"]\notherwise = "b"\nfloor = 100\n',
 }
 _LINKED = ("heterogeneous", "ring")

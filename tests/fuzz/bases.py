@@ -144,7 +144,7 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
         "plain": (pa.table(plain), roles),
         "ties": (pa.table(_people(coins, 36, ages=3)), roles),
         "gaps": (pa.table(gaps), _with(roles, missing={"value": "value"})),
-        "compound": (pa.table(compound), _with(roles, sensitive=["value", "smokes"])),
+        "compound": (pa.table(compound), _with(roles, sensitive=["value", "smokes"], protect="combination")),
         "many": (pa.table(many), roles),
         "skewed": (pa.table(skewed), roles),
         "recoded": (

@@ -179,6 +179,8 @@ def test_the_methods_of_a_policy_file_are_all_there_and_each_is_made_by_its_name
         "ambiguity",
         "priview",
         "noisy-boxes",
+        "privbayes",
+        "noisy-tables",
     }
     for name, kind in METHODS.items():
         needed = {"values": ["a", "b"], "otherwise": "b"} if name == "noisy-boxes" else {}

@@ -292,7 +292,7 @@ def test_parts_of_several_secrets_are_bounded_by_sets_of_their_combinations(tmp_
     age = coins.integers(20, 60, 3000)
     illness = np.where(coins.random(3000) < np.where(age < 25, 0.4, 0.05), "HIV", np.array(["flu", "gout", "asthma"])[age % 3])
     frame = pa.table({"age": age, "illness": illness, "smokes": np.array(["yes", "no"])[coins.integers(0, 2, 3000)]})
-    table = sf.Table.from_frame(frame, sf.Schema(quasi=["age"], sensitive=["illness", "smokes"]))
+    table = sf.Table.from_frame(frame, sf.Schema(quasi=["age"], sensitive=["illness", "smokes"], protect="combination"))
 
     def worst(release):
         st = release.tables()["st"].to_pylist()

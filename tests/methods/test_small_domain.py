@@ -189,7 +189,7 @@ def test_a_table_that_was_not_read_for_the_declared_values_is_refused_whatever_i
 
 def test_numbers_and_compound_values_can_be_declared():
     frame = pa.table({"n": [1, 2, 3, 4], "x": [1.5, 2.0, 2.0, 7.0], "y": ["u", "u", "v", "v"]})
-    table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"]))
+    table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"], protect="combination"))
     shares = {"1.5 / u": 1, "2 / u": 1, "2 / v": 1, "7 / v": 1, "9 / v": 1}
     release = published(declared(shares, retention="uniform"), table, LDiversity(3, against="insider"))
     assert release.domain.labels == tuple(shares)
@@ -217,7 +217,7 @@ def test_compound_attributes_are_randomized_as_one():
     frame = pa.table(
         {"n": np.arange(600), "x": coins.integers(0, 4, 600), "y": np.array(["u", "v", "w"])[coins.integers(0, 3, 600)]}
     )
-    table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"]))
+    table = Table.from_frame(frame, Schema(quasi=["n"], sensitive=["x", "y"], protect="combination"))
     release = SmallDomain().run(table, RhoPrivacy("0.2", "0.4"), random=1).release
     observed = {tuple(row.values()) for row in frame.select(["x", "y"]).to_pylist()}
     records = release.tables()["records"]

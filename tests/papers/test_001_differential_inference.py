@@ -1,5 +1,6 @@
 import pytest
-from benchmarks.differential_inference import theorem
+
+from sfumato.attacks.differential import theorem
 
 
 def test_the_papers_example_is_two_percent_above_the_true_share():

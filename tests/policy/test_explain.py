@@ -109,7 +109,13 @@ def test_unique_people_are_counted() -> None:
 
 def test_compound_attributes_dropped_people_and_repeated_rows_are_warned_of() -> None:
     frame = pa.table({"age": [1, 2, 3, 4], "illness": ["a", "b", "a", None], "smokes": ["y", "y", "n", "n"]})
-    schema = Schema(quasi=["age"], sensitive=["illness", "smokes"], missing={"illness": "drop"}, one_row_per_person=False)
+    schema = Schema(
+        quasi=["age"],
+        sensitive=["illness", "smokes"],
+        protect="combination",
+        missing={"illness": "drop"},
+        one_row_per_person=False,
+    )
     found = explain(Table.from_frame(frame, schema), LDiversity(2, against="reader"))
     text = "\n".join(found.sentences())
     assert (found.rows, found.dropped, found.compound) == (3, 1, True)

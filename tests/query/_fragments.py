@@ -67,7 +67,7 @@ def _manifest(table, form, groups, *, parameters=None, method=None, declared=Non
         "sensitive": [{"name": name, "kind": kind} for name, kind in zip(domain.names, domain.kinds, strict=True)],
     }
     names = {role: [column["name"] for column in schema[role]] for role in ("quasi", "sensitive")}
-    schema["declared"] = declared or Schema(**names).to_dict()
+    schema["declared"] = declared or Schema(**names, protect=table.schema.protect).to_dict()
     own = {"floor": 2, "patience": None, "weights": None} if form == "columns" else {"column": None}
     maker = {"name": "ambiguity" if form == "columns" else "priview", "grouping": "paper", **(method or {})}
     public = {"one_row_per_person": True, "groups": groups, **(parameters or {})}

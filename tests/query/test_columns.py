@@ -91,7 +91,9 @@ def test_recoded_columns_are_understood_in_original_terms():
 
 def test_parts_of_a_compound_sensitive_value_can_be_asked():
     data = pa.table({"age": [1, 2, 3], "ill": ["flu", "flu", "cold"], "smokes": ["y", "n", "y"]})
-    release = columns_of(Table.from_frame(data, Schema(quasi=["age"], sensitive=["ill", "smokes"])), [0] * 3)
+    release = columns_of(
+        Table.from_frame(data, Schema(quasi=["age"], sensitive=["ill", "smokes"], protect="combination")), [0] * 3
+    )
     assert paper(release, "ill = 'flu' AND age <= 2").value == pytest.approx(2 * 2 / 3)
     assert paper(release, "smokes = 'y' AND age = 1").value == pytest.approx(2 * 1 / 3)
 

@@ -12,13 +12,14 @@ from sfumato.query.count import ENGINES, count, engine_of
 from sfumato.query.engine import Guess, add_up
 from sfumato.query.group_by import reconcile
 from sfumato.query.language.predicate import Query
-from sfumato.release import BucketsRelease, ColumnsRelease, RandomizedRelease, RangesRelease, ViewsRelease
+from sfumato.release.base import FORMS
 from tests.makers import people, skewed
 from tests.query._fragments import columns_of, views_of
 from tests.query._releases import release_of as buckets_of
 from tests.release._randomized import one_part
 from tests.release._randomized import release_of as randomized_of
 from tests.release._ranges import of_groups
+from tests.release._synthetic import release_of as synthetic_of
 
 
 def releases():
@@ -29,11 +30,11 @@ def releases():
     yield views_of(table, groups, ["age"])
     yield buckets_of(table, table.sensitive.codes.astype("int64") * 0, basis="blind")
     yield randomized_of(table, one_part(table))
+    yield synthetic_of(table)
 
 
 def test_every_form_has_an_engine():
-    forms = {release.form for release in (BucketsRelease, ColumnsRelease, RandomizedRelease, RangesRelease, ViewsRelease)}
-    assert set(ENGINES) == forms == {release.form for release in releases()}
+    assert set(ENGINES) == set(FORMS) == {release.form for release in releases()}
 
 
 @pytest.mark.parametrize("release", list(releases()), ids=lambda release: release.form)

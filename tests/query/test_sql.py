@@ -54,7 +54,7 @@ def test_group_by_columns_are_kept_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("SELECT SUM(age)", "SUM"),
+        ("SELECT MIN(age)", "MIN"),
         ("SELECT COUNT(DISTINCT age)", "DISTINCT"),
         ("SELECT COUNT(age)", "COUNT of a column"),
         ("SELECT COUNT(*), COUNT(*)", "2 times"),

@@ -24,7 +24,9 @@ def compound():
     coins = np.random.default_rng(4)
     day = [datetime.date(2024, 5, int(d)) for d in coins.integers(1, 4, 300)]
     frame = pa.table({"age": coins.integers(20, 40, 300), "day": day, "kind": coins.choice(["a", "b", None], 300).tolist()})
-    return Table.from_frame(frame, Schema(quasi=["age"], sensitive=["day", "kind"], missing={"kind": "value"}))
+    return Table.from_frame(
+        frame, Schema(quasi=["age"], sensitive=["day", "kind"], protect="combination", missing={"kind": "value"})
+    )
 
 
 def test_records_show_quasi_values_part_and_sensitive_value():

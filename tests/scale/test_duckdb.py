@@ -111,7 +111,7 @@ RULES = {
     "prefixes": ({"recode": {"place": {"prefix": 1}}}, {}),
     "categories regrouped": ({"recode": {"place": {"map": {"x1": "one"}, "other": "rest"}}}, {}),
     "rounded numbers": ({"recode": {"weight": {"round": 5}}}, {}),
-    "several sensitive columns": ({}, {"sensitive": ["ill", "smokes"]}),
+    "several sensitive columns": ({"protect": "combination"}, {"sensitive": ["ill", "smokes"]}),
     "the first row of a person": ({"people": {"key": "patient", "keep": "first by seen"}}, {}),
     "the last row of a person": ({"people": {"key": "patient", "keep": "last by seen"}}, {}),
     "identifiers": ({"identifier": ["name"]}, {}),

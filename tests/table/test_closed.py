@@ -113,7 +113,7 @@ def test_numbers_fall_into_bins_and_everything_else_into_otherwise():
 
 def test_combinations_that_are_not_declared_have_otherwise():
     values = ["HIV / yes", "flu / no", "flu / (missing)"]
-    schema = Schema(quasi=["q"], sensitive=["v", "w"], closed={"values": values, "otherwise": "flu / no"})
+    schema = Schema(quasi=["q"], sensitive=["v", "w"], protect="combination", closed={"values": values, "otherwise": "flu / no"})
     frame = pl.DataFrame({"q": range(5), "v": ["HIV", "HIV", "flu", "flu", None], "w": ["yes", "no", None, "no", "yes"]})
     assert labels_of(Table.from_frame(frame, schema)) == ["HIV / yes", "flu / no", "flu / (missing)", "flu / no", "flu / no"]
 
@@ -140,7 +140,7 @@ def test_what_could_tell_or_cannot_be_told_apart_is_refused_before_a_table_is_re
 
 def test_a_label_with_another_number_of_parts_than_columns_is_refused():
     with pytest.raises(PolicyError, match="should have 2 parts"):
-        Schema(quasi=["q"], sensitive=["v", "w"], closed={"values": ["a", "b / c"], "otherwise": "b / c"})
+        Schema(quasi=["q"], sensitive=["v", "w"], protect="combination", closed={"values": ["a", "b / c"], "otherwise": "b / c"})
 
 
 def test_the_schema_of_a_closed_attribute_survives_json():

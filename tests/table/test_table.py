@@ -153,7 +153,7 @@ def test_many_sensitive_numbers_need_bins_or_a_declaration() -> None:
 
 def test_several_sensitive_columns_form_the_combinations_that_occur() -> None:
     data = pa.table({"q": [1, 2, 3, 4], "a": ["HIV", "Flu", "HIV", "Flu"], "b": [2, 1, None, 1]})
-    schema = Schema(quasi=["q"], sensitive=["a", "b"], missing={"b": "value"})
+    schema = Schema(quasi=["q"], sensitive=["a", "b"], protect="combination", missing={"b": "value"})
     sensitive = Table.from_frame(data, schema).sensitive
     assert sensitive.histogram() == {"Flu / 1": 2, "HIV / 2": 1, "HIV / (missing)": 1}
     assert sensitive.codes.tolist() == [1, 0, 2, 0]
@@ -163,7 +163,7 @@ def test_several_sensitive_columns_form_the_combinations_that_occur() -> None:
 def test_combinations_that_would_be_written_the_same_way_are_refused() -> None:
     data = pa.table({"q": [1, 2], "a": ["x / y", "x"], "b": ["z", "y / z"]})
     with pytest.raises(InputError, match="written the same way"):
-        Table.from_frame(data, Schema(quasi=["q"], sensitive=["a", "b"]))
+        Table.from_frame(data, Schema(quasi=["q"], sensitive=["a", "b"], protect="combination"))
 
 
 def test_values_outside_a_declared_domain_are_counted() -> None:

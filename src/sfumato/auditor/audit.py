@@ -9,16 +9,19 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.arrays import Integers
+from sfumato.auditor.apart import audit_apart
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.lookalikes import look_alike_warnings
-from sfumato.auditor.original import other_columns, other_schema
+from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
+from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release, form_of
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
@@ -31,6 +34,7 @@ AUDITS: dict[str, Callable[[Case[Any]], Audit]] = {
     "columns": audit_columns,
     "views": audit_views,
     "randomized": audit_randomized,
+    "synthetic": audit_synthetic,
 }
 """The checks of each form."""
 
@@ -68,11 +72,13 @@ def audit_tables(
     try:
         release = _read(manifest, tables, found)
         if table is not None:
-            found += other_schema(manifest, table)
+            found += unlike_schema(manifest, table)
             unlike = other_columns(manifest, tables, table)
             found += unlike
             comparable = None if unlike else table
-        audit = AUDITS[manifest.form](Case(release, comparable, parts, links, outsiders, draw))
+        case = Case(release, comparable, parts, links, outsiders, draw)
+        one = AUDITS[manifest.form]
+        audit = audit_apart(case, one) if isinstance(release, ApartRelease) else one(case)
     except FormatError as error:
         return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
     return completed(audit, manifest, tables, table, found)
@@ -132,7 +138,7 @@ def _warnings(manifest: Manifest) -> list[str]:
         warnings.append("the release was made with a seed: whoever learns the seed can undo it; do not hand it out")
     if manifest.parameters.get("one_row_per_person") is False:
         warnings.append("one person may have several rows: the bound is about a row, not about a person")
-    if len(manifest.schema.get("sensitive", ())) > 1:
+    if len(manifest.schema.get("sensitive", ())) > 1 and not manifest.apart:
         warnings.append(
             "several sensitive columns were bounded as combinations: the belief in a single part can be larger than the "
             "bound of every combination it occurs in"

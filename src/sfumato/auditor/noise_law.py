@@ -23,7 +23,7 @@ _STEEP: Floats = np.logspace(-5, 1.5, 261)
 
 def unlike_noise(found: Integers, ratio: Fraction, draws: int) -> bool:
     """Return whether these numbers hardly are independent sums of so many two-sided geometric draws of this ratio."""
-    number, chance = _law(float(ratio), draws, int(np.abs(found).max(initial=0)))
+    number, chance = law_of_noise(float(ratio), draws, int(np.abs(found).max(initial=0)))
     allowed = math.log(FALSE_ALARM / _TESTS)
     spread = math.sqrt(draws * 2 * float(ratio)) / (1 - float(ratio))
     beyond = float(chance[np.abs(number) >= np.abs(found).max(initial=0)].sum())
@@ -46,7 +46,7 @@ def _log_chance(law: Floats, chance: Floats, total: float, count: int) -> float:
     return float(min(0.0, (count * grown - _STEEP * total).min()))
 
 
-def _law(ratio: float, draws: int, reach: int) -> tuple[Floats, Floats]:
+def law_of_noise(ratio: float, draws: int, reach: int) -> tuple[Floats, Floats]:
     """Return whole numbers around 0 and the chance of each under a sum of draws, from its characteristic function."""
     spread = math.sqrt(draws * 2 * ratio) / (1 - ratio)
     room = 2 * (reach + 1) + int(40 * spread + 60 * spread / math.sqrt(draws)) + 64

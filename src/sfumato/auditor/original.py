@@ -33,6 +33,14 @@ def other_schema(manifest: Manifest, table: Table) -> list[str]:
     return problems
 
 
+def unlike_schema(manifest: Manifest, table: Table) -> list[str]:
+    """Return the same where each of several sensitive columns is protected by itself too: of each of them."""
+    if not manifest.apart or manifest.secrets != table.sensitive.domain.names or not table.schema.apart:
+        return other_schema(manifest, table)
+    parts = zip(manifest.secrets, table.apart(), strict=True)
+    return [f"{name}: {problem}" for name, one in parts for problem in other_schema(manifest.of(name), one)]
+
+
 def other_columns(manifest: Manifest, tables: Mapping[str, pa.Table], table: Table) -> list[str]:
     """Return why rows cannot be compared: other columns than the table has, or other types (30 and 30.0 are two spellings)."""
     quasi, sensitive = ([(one["name"], one["kind"]) for one in manifest.schema[role]] for role in ("quasi", "sensitive"))

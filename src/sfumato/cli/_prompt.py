@@ -18,8 +18,14 @@ from sfumato.places import private_directory, user_data
 if TYPE_CHECKING:
     from sfumato.query.language.vocabulary import Vocabulary, Words
 
-WORDS = ("SELECT", "COUNT(*)", "WHERE", "GROUP BY", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS NULL")
-COMMANDS = (".columns", ".values", ".help", ".quit")
+WORDS = (
+    "SELECT", "COUNT(*)", "SHARE(", "AVG(", "SUM(", "MEDIAN(", "QUANTILE(", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT",
+    "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS NULL",
+)  # fmt: skip
+COMMANDS = (".columns", ".values", ".crosstab", ".quality", ".help", ".quit")
+ANSWERED = (".crosstab", ".quality")
+"""Commands that are answered from the release, as questions are."""
+
 PROMPT = "sfumato> "
 HISTORY = "query_history"
 SHOWN = 40
@@ -27,8 +33,11 @@ SHOWN = 40
 
 HELP = """\
 A question is a condition, or SELECT COUNT(*) WHERE … GROUP BY …, on one line. Tab completes columns and values.
+In place of COUNT(*) or beside it: SHARE(condition), AVG, SUM, MEDIAN(column), QUANTILE(column, 0.25); HAVING, ORDER BY, LIMIT.
   .columns          the columns of this release
   .values COLUMN    the values of one of them
+  .crosstab A, B    two columns against each other, with lift
+  .quality          how well this release can tell about each column
   .quit             or ctrl-D: leave"""
 
 _COMPARED = re.compile(
@@ -105,7 +114,7 @@ def _split(text: str) -> list[str]:
 
 
 def talk(completer: Completer, answer: Callable[[str], None]) -> None:
-    """Ask for questions and answer them until the end of input; an error is told, and the next question asked."""
+    """Ask for questions and let them, and `ANSWERED` commands, be answered until the end of input; errors are told."""
     screen = console()
     screen.print("Count questions, answered from the release alone; .help tells more.")
     with _editing(completer):
@@ -129,7 +138,7 @@ def _respond(line: str, completer: Completer, answer: Callable[[str], None]) -> 
     screen = console()
     if line == ".help":
         screen.print(HELP, highlight=False)
-    elif line.startswith("."):
+    elif line.startswith(".") and line.split(maxsplit=1)[0] not in ANSWERED:
         rows = completer.listing(line) if line.split(maxsplit=1)[0] in COMMANDS else None
         if rows is None:
             screen.print("There is no such command or column; .help and .columns list them.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli._state import check_interrupt
 from sfumato.cli._visible import escape_json, visible
-from sfumato.progress import Progress, listening
+from sfumato.progress import LINES, Progress, in_a_line, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,6 +86,15 @@ def progress_bar() -> Iterator[Progress]:
     Between two stages it also looks whether ctrl-C got lost, so that nothing is written after it.
     """
     screen = console(stderr=True)
+    if os.environ.get(LINES):
+
+        def say(stage: str, done: float) -> None:
+            check_interrupt()
+            print(in_a_line(stage, done), file=sys.stderr, flush=True)
+
+        with listening(say) as passed_on:
+            yield passed_on
+        return
     if not screen.is_terminal:
         yield lambda stage, done: check_interrupt()
         return

@@ -118,7 +118,7 @@ def _call(command: str) -> None:
 
 
 def _show_answers(screen: Console, release: Release, table: Table) -> None:
-    from sfumato.cli.query import interval
+    from sfumato.cli._answers import interval
     from sfumato.query.answer import Estimate
 
     shares = table.sensitive.histogram()

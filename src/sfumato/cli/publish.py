@@ -185,7 +185,7 @@ def deliver(
             made.links.save(links)
     how = made_of(made.release, made.private)
     lost = room_lost(table, chosen.requirement, made)
-    drawn = spent(table.people_fingerprint, [home]) if made.method.keeps_odds and home is not None else None
+    drawn = spent(table.people_fingerprint, [home]) if "gamma" in made.release.manifest.parameters and home is not None else None
     open_values = unbounded(made.bounds)
     document = {
         "private": "figures about the original table; do not publish",
@@ -225,6 +225,9 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     from sfumato.explain.sentences import range_text
     from sfumato.explain.study import sizes_of
 
+    if release.form == "synthetic":
+        together = counted(len(release.manifest.parameters["measured"]), "noisy table", "noisy tables")
+        return f"Records of nobody, drawn from {together}; no claim is made about what a reader believes."
     sizes = sizes_of(release)
     if release.form == "randomized":
         # Nothing of how the coins fell, so that nobody draws again for it: retention and parts are those of the plan.
@@ -293,7 +296,10 @@ OPEN = "without a bound"
 def unbounded(bounds: Bounds) -> list[str]:
     """Return a warning that says how many people have values without a bound, and which; nothing when nobody has."""
     from sfumato.exact import percent
+    from sfumato.privacy.each import unstacked
 
+    if bounds.apart:
+        return [line for one in unstacked(bounds) for line in unbounded(one)]
     counts = {bounds.values[place]: bounds.counts[place] for place in bounds.open_values}
     if not counts:
         return []

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli._answers import (
+    answer_json,
+    comparison_json,
+    crosstab_json,
+    show_answer,
+    show_comparison,
+    show_crosstab,
+    show_quality,
+)
 from sfumato.cli._options import Json, ReleaseDirectory, Workers
 from sfumato.cli._run import BAD_INPUT, verb
-from sfumato.cli._show import console, grid, print_json, progress_bar, shown, warn
+from sfumato.cli._show import console, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
 
 if TYPE_CHECKING:
-    from sfumato.query.answer import Answer, Estimate
+    from sfumato.query.answer import Answer
     from sfumato.release import Release
 
 LONGEST = 10_000_000
@@ -36,8 +45,8 @@ def query(
     sql: Annotated[
         str | None,
         typer.Argument(
-            help="SELECT COUNT(*) WHERE … [GROUP BY …], or only the condition; - reads questions from standard input. Without it "
-            "a prompt opens.",
+            help="SELECT COUNT(*), AVG(…), SHARE(…) WHERE … [GROUP BY …], or only the condition; - reads questions from "
+            "standard input. Without it a prompt opens.",
             show_default=False,
         ),
     ] = None,
@@ -50,22 +59,44 @@ def query(
         Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
     ] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
+    duckdb: Annotated[
+        Path | None,
+        typer.Option(
+            "--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.", show_default=False
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="A second question: the difference and the ratio of the two figures are told.", show_default=False),
+    ] = None,
+    crosstab: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.", show_default=False),
+    ] = None,
+    quality: Annotated[bool, typer.Option("--quality", help="How well the release can tell about each column.")] = False,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Answer count questions from a release, each with an error bar.
+    """Answer questions for counts, shares, averages and sums from a release, each with an error bar.
 
     What a release teaches is learned once and kept in your cache, so later questions are answered at once. With many questions
     the exit code is 2 when one of them could not be answered.
     """
     from sfumato.errors import QueryError
 
+    if duckdb is not None:
+        _write_database(release, duckdb, question=sql is not None or file is not None)
+        return
     if sql is not None and file is not None:
         raise QueryError("--file: there is a question too", hint="give one of the two")
     if sql is not None and not sql.strip():
         raise QueryError("the question is empty", hint='to count everybody, ask "SELECT COUNT(*)"')
     if not 0 < confidence < 1:
         raise QueryError(f"--confidence: expected a number between 0 and 1, got {confidence}", hint="0.95 is usual")
+    if quality or crosstab is not None or against is not None:
+        chosen = estimator.value if estimator else None
+        _other(release, sql, file, chosen, confidence, against, crosstab, workers, as_json=as_json, quality=quality)
+        return
     open_prompt = sql is None and file is None and on_terminal() and not as_json
     many = None if open_prompt or (sql is not None and sql != "-") else read_questions(file)
     with limited(workers):
@@ -78,7 +109,15 @@ def query(
             from sfumato.cli._prompt import Completer, talk
             from sfumato.query.count import engine_of
 
-            talk(Completer.of(engine_of(loaded).vocabulary), lambda question: _show(count(question)))
+            def respond(line: str) -> None:
+                if line.startswith(".quality"):
+                    show_quality(loaded.quality())
+                elif line.startswith(".crosstab"):
+                    show_crosstab(loaded.crosstab(*two_columns(line.removeprefix(".crosstab"))))
+                else:
+                    show_answer(count(line))
+
+            talk(Completer.of(engine_of(loaded).vocabulary), respond)
             return
         if many is not None:
             _answer_all(many, count, as_json=as_json)
@@ -90,7 +129,78 @@ def query(
     if as_json:
         print_json(answer_json(answer))
     else:
-        _show(answer)
+        show_answer(answer)
+
+
+def _other(
+    release: Path,
+    sql: str | None,
+    file: Path | None,
+    estimator: Any,
+    confidence: float,
+    against: str | None,
+    crosstab: str | None,
+    workers: int | None,
+    *,
+    as_json: bool,
+    quality: bool,
+) -> None:
+    """Answer what is no question of its own: how well the release can tell, a crosstab, or a comparison."""
+    from sfumato.errors import QueryError
+
+    given = [name for name, used in (("--quality", quality), ("--crosstab", crosstab), ("--against", against)) if used]
+    if len(given) > 1:
+        raise QueryError(f"{' and '.join(given)} do not go together", hint="give one of them")
+    if file is not None or (sql is not None and quality):
+        raise QueryError(f"{given[0]} answers no list of questions", hint="leave the question or --file out")
+    with limited(workers):
+        loaded = load_remembering(release)
+        with progress_bar() as tell:
+            tell("answering", 0.0)
+            if quality:
+                told = loaded.quality()
+                print_json(told.to_dict()) if as_json else show_quality(told)
+            elif crosstab is not None:
+                table = loaded.crosstab(*two_columns(crosstab), where=sql, estimator=estimator, confidence=confidence)
+                print_json(crosstab_json(table)) if as_json else show_crosstab(table)
+            else:
+                if sql is None or against is None:
+                    raise QueryError(
+                        "--against needs a question to compare with", hint='query release/ "age < 40" --against "age >= 40"'
+                    )
+                found = loaded.compare(sql, against, estimator=estimator, confidence=confidence)
+                print_json(comparison_json(found)) if as_json else show_comparison(found)
+
+
+def two_columns(text: str) -> tuple[str, str]:
+    """Return the two columns that a crosstab names."""
+    from sfumato.errors import QueryError
+
+    names = [name.strip().strip('"') for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise QueryError("a crosstab needs two columns with a comma between them", hint="for instance diagnosis,sex")
+    return names[0], names[1]
+
+
+def _write_database(directory: Path, target: Path, *, question: bool) -> None:
+    """Write the release and tables completed from it to a database, and say what is in it."""
+    import warnings
+
+    from sfumato.errors import QueryError
+    from sfumato.query.database import write_database
+
+    if question:
+        raise QueryError("--duckdb: there is a question too", hint="write the database first, then ask it in SQL")
+    with progress_bar() as tell, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tell("completing", 0.0)
+        without = write_database(load_remembering(directory), target)
+    for one in told:
+        warn(str(one.message))
+    if without:
+        warn(f"{without}: the database has the published tables only")
+        return
+    console().print(f"Wrote {shown(target)}: the published tables, `completed`, weighted_count(weight), count_where('condition')")
 
 
 def on_terminal() -> bool:
@@ -137,10 +247,10 @@ def read_questions(file: Path | None) -> list[str]:
 
 
 def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json: bool) -> None:
-    """Answer one question after the other; one that cannot be answered is told, and the exit code is then 2."""
+    """Answer one question after the other; one that cannot be answered is shown as an error, and the exit code is then 2."""
     from sfumato.errors import QueryError
 
-    told: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     failed = 0
     for number, question in enumerate(questions, 1):
         try:
@@ -149,80 +259,15 @@ def _answer_all(questions: list[str], count: Callable[[str], Answer], *, as_json
             failed += 1
             # Not the question itself: the file may be another one by mistake, the table itself.
             message = f"question {number}: {getattr(error, 'brief', error.message)}"
-            told.append({"question": number, "error": message, "hint": error.hint})
+            answers.append({"question": number, "error": message, "hint": error.hint})
             if not as_json:
                 warn(message if error.hint is None else f"{message} ({error.hint})")
             continue
-        told.append({"question": number, "sql": question, "answer": answer_json(answer)})
+        answers.append({"question": number, "sql": question, "answer": answer_json(answer)})
         if not as_json:
             console().print(f"[dim]{number}[/dim] {shown(question)}")
-            _show(answer)
+            show_answer(answer)
     if as_json:
-        print_json(told)
+        print_json(answers)
     if failed:
         raise typer.Exit(BAD_INPUT)
-
-
-def answer_json(answer: Answer) -> Any:
-    """Return an answer as plain JSON values: one estimate, or one a cell."""
-    from sfumato.query.answer import Estimate
-
-    if isinstance(answer, Estimate):
-        return estimate_dict(answer)
-    return [{"group": dict(key), **estimate_dict(estimate)} for key, estimate in answer]
-
-
-def _show(answer: Answer) -> None:
-    from sfumato.query.answer import Estimate
-
-    if isinstance(answer, Estimate):
-        _show_one(answer)
-    else:
-        _show_many([(dict(key), estimate) for key, estimate in answer])
-
-
-def estimate_dict(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as plain JSON values."""
-    names = ("value", "std_error", "low", "high", "confidence", "estimator", "note")
-    document = {name: getattr(estimate, name) for name in names}
-    return document if estimate.raw is None else {**document, "raw": estimate.raw}
-
-
-def interval(estimate: Estimate) -> str:
-    """Return the interval as text, or that there is none."""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{estimate.low:,.0f} to {estimate.high:,.0f}"
-
-
-def _show_one(estimate: Estimate) -> None:
-    screen = console()
-    if estimate.low is None:
-        # Not as "±": that would be read as an error bar, and an error bar is what is not known here.
-        screen.print(f"[bold]{estimate.value:,.1f}[/bold]")
-        screen.print(f"no interval (standard error {estimate.std_error:,.1f}, estimator: {estimate.estimator})")
-    else:
-        screen.print(f"[bold]{estimate.value:,.1f}[/bold] ± {estimate.std_error:,.1f}")
-        screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
-    _notes([estimate])
-
-
-def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
-    if not cells:
-        console().print("no group has anybody in it")
-        return
-    names = list(cells[0][0])
-    first = cells[0][1]
-    wide = len(names)
-    headings = (*names, "count", "std. error", f"{100 * first.confidence:g} % interval")
-    table = grid(*headings, right=(wide, wide + 1, wide + 2))
-    for key, estimate in cells:
-        group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
-        table.add_row(*group, f"{estimate.value:,.1f}", f"{estimate.std_error:,.1f}", interval(estimate))
-    console().print(table)
-    _notes([estimate for _, estimate in cells])
-
-
-def _notes(estimates: list[Estimate]) -> None:
-    for note in dict.fromkeys(estimate.note for estimate in estimates if estimate.note):
-        console().print(f"note: {shown(note)}")

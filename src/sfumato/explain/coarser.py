@@ -2,7 +2,7 @@
 
 The step is one that a policy can say: twice the width, one character less, month instead of week, the next level of a hierarchy
 file, or the rarer half of the values under one name. What it gains is counted: people who are no longer unique. What it costs in
-accuracy is told by two figures of the table, since questions are not known:
+accuracy is measured by two figures of the table, since questions are not known:
 
 misplaced
     the share of people who get another value when the coarser values are read evenly: ½ Σ |n_v − n_c / m_c| / n for the n_v

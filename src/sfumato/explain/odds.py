@@ -52,14 +52,14 @@ class Odds:
     def sentences(self) -> list[str]:
         """Return the figures in words."""
         joined = "Boxes whose noisy shares lie over a bound are joined with others, so that the shares shown keep the bounds too."
-        told = "Boxes are not joined: what a population has may be told, also where that makes somebody surer than a bound."
+        apart = "Boxes are not joined: what a population has may be told, also where that makes somebody surer than a bound."
         same = "; ".join(f"{name} = {number:.3g}" for name, number in self.same.items())
         usual = "; ".join(
             f"{name}: {'cannot be kept' if epsilon is None else f'{epsilon:.2f}'}" for name, epsilon in self.usual.items()
         )
         return [
             f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever "
-            f"she believed before. Boxes hold at least {self.floor:,} people each. {joined if self.joins else told}",
+            f"she believed before. Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
             f"With the declared shares as much is allowed by {same}.",
             f"And usual parameters are an ε of: {usual}.",
         ]

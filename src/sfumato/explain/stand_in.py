@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
-from sfumato.methods import NoisyBoxes
 from sfumato.table import Table
 from sfumato.table.column import Column
+from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 
 STRENGTH = 1.0
@@ -22,7 +24,20 @@ _SOME, _ROUNDS = 5_000, 20
 _SEED = 1
 
 
-def stand_in(table: Table, method: NoisyBoxes) -> Table:
+class Declaring(Protocol):
+    """A method with declared shares."""
+
+    @property
+    def declared(self) -> Mapping[str, Fraction]:
+        """The declared share of each value."""
+        ...
+
+    def close(self, schema: Schema) -> Schema:
+        """Return the schema with which a table must be read."""
+        ...
+
+
+def stand_in(table: Table, method: Declaring) -> Table:
     """Return the table with values drawn anew: with the declared shares on average, and links to every quasi column."""
     attribute = method.close(table.schema).closed_attribute()
     assert attribute is not None

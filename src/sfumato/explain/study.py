@@ -107,7 +107,7 @@ def study(
     people = table if workload is not None else _sample(table)
     if method.keeps_odds:
         people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
-    drawn = _random(people) if workload is None else _owners(people, workload)
+    drawn = _random(people) if workload is None else [checked_workload(people, workload)]
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
         raise QueryError("nobody in the table meets any question of the workload", hint="ask less selective questions")
@@ -129,10 +129,15 @@ def study(
         questions=tuple(len(one.queries) for one in asked),
         unmet=sum(len(each) + each.dropped for each in drawn) - sum(len(one.queries) for one in asked),
         independence=tuple(one.alone for one in asked),
-        prior_exposure=float(((people.sensitive.counts / people.rows) ** 2).sum()),
+        prior_exposure=prior_exposure(people),
         rows=tuple(rows),
         generated=method.keeps_odds,
     )
+
+
+def prior_exposure(table: Table) -> float:
+    """Return the mean belief in people's true values of somebody who knows only shares; of the column that they tell most of."""
+    return max(float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in table.apart())
 
 
 def sizes_of(release: Release) -> Integers:
@@ -160,7 +165,7 @@ def _random(table: Table) -> list[Workload]:
     return [replace(sets, name="random sets"), replace(ranges, name="ranges")]
 
 
-def _owners(table: Table, workload: Workload) -> list[Workload]:
+def checked_workload(table: Table, workload: Workload) -> Workload:
     """Return the owner's workload, or say which of its questions has no exact answer."""
     vocabulary = vocabulary_of(table)
     for number, query in enumerate(workload, 1):
@@ -171,7 +176,7 @@ def _owners(table: Table, workload: Workload) -> list[Workload]:
             exact_pieces(query, vocabulary)
         except QueryError as error:
             raise QueryError(f"{where}: {error.message}", hint=error.hint) from None
-    return [workload]
+    return workload
 
 
 def _ask(table: Table, workload: Workload) -> _Asked:
@@ -199,7 +204,8 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     blind = method if method.name == MultiSize.name else MultiSize()
     soft = replace(own, weights=None) if own.weights == "association" else own
     cuts = "safe" if own.patience == 0 else "soft"
-    yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
+    if not table.schema.apart:
+        yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
     yield cuts, "engineer", soft, near and requirement.against != "reader"
     yield "tight", "reader", replace(own, patience=None), near and requirement.against == "reader"
     if not near and blind is not method:

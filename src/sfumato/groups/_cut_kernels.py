@@ -25,11 +25,13 @@ LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 class Secret(NamedTuple):
     """The sensitive values as kernels see them: a code a person, how many values there are, and the values of every set.
 
-    A set of values has a count as a value has. Counts of *events* list those of the values and then those of the sets.
+    A set of values has a count as a value has. Counts of *events* list those of the values and then those of the sets. Where
+    several columns are protected each by itself, everybody has a code in each: those of the second follow those of the first.
     """
 
-    codes: Array
+    codes: Array  # [columns × people]
     values: int
+    first: int  # how many of them are of the first column: everybody has one of these
     start: Integers  # where in `member` each set begins, one entry more than sets
     member: Integers
 
@@ -103,8 +105,9 @@ def add_sets(counts: Any, secret: Any) -> None:
 def count_events(rows: Any, secret: Any) -> Any:
     """Return how many of these people have each value, and how many have one of each set."""
     counts = np.zeros(secret.values + len(secret.start) - 1, np.int64)
-    for row in rows:
-        counts[secret.codes[row]] += 1
+    for codes in secret.codes:
+        for row in rows:
+            counts[codes[row]] += 1
     add_sets(counts, secret)
     return counts
 
@@ -113,8 +116,9 @@ def count_events(rows: Any, secret: Any) -> Any:
 def count_by_code(rows: Any, column: Any, width: int, secret: Any) -> Any:
     """Return the same for the people with each code of a column, [codes × events]."""
     pairs = np.zeros((width, secret.values + len(secret.start) - 1), np.int64)
-    for row in rows:
-        pairs[column[row], secret.codes[row]] += 1
+    for codes in secret.codes:
+        for row in rows:
+            pairs[column[row], codes[row]] += 1
     for code in range(width):
         add_sets(pairs[code], secret)
     return pairs
@@ -187,25 +191,25 @@ def keeps_bounds(left: Any, whole: Any, people: int, size: int, need: Any, start
 
 @njit(cache=True)
 def tight_cut(
-    pairs: Any, values: int, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
+    pairs: Any, first: int, missing: int, size: int, least: int, whole: Any, need: Any, start: Any
 ) -> tuple[int, bool, int]:
     """Return the most even cut whose two sides keep the bounds and hold at least `least` people, as `even_cut` does.
 
     `pairs[code, v]` counts the people of the box with a code and an event, `whole[v]` those with an event; everybody has one of
-    the first `values`.
+    the `first` values.
     """
     codes = pairs.shape[0] - missing
     best, boundary, joins = 0, -1, False
     left = np.zeros(pairs.shape[1], np.int64)
     for code in range(codes):
         left += pairs[code]
-        here = left[:values].sum()
+        here = left[:first].sum()
         smaller = min(here, size - here)
         if smaller >= least and smaller > best and keeps_bounds(left, whole, here, size, need, start):
             best, boundary, joins = smaller, code, False
         if missing:
             more = left + pairs[codes]
-            here = more[:values].sum()
+            here = more[:first].sum()
             smaller = min(here, size - here)
             if smaller >= least and smaller > best and keeps_bounds(more, whole, here, size, need, start):
                 best, boundary, joins = smaller, code, True
@@ -268,7 +272,7 @@ def _divide_tightly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
-    boundary, joins, smaller = tight_cut(pairs, sensitive.values, int(absent >= 0), len(mine), least, counts, need, start)
+    boundary, joins, smaller = tight_cut(pairs, sensitive.first, int(absent >= 0), len(mine), least, counts, need, start)
     return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 

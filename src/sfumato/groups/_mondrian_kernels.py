@@ -135,9 +135,9 @@ def strict_cut(classical: Any, mine: Any, column: Any, absent: int, sensitive: A
     present = 0
     for row in mine:
         if column[row] == absent:
-            lost[sensitive.codes[row]] += 1
+            lost[sensitive.codes[0, row]] += 1
         else:
-            keys[present] = np.int64(column[row]) * values + sensitive.codes[row]
+            keys[present] = np.int64(column[row]) * values + sensitive.codes[0, row]
             present += 1
     keys = np.sort(keys[:present])
     at = np.empty(present, np.int64)
@@ -190,7 +190,7 @@ def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: A
             goes[k] = True
             room -= 1
         if goes[k]:
-            side[sensitive.codes[mine[k]]] += 1
+            side[sensitive.codes[0, mine[k]]] += 1
     if not satisfies(side, half, classical):
         return 0
     if not satisfies(counts - side, size - half, classical):

@@ -38,7 +38,7 @@ def cut_into_boxes(
     if soft is None:
         grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
     else:
-        rows = np.arange(len(sensitive), dtype=np.int32)
+        rows = np.arange(sensitive.shape[-1], dtype=np.int32)
         accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
         grouping = cut_space(space, secret_of(sensitive, bounds), rows, accounts, basis="soft", weights=chosen)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
@@ -65,25 +65,30 @@ def room_for_a_cut(bounds: Bounds, *, floor: int, tight: bool, soft: Rule | None
 
 
 def association(columns: Sequence[Column], sensitive: Array) -> Floats:
-    """Return the square root of each column's mutual information with the sensitive values, the largest set to 1."""
+    """Return the square root of each column's mutual information with the sensitive values, the largest set to 1.
+
+    That with several sensitive columns is the sum over them.
+    """
+    return weights_by_pairs([[_pairs(column, codes) for column in columns] for codes in np.atleast_2d(sensitive)])
+
+
+def _pairs(column: Column, sensitive: Array) -> Integers:
     values = int(sensitive.max()) + 1
-    return weights_by_pairs(
-        [
-            np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values).reshape(-1, values)
-            for column in columns
-        ]
-    )
+    key = column.codes.astype(np.int64) * values + sensitive
+    return np.bincount(key, minlength=column.size * values).reshape(column.size, values).astype(np.int64)
 
 
-def weights_by_pairs(counts: Sequence[Integers]) -> Floats:
-    """Return the same from how often each code of each column occurs with each value, [codes × values] a column."""
-    information = []
-    for pairs in counts:
-        people = int(pairs.sum())
-        joint = pairs / people
-        apart = joint.sum(axis=1)[:, None] * (pairs.sum(axis=0) / people)[None, :]
-        seen = joint > 0
-        information.append(float((joint[seen] * np.log(joint[seen] / apart[seen])).sum()))
+def weights_by_pairs(counts: Sequence[Sequence[Integers]]) -> Floats:
+    """Return the same from how often each code of each column occurs with each value: per sensitive column, per quasi column."""
+    information = np.sum([[_information(pairs) for pairs in columns] for columns in counts], axis=0)
     root = np.sqrt(np.maximum(information, 0.0))
     top = root.max()
-    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(counts))
+    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(counts[0]))
+
+
+def _information(pairs: Integers) -> float:
+    people = int(pairs.sum())
+    joint = pairs / people
+    apart = joint.sum(axis=1)[:, None] * (pairs.sum(axis=0) / people)[None, :]
+    seen = joint > 0
+    return float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())

@@ -255,4 +255,4 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
 
 def secret_shape(bounds: Bounds) -> Secret:
     """Return what kernels need of the sensitive values where nobody's own value is at hand."""
-    return Secret(np.zeros(0, np.int32), len(bounds.values), *bounds.incidence)
+    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), len(bounds.values), *bounds.incidence)

@@ -114,8 +114,11 @@ def need_table(bounds: Bounds, scale: int = 1, most: int | None = None) -> tuple
 
 
 def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
-    """Return the sensitive values and the sets of them as kernels see them."""
-    return Secret(sensitive.astype(np.int32), len(bounds.values), *bounds.incidence)
+    """Return the sensitive values and the sets of them as kernels see them; `sensitive` has a row for each of several columns."""
+    codes = np.ascontiguousarray(np.atleast_2d(sensitive), dtype=np.int32)
+    if len(codes) != max(1, len(bounds.apart)) or codes.max() >= len(bounds.values):
+        raise ValueError("codes of sensitive values are those of the bounds, a row for each column")
+    return Secret(codes, len(bounds.values), bounds.apart[0] if bounds.apart else len(bounds.values), *bounds.incidence)
 
 
 def _ceilings(count: int, limit: Fraction) -> Integers:
@@ -151,8 +154,8 @@ def cut_boxes(
     """Return the boxes as a grouping. Boxes are disjoint in quasi space and hold at least `floor` people."""
     need, start = need_table(bounds)
     acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
-    rows = np.arange(len(sensitive), dtype=np.int32)
     secret = secret_of(sensitive, bounds)
+    rows = np.arange(secret.codes.shape[1], dtype=np.int32)
     return cut_space(space, secret, rows, acceptance, basis="tight" if tight else "safe", weights=weights)
 
 

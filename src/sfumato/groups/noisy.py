@@ -24,14 +24,14 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.table.column import Column
 
 
-def usual_floor(gamma: Fraction, values: int, people: int) -> int:
+def usual_floor(gamma: Fraction, values: int, people: int, *, columns: int = 1) -> int:
     """Return the floor where none is given: a public rule in how much odds may grow, and in numbers of values and people.
 
     33·√values/ε, and less than that beyond 100,000 people, by the root of their number. Smaller boxes tell more of who is where,
     but every box has its own noise. Found on the bundled census, on a real one of 333,000 people and on Adult; a floor of half or
-    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py).
+    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py). Each of several columns has so much less of ε.
     """
-    usual = 33 * math.sqrt(values) / math.log(gamma)
+    usual = 33 * columns * math.sqrt(values) / math.log(gamma)
     return max(2, round(usual * min(1.0, math.sqrt(100_000 / people))))
 
 
@@ -59,7 +59,7 @@ def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, floa
     space, weight = Space.of(columns), column_weights(columns, weights)
     people = len(columns[0].codes)
     none = np.zeros(1, np.int64)
-    nothing, rows = Secret(np.zeros(people, np.int32), 1, none, none), np.arange(people, dtype=np.int32)
+    nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
     low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
     begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
     acceptance = Even(floor)

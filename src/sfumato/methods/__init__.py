@@ -5,7 +5,7 @@ from sfumato.groups.settings.feasible import exists, nearest_size
 from sfumato.groups.soft import soft_rule
 from sfumato.methods.ambiguity import Ambiguity
 from sfumato.methods.anatomy import Anatomy
-from sfumato.methods.base import Method, Publication, Task, about_values
+from sfumato.methods.base import Method, Publication, Task, table_bounds
 from sfumato.methods.boxes import Boxes
 from sfumato.methods.burel import BuReL
 from sfumato.methods.burel_perturbation import BuReLPerturbation
@@ -15,13 +15,15 @@ from sfumato.methods.mondrian import Mondrian
 from sfumato.methods.multi_size import MultiSize
 from sfumato.methods.near_groups import NearGroups
 from sfumato.methods.noisy_boxes import NoisyBoxes
+from sfumato.methods.noisy_tables import NoisyTables
+from sfumato.methods.privbayes import PrivBayes
 from sfumato.methods.priview import PriView
 from sfumato.methods.ring import Ring
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.plugins import Registry
 from sfumato.privacy.requirement import Requirement
-from sfumato.table.closed import Closed
+from sfumato.table.closed import Closed, ClosedColumns
 from sfumato.table.table import Table
 
 _OWN: tuple[type[Method], ...] = (
@@ -40,6 +42,8 @@ _OWN: tuple[type[Method], ...] = (
     Decoys,
     Heterogeneous,
     Ring,
+    PrivBayes,
+    NoisyTables,
 )
 
 METHODS: Registry[Method] = Registry({one.name: one for one in _OWN}, "sfumato.methods", Method)
@@ -60,13 +64,17 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     declared = table.schema.closed
     if requirement.bounds_odds and isinstance(declared, Closed):
         return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
+    if requirement.bounds_odds and isinstance(declared, ClosedColumns):
+        told = dict(declared.columns)
+        values, others = ({name: getattr(one, key) for name, one in told.items()} for key in ("values", "otherwise"))
+        return NoisyBoxes(values=values, otherwise=others)
     boxes = Boxes()
-    bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+    bounds = table_bounds(table, requirement)
     tight = requirement.against == "reader"
     if room_for_a_cut(bounds, floor=boxes.floor, tight=tight, soft=None if tight else soft_rule(bounds)):
         return boxes
-    if bounds.sets:
-        return boxes  # no other method keeps bounds on sets
+    if bounds.sets or bounds.apart:
+        return boxes  # no other method keeps bounds on sets, or on several columns
     if requirement.against == "engineer" and bounds.protects and len(set(bounds.limits)) == 1:
         return NearGroups(form="buckets")
     size = MultiSize().max_size
@@ -87,7 +95,9 @@ __all__ = [
     "MultiSize",
     "NearGroups",
     "NoisyBoxes",
+    "NoisyTables",
     "PriView",
+    "PrivBayes",
     "Publication",
     "Ring",
     "SmallDomain",

@@ -73,6 +73,10 @@ class Ambiguity(Method):
         """Return why groups as published keep no bounds on sets; nothing for boxes."""
         return "as published, groups bound single values" if self.grouping == "paper" else ""
 
+    def each_refused(self, against: Against) -> str:
+        """Return why groups as published protect one attribute only; nothing for boxes."""
+        return "as published, groups bound one value of each person" if self.grouping == "paper" else ""
+
     @property
     def form(self) -> str:
         """The form columns."""
@@ -109,7 +113,7 @@ class Ambiguity(Method):
         if self.grouping == "halves":
             return half_boxes(
                 task.quasi,
-                task.codes,
+                task.secrets,
                 task.bounds,
                 alpha,
                 tight=tight,
@@ -119,7 +123,7 @@ class Ambiguity(Method):
             )
         return presence_boxes(
             task.quasi,
-            task.codes,
+            task.secrets,
             task.bounds,
             alpha,
             tight=tight,

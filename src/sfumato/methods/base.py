@@ -6,18 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
-from sfumato.errors import ClaimBroken, NotProvable, PolicyError
+from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
 from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
@@ -52,6 +54,38 @@ class Task:
     def codes(self) -> Array:
         """The code of each person's sensitive value, in the order of the bounds."""
         return self.table.sensitive.codes
+
+    @cached_property
+    def secrets(self) -> Array:
+        """[columns × people]: the codes of each sensitive column, where each is protected by itself; else one row of them.
+
+        They are in the order of the bounds, which lists the values of one column after those of another.
+        """
+        return secrets_of(self.table)
+
+    @cached_property
+    def combined(self) -> Bounds:
+        """The bounds for combinations of all sensitive columns, where each is protected by itself; else the bounds."""
+        if not self.bounds.apart:
+            return self.bounds
+        sensitive = self.table.sensitive
+        first = np.cumsum([0, *self.bounds.apart[:-1]]).tolist()
+        parts = [
+            (sensitive.domain.part(name)[1].astype(int) + k).tolist()
+            for name, k in zip(sensitive.domain.names, first, strict=True)
+        ]
+        return as_combinations(self.bounds, sensitive.labels, sensitive.counts.tolist(), parts)
+
+    def parts(self) -> tuple[Task, ...]:
+        """Return the same task for each sensitive column by itself, where each is protected by itself; else this one alone."""
+        if not self.bounds.apart:
+            return (self,)
+        names = self.table.sensitive.domain.names
+        parts = zip(names, self.table.apart(), unstacked(self.bounds), strict=True)
+        return tuple(
+            replace(self, table=table, requirement=self.requirement.of(name), bounds=unlabelled(name, bounds))
+            for name, table, bounds in parts
+        )
 
     @property
     def against(self) -> Against:
@@ -132,6 +166,10 @@ class Method(ABC):
         """Return why the method cannot keep bounds on sets of values against an adversary; empty where it can."""
         return "only single values are held apart when it puts people together"
 
+    def each_refused(self, against: Against) -> str:
+        """Return why the method cannot protect each of several sensitive columns by itself; empty where it can."""
+        return "it puts people together by one value of each"
+
     @abstractmethod
     def group(self, task: Task) -> Grouping:
         """Return who shares a group, and on what that rests. `run` calls it with a requirement that the method can prove."""
@@ -142,7 +180,7 @@ class Method(ABC):
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
-        return requirement.bounds(table.sensitive.histogram(), about_values(table))
+        return table_bounds(table, requirement)
 
     def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
         """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
@@ -182,7 +220,8 @@ class Method(ABC):
         grouping = self.group(task)
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
-        found = histograms(grouping.group[kept], task.codes[kept], len(task.bounds.values))
+        secrets = task.secrets[:, kept]
+        found = histograms(np.tile(grouping.group[kept], len(secrets)), secrets.ravel(), len(task.bounds.values))
         require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
@@ -219,6 +258,7 @@ class Method(ABC):
         """Raise `NotProvable` unless this method proves its claim against the requirement's adversary on this table."""
         against, proven = requirement.against, self.proves()
         self._require_presence(requirement)
+        self._require_columns(table, requirement)
         if requirement.sets and self.sets_refused(against):
             raise NotProvable(
                 f"method {self.name!r} cannot keep bounds on sets of values: {self.sets_refused(against)}",
@@ -254,6 +294,17 @@ class Method(ABC):
                 against=against,
             )
 
+    def _require_columns(self, table: Table, requirement: Requirement) -> None:
+        """Raise unless columns with requirements of their own are protected each by itself, and the method can do that."""
+        require_columns(table, requirement)
+        if table.schema.apart and self.each_refused(requirement.against):
+            raise NotProvable(
+                f"method {self.name!r} cannot protect each of several sensitive columns by itself: "
+                f"{self.each_refused(requirement.against)}",
+                hint=f'name = "{_sets_kept(requirement)}", or protect = "combination"',
+                against=requirement.against,
+            )
+
     def _require_presence(self, requirement: Requirement) -> None:
         """Raise unless the requirement speaks of presence if and only if this method can hide it."""
         if requirement.presence is not None and not self.hides_presence:
@@ -267,6 +318,57 @@ class Method(ABC):
                 f"method {self.name!r} hides who is in the table, and {requirement.model} does not say how well",
                 hint='model = "presence-association" with alpha, and this model as beta; or name = "boxes"',
             )
+
+
+def secrets_of(table: Table) -> Array:
+    """Return [columns × people]: the codes of each sensitive column where each is protected by itself, else one row of codes.
+
+    Those of the second column follow those of the first.
+    """
+    apart = [one.sensitive for one in table.apart()]
+    first = np.cumsum([0, *(len(one.domain) for one in apart[:-1])])
+    return np.stack([one.codes.astype(np.int32) + start for one, start in zip(apart, first, strict=True)])
+
+
+def require_columns(table: Table, requirement: Requirement) -> None:
+    """Raise `PolicyError` unless what is required of single columns is about columns that are protected each by itself."""
+    names = table.sensitive.domain.names
+    for name, _ in requirement.columns:
+        if name not in names:
+            raise PolicyError(f"[requirement.columns] {name}: no such sensitive column", hint=did_you_mean(name, names))
+    if requirement.columns and not table.schema.apart:
+        raise PolicyError(
+            "[requirement.columns]: columns have bounds of their own only where each is protected by itself",
+            hint='protect = "each"; with one sensitive column, or with combinations, there is one requirement',
+        )
+    if requirement.sets and table.schema.apart:
+        raise PolicyError(
+            "[requirement.sets]: each sensitive column is protected by itself, and a set has values of one of them",
+            hint=f"[requirement.columns.{names[0]}.sets]; a statement about two secrets together needs a set of combinations",
+        )
+
+
+def table_bounds(table: Table, requirement: Requirement) -> Bounds:
+    """Return the bounds of a requirement on a table's own counts, those of all columns where each is protected by itself."""
+    require_columns(table, requirement)
+    if not table.schema.apart:
+        return requirement.bounds(table.sensitive.histogram(), about_values(table))
+    found = {}
+    for name, one in zip(table.sensitive.domain.names, table.apart(), strict=True):
+        try:
+            found[name] = requirement.of(name).bounds(one.sensitive.histogram(), about_values(one))
+        except Infeasible as error:
+            raise Infeasible(
+                f"{name}: {error.message}",
+                hint=error.hint,
+                values=error.values,
+                has=error.has,
+                needs=error.needs,
+                nearest={"columns": {name: error.nearest}},
+            ) from None
+        except PolicyError as error:
+            raise PolicyError(f"[requirement.columns] {name}: {error.message}", hint=error.hint) from None
+    return stacked(found)
 
 
 def about_values(table: Table, domain: Domain | None = None) -> About:

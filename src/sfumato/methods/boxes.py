@@ -75,6 +75,10 @@ class Boxes(Method):
         """Return nothing: sets have counts as values have."""
         return ""
 
+    def each_refused(self, against: Against) -> str:
+        """Return nothing: the values of every column have counts."""
+        return ""
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader where weights come from the sensitive values, only engineer with patience."""
         if self.weights == "association":
@@ -87,7 +91,7 @@ class Boxes(Method):
         tight = task.against == "reader"
         boxes = cut_into_boxes(
             task.quasi,
-            task.codes,
+            task.secrets,
             task.bounds,
             tight=tight,
             floor=self.floor,

@@ -64,6 +64,10 @@ class NearGroups(Method):
         """Return why annealed groups keep no bounds on sets; nothing for matched ones."""
         return "against a reader people are exchanged by single values" if against == "reader" else ""
 
+    def each_refused(self, against: Against) -> str:
+        """Return why annealed groups protect one attribute only; nothing for matched ones."""
+        return "against a reader people are exchanged by one value of each" if against == "reader" else ""
+
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer: the groups are made differently for each."""
         return ("reader", "engineer")
@@ -87,7 +91,7 @@ class NearGroups(Method):
         return matched_groups(
             task.quasi,
             task.codes,
-            task.bounds,
+            task.combined,
             widths=widths,
             floor=self.floor or 100,
             weights=self.weights,

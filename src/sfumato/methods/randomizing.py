@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -34,6 +34,21 @@ from sfumato.table.table import Table
 def checked_shares(where: str, value: Any) -> Any:
     """Take value = share pairs, as exact shares that add up to 1."""
     return MappingProxyType(declared_shares(value))
+
+
+def checked_values(where: str, value: Any) -> tuple[str, ...]:
+    """Take at least two different texts, in any order."""
+    listed = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+    if not listed or len(set(value)) < max(2, len(value)):
+        raise PolicyError(f"{where}: expected at least two different texts", hint='values = ["flu", "asthma", "other"]')
+    return tuple(sorted(value))  # in one order: another could tell something
+
+
+def checked_text(where: str, value: Any) -> str:
+    """Take a text."""
+    if not isinstance(value, str):
+        raise PolicyError(f"{where}: expected a text, one of the declared values, got a {type(value).__name__}", hint='"other"')
+    return value
 
 
 _ABOVE_ONE = rational("a number above 1", lambda gamma: gamma > 1, "1 would replace every value regardless of what it was")

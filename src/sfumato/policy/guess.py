@@ -30,7 +30,7 @@ class Looked:
 
 
 def look(path: Place, *, delimiter: str | None, decimal: str | None, encoding: str | None, names: Sequence[str] = ()) -> Looked:
-    """Return the columns of a file, read as told; an encoding, a decimal sign or a header that was not told of is guessed.
+    """Return the columns of a file, read as asked; an encoding, a decimal sign or a header that nobody stated is guessed.
 
     `names` are those of the columns of a file without a header.
     """

@@ -52,10 +52,10 @@ RULES = ("types", "recode", "bins", "domains", "missing")
 LONGEST, DEEPEST = 10_000_000, 100
 """A policy file has at most so many bytes, and a key in it so many parts."""
 
-LATER_METHODS = ("privbayes",)
+LATER_METHODS: tuple[str, ...] = ()
 MOST_BUDGET = 100
 WEAKER = "accept_weaker_claim"
-EXACT_OPTIONS = ("c", "t", "amplification", "delta", "shares")
+EXACT_OPTIONS = ("c", "t", "amplification", "delta", "epsilon", "shares", "theta")
 """Options on which a privacy decision rests: their decimals are taken as written."""
 
 
@@ -80,9 +80,16 @@ class Policy:
     coins: bytes | None = None
     budget: Fraction | None = None
 
+    def __repr__(self) -> str:
+        state = "reviewed" if self.reviewed else "a draft, not reviewed"
+        return f"Policy({state}; {', '.join(self.schema.quasi)} → {', '.join(self.schema.sensitive)}; {self.requirement.model})"
+
+    def __str__(self) -> str:
+        return self.text
+
     @classmethod
     def load(cls, path: str | Path, *, data: Place | None = None) -> Policy:
-        """Return the policy in a file. All that is wrong is told at once; with the `data` at hand, by the table's own names."""
+        """Return the policy in a file. All that is wrong is said at once; with the `data` at hand, by the table's own names."""
         path = Path(path)
         refused = refusal(path)
         if refused == "there is no such file":
@@ -143,7 +150,7 @@ class Policy:
         return cls(**{**made, "schema": _closed(made["schema"], made["method"]), "warnings": tuple(warnings)})
 
     def read_table(self, path: Place, *, random: Randomness | int | bytes | None = None) -> Table:
-        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is told in its words.
+        """Return the table in a file, read as the policy says; what the policy asks of the wrong column is said in its words.
 
         `random` decides among equally early rows of one person, see `Table.read`.
         """
@@ -236,20 +243,42 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
         arguments["people"] = dict(section(document, "people"))
+    arguments["protect"] = section(document, "requirement").get("protect")
     return _located("", Schema, arguments)
 
 
 def _requirement(found: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
-    model = text(found, "model", "[requirement]")
+    columns = {
+        name: _model(_inherited(section(own, name), found), f"[requirement.columns] {name}", kept, base, files)
+        for own in (section(found, "columns"),)
+        for name in own
+    }
+    rest = {key: value for key, value in found.items() if key not in ("columns", "protect")}
+    return _model({**rest, **({"columns": columns} if columns else {})}, "[requirement]", kept, base, files)
+
+
+def _inherited(own: Section, whole: Section) -> Section:
+    """Return a column's requirement: its own model, or that of all columns with some numbers of its own."""
+    if "model" in own:
+        return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
+    if whole.get("model") == "presence-association":
+        raise PolicyError(
+            "[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"'
+        )
+    return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
+
+
+def _model(found: Section, where: str, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+    model = text(found, "model", where)
     if model is None:
-        raise PolicyError("[requirement] model: missing", hint=f"one of {', '.join(MODELS)}")
-    cls = _named(model, MODELS, "[requirement] model")
+        raise PolicyError(f"{where} model: missing", hint=f"one of {', '.join(MODELS)}")
+    cls = _named(model, MODELS, f"{where} model")
     arguments = {key: value for key, value in found.items() if key != "model"}
     if "bounds" in arguments:
         arguments["bounds"] = section(arguments, "bounds")
     if "sets" in arguments:
         arguments["sets"] = sets_with_hierarchies(section(arguments, "sets"), kept, base, files)
-    return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
+    return _located(where, cls, parameters(arguments, where, cls))
 
 
 def _method(found: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:

@@ -41,33 +41,33 @@ class Decision:
     strength: float | None = None
 
 
-def decide(columns: Sequence[Profile], told: Mapping[Role, Sequence[str]]) -> list[Decision]:
-    """Return a decision about every column: `told` roles as they are, the others by names and values.
+def decide(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> list[Decision]:
+    """Return a decision about every column: `given` roles as they are, the others by names and values.
 
     At least one column is quasi and one sensitive. If somebody says which columns are sensitive, no other one becomes it.
     """
     if len(columns) < 2:
         raise InputError("the table has only one column", hint="a table needs a quasi and a sensitive column")
-    known = _told(columns, told)
+    known = _given(columns, given)
     made = [known.get(column.name) or _decision(column) for column in columns]
-    if told.get("sensitive"):
+    if given.get("sensitive"):
         made = [_left_out(one) if one.role == "sensitive" and one.column not in known else one for one in made]
     else:
         made = _with_a_secret(made, columns, known)
     return _with_something_known(made, columns, known)
 
 
-def _told(columns: Sequence[Profile], told: Mapping[Role, Sequence[str]]) -> dict[str, Decision]:
+def _given(columns: Sequence[Profile], given: Mapping[Role, Sequence[str]]) -> dict[str, Decision]:
     """Return the decisions that somebody made, after checking that the columns are there and have one role each."""
     names = [column.name for column in columns]
     found: dict[str, Decision] = {}
-    for role, chosen in told.items():
+    for role, chosen in given.items():
         for name in chosen:
             if name not in names:
                 raise PolicyError(f"{role}: the table has no column {name!r}", hint=did_you_mean(name, names))
             if name in found:
                 raise PolicyError(f"column {name!r} is said to be {found[name].role} and {role}", hint="give it one role")
-            found[name] = Decision(name, role, "as told", strength=0 if role == "sensitive" else None)
+            found[name] = Decision(name, role, "as stated", strength=0 if role == "sensitive" else None)
     return found
 
 

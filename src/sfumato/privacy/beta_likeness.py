@@ -30,9 +30,15 @@ class BetaLikeness(Requirement):
     model: ClassVar[str] = "beta-likeness"
 
     def __init__(
-        self, beta: Number, *, enhanced: bool = False, sets: Mapping[str, Any] | None = None, against: Against = "engineer"
+        self,
+        beta: Number,
+        *,
+        enhanced: bool = False,
+        sets: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Requirement] | None = None,
+        against: Against = "engineer",
     ) -> None:
-        self._set(beta=beta, enhanced=enhanced, sets=sets, against=against)
+        self._set(beta=beta, enhanced=enhanced, sets=sets, columns=columns, against=against)
 
     def limits(self, shares: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return the bound of every value; it is never below the value's share."""

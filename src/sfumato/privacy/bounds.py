@@ -31,18 +31,20 @@ class SetBound:
 class Bounds:
     """`limits[i]` bounds the belief in `values[i]`, of which the table has `counts[i]` (all at least 1); `sets` bound more.
 
-    A set of values has a count as a value has: *events* are the values, followed by the sets.
+    A set of values has a count as a value has: *events* are the values, followed by the sets. Where several columns are protected
+    each by itself, `apart` says how many values each has; those of the first come first, and everybody has one of each.
     """
 
     values: tuple[str, ...]
     counts: tuple[int, ...]
     limits: tuple[Fraction, ...]
     sets: tuple[SetBound, ...] = ()
+    apart: tuple[int, ...] = ()
 
     @cached_property
     def total(self) -> int:
         """Number of people."""
-        return sum(self.counts)
+        return sum(self.counts[: self.apart[0]] if self.apart else self.counts)
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:

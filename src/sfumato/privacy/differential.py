@@ -39,6 +39,7 @@ class Differential(Requirement):
         *,
         odds: Number | None = None,
         sets: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Requirement] | None = None,
         against: Against = "insider",
     ) -> None:
         if (epsilon is None) == (odds is None):
@@ -56,7 +57,7 @@ class Differential(Requirement):
                 f"Differential(against=…): expected 'insider', got {against!r}",
                 hint="the model speaks of somebody who may know everybody else; leave against out",
             )
-        self._set(epsilon=epsilon, odds=odds, against=against)
+        self._set(epsilon=epsilon, odds=odds, columns=columns, against=against)
 
     @property
     def gamma(self) -> Fraction:

@@ -48,10 +48,11 @@ class FPrivacy(Requirement):
         offset: Number = 0,
         bounds: Mapping[str, Number] | None = None,
         sets: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Requirement] | None = None,
         against: Against = "engineer",
     ) -> None:
         own = {} if bounds is None else bounds
-        self._set(theta=theta, offset=offset, own_bounds=own, sets=sets, against=against)
+        self._set(theta=theta, offset=offset, own_bounds=own, sets=sets, columns=columns, against=against)
         if self.theta == 0 and self.offset == 0:
             raise PolicyError(
                 "FPrivacy(theta=0, offset=0) would bound every belief by 0", hint='set theta and offset, such as 8 and "0.02"'

@@ -44,10 +44,16 @@ class PresenceAssociation(Requirement):
         beta: Number | Requirement | Mapping[str, Any],
         *,
         sets: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Requirement] | None = None,
         against: Against = "engineer",
     ) -> None:
-        self._set(alpha=alpha, beta=beta, sets=sets, against=against)
+        self._set(alpha=alpha, beta=beta, sets=sets, columns=columns, against=against)
         object.__setattr__(self, "beta", _association(beta, self.against))
+
+    def of(self, column: str) -> Requirement:
+        """Return the same bound on presence with a column's own bounds on values."""
+        own = super().of(column)
+        return own if own.presence is not None else self._changed(beta=own._changed(sets=()), sets=own.sets, columns=())
 
     @property
     def presence(self) -> Fraction:

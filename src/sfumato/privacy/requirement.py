@@ -6,6 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -20,6 +21,22 @@ from sfumato.privacy.sets import NOTHING, About, SetRule, set_rules
 Against = Literal["reader", "engineer", "insider"]
 
 
+def _column_rules(where: str, given: Any) -> tuple[tuple[str, Requirement], ...]:
+    """Take column = requirement pairs, in the order of their names."""
+    if given is None:
+        return ()
+    pairs = given.items() if isinstance(given, Mapping) else given
+    if not isinstance(pairs, (tuple, list)) and not isinstance(given, Mapping):
+        raise PolicyError(f"{where}: expected column = requirement pairs, got {given!r}", hint='{"income": LDiversity(3)}')
+    rules = sorted((str(name), own) for name, own in pairs)
+    for name, own in rules:
+        if not isinstance(own, Requirement):
+            raise PolicyError(
+                f"{where}: {name!r} has a {type(own).__name__}", hint="expected a requirement, such as LDiversity(3)"
+            )
+    return tuple(rules)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Requirement(ABC):
     """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
@@ -27,6 +44,8 @@ class Requirement(ABC):
     against: Against = parameter("engineer", choice(*get_args(Against)))
     sets: tuple[SetRule, ...] = parameter((), set_rules)
     """Bounds on the belief that a person has *one of* several values; given as name = { values = […], bound = … }."""
+    columns: tuple[tuple[str, Requirement], ...] = parameter((), _column_rules)
+    """Requirements of single columns, where each of several is protected by itself; given as column = requirement."""
 
     model: ClassVar[str]
     bounds_odds: ClassVar[bool] = False
@@ -40,6 +59,35 @@ class Requirement(ABC):
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        if self.columns:
+            object.__setattr__(self, "columns", tuple((name, self._column_rule(name, own)) for name, own in self.columns))
+
+    def _column_rule(self, name: str, own: Requirement) -> Requirement:
+        """Return the requirement of a column, against whom this one is; one that is against somebody else is an error."""
+        where = f"[requirement.columns] {name}"
+        if own.columns or own.presence is not None:
+            raise PolicyError(
+                f"{where}: a column has bounds on its values, and nothing else", hint="name a model with its numbers"
+            )
+        if own.bounds_odds != self.bounds_odds:
+            raise PolicyError(f"{where}: either all columns have the model 'differential', or none", hint="use one kind of model")
+        if own.against not in ("engineer", self.against):
+            raise PolicyError(
+                f"{where}: it is against {own.against!r}, the whole requirement against {self.against!r}",
+                hint="say against whom once, for all columns",
+            )
+        return own._changed(against=self.against)
+
+    def _changed(self, **given: Any) -> Self:
+        """Return the same requirement with some fields changed, which are taken as they are."""
+        made = copy(self)
+        for name, value in given.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def of(self, column: str) -> Requirement:
+        """Return what is required of one of several columns, each protected by itself: its own, or what holds for all others."""
+        return dict(self.columns).get(column) or self._changed(columns=())
 
     def _set(self, **given: Any) -> None:
         """Keep the parameters as given to a constructor that takes more kinds of numbers than are kept, and check them."""
@@ -123,9 +171,10 @@ class Requirement(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the model and its parameters as plain JSON values, every number exact ("1/50")."""
         package = package_of(type(self))
-        parameters = {name: value for name, value in plain(self).items() if name != "sets"}
+        parameters = {name: value for name, value in plain(self).items() if name not in ("sets", "columns")}
         sets = {"sets": {rule.name: rule.to_dict() for rule in self.sets}} if self.sets else {}
-        return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets}
+        columns = {"columns": {name: own.to_dict() for name, own in self.columns}} if self.columns else {}
+        return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets, **columns}
 
 
 def _show(value: object) -> str:

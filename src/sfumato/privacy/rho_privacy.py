@@ -25,9 +25,15 @@ class RhoPrivacy(Requirement):
     model: ClassVar[str] = "rho-privacy"
 
     def __init__(
-        self, rho1: Number, rho2: Number, *, sets: Mapping[str, Any] | None = None, against: Against = "engineer"
+        self,
+        rho1: Number,
+        rho2: Number,
+        *,
+        sets: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Requirement] | None = None,
+        against: Against = "engineer",
     ) -> None:
-        self._set(rho1=rho1, rho2=rho2, sets=sets, against=against)
+        self._set(rho1=rho1, rho2=rho2, sets=sets, columns=columns, against=against)
         if not self.rho1 < self.rho2:
             raise PolicyError(f"RhoPrivacy: expected 0 < rho1 < rho2 < 1, got rho1 = {self.rho1} and rho2 = {self.rho2}")
 

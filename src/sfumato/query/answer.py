@@ -20,7 +20,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, repr=False)
 class Estimate:
-    """An estimated number of people.
+    """An estimated number of people, or another figure of them: `measure` is its name.
 
     >>> Estimate(120.4, 3.1, 114.3, 126.5, 0.95, "likelihood")
     Estimate(120.4 ± 3.1; 114.3 to 126.5 with 95 % confidence)
@@ -28,7 +28,8 @@ class Estimate:
     `low` and `high` hold the true count with the given confidence; both are None where no honest interval is known, and `note`
     says why. `note` also tells when a value that the query names does not occur. `value` lies within what the release makes
     certain; `raw` is the estimate before that, where the form has an unbiased one (randomized): it may be negative, and the raw
-    estimates of a GROUP BY's cells add up as well.
+    estimates of a GROUP BY's cells add up as well. Where numbers were binned, `value` is that of the bins' middles, and `edges`
+    hold the true figure wherever numbers lie in their bins, with the given confidence.
     """
 
     value: float
@@ -40,20 +41,47 @@ class Estimate:
     note: str = ""
     raw: float | None = None
     native: Native = field(default="pyarrow", compare=False)
+    measure: str = "count"
+    edges: tuple[float, float] | None = None
+
+    def written(self, number: float, group: str = "") -> str:
+        """Return a figure of this estimate as text: counts with one decimal, others with as many as they need."""
+        small = self.measure != "count" and abs(number) < 1000
+        return f"{number:.4g}" if small else f"{number:{group}.1f}"
 
     def __repr__(self) -> str:
+        value, error = self.written(self.value), self.written(self.std_error)
         if self.low is None or self.high is None:
-            return f"Estimate({self.value:.1f}, standard error {self.std_error:.1f}, no interval)"
-        within = f"{self.low:.1f} to {self.high:.1f} with {100 * self.confidence:g} % confidence"
-        return f"Estimate({self.value:.1f} ± {self.std_error:.1f}; {within})"
+            return f"Estimate({value}, standard error {error}, no interval)"
+        within = f"{self.written(self.low)} to {self.written(self.high)} with {100 * self.confidence:g} % confidence"
+        return f"Estimate({value} ± {error}; {within})"
 
     def _repr_html_(self) -> str:
-        return notebook.card(f"{self.value:,.1f}", under=f"{_range(self)} ({100 * self.confidence:g} %). {self.note}")
+        under = f"{interval_text(self)} ({100 * self.confidence:g} %). {self.edges_text} {self.note}"
+        return notebook.card(self.written(self.value, ","), under=under)
+
+    @property
+    def edges_text(self) -> str:
+        """What is said of the edges of bins; "" where there are none."""
+        if self.edges is None:
+            return ""
+        low, high = (self.written(end) for end in self.edges)
+        return f"wherever numbers lie in their bins: {low} to {high}."
+
+    def columns(self) -> dict[str, float | None]:
+        """Return the figures by name, as frames have them."""
+        found = {self.measure: self.value, "std_error": self.std_error, "low": self.low, "high": self.high}
+        return found if self.edges is None else {**found, "edge_low": self.edges[0], "edge_high": self.edges[1]}
 
     def to_arrow(self) -> pa.Table:
-        """Return a table of one row: count, std_error, low, high."""
-        figures = {"count": self.value, "std_error": self.std_error, "low": self.low, "high": self.high}
-        return pa.table({name: pa.array([figure], pa.float64()) for name, figure in figures.items()})
+        """Return a table of one row: the figure under its name (count), std_error, low, high; edge_low, edge_high for bins."""
+        return pa.table({name: pa.array([figure], pa.float64()) for name, figure in self.columns().items()})
+
+    def plot(self) -> Any:
+        """Return a chart of the point with its interval (needs the extra `report`)."""
+        from sfumato.query.plots import plot_answer
+
+        return plot_answer([("", self)], ())
 
     def frame(self, kind: Native | None = None) -> Any:
         """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
@@ -65,15 +93,16 @@ class Estimate:
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            text = f"{self.value:.1f} (standard error {self.std_error:.1f}, no interval)"
+            text = f"{self.written(self.value)} (standard error {self.written(self.std_error)}, no interval)"
         else:
-            text = f"{self.value:.1f} ({self.low:.1f} to {self.high:.1f} with {100 * self.confidence:g} % confidence)"
-        return f"{text}; {self.note}" if self.note else text
+            ends = f"{self.written(self.low)} to {self.written(self.high)}"
+            text = f"{self.written(self.value)} ({ends} with {100 * self.confidence:g} % confidence)"
+        return "; ".join(part for part in (text, self.edges_text.rstrip("."), self.note) if part)
 
 
 @dataclass(frozen=True, repr=False)
 class GroupedAnswer:
-    """One estimate per cell of a GROUP BY; the cells add up to the estimate of the same question without GROUP BY.
+    """One estimate per cell of a GROUP BY; counts add up to the estimate of the same question without GROUP BY, `total`.
 
     >>> import pyarrow as pa
     >>> import sfumato as sf
@@ -98,12 +127,11 @@ class GroupedAnswer:
     def __str__(self) -> str:
         """Return the cells as a small table in text, the first of them when there are many, then the notes."""
         confidence = self.total.confidence
-        rows = [(*self.columns, "count", "std. error", f"{100 * confidence:g} % interval")]
+        rows = [(*self.columns, self.total.measure, "std. error", f"{100 * confidence:g} % interval")]
         for key, estimate in self.cells[:SHOWN]:
             named = [MISSING if key[name] is None else as_text(key[name]) for name in self.columns]
-            low, high = estimate.low, estimate.high
-            interval = "none" if low is None or high is None else f"{low:,.1f} to {high:,.1f}"
-            rows.append((*named, f"{estimate.value:,.1f}", f"{estimate.std_error:,.1f}", interval))
+            interval = "none" if estimate.low is None else interval_text(estimate)
+            rows.append((*named, estimate.written(estimate.value, ","), estimate.written(estimate.std_error, ","), interval))
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         keys = len(self.columns)
         lines = [
@@ -119,13 +147,13 @@ class GroupedAnswer:
 
     def _repr_html_(self) -> str:
         """Return the cells as a table, the first of them when there are many, and the total."""
-        headings = (*self.columns, "count", "std. error", f"{100 * self.total.confidence:g} % interval")
+        headings = (*self.columns, self.total.measure, "std. error", f"{100 * self.total.confidence:g} % interval")
         rows = [
             (
                 *(MISSING if key[name] is None else as_text(key[name]) for name in self.columns),
-                f"{estimate.value:,.1f}",
-                f"{estimate.std_error:,.1f}",
-                _range(estimate),
+                estimate.written(estimate.value, ","),
+                estimate.written(estimate.std_error, ","),
+                interval_text(estimate),
             )
             for key, estimate in self.cells[:SHOWN]
         ]
@@ -138,17 +166,24 @@ class GroupedAnswer:
         """Return the cells as a pandas frame: the grouped columns, then count, std_error, low, high."""
         return self.frame("pandas")
 
+    def plot(self) -> Any:
+        """Return a chart of the cells, each a point with its interval (needs the extra `report`)."""
+        from sfumato.query.plots import plot_answer
+
+        return plot_answer([(cell_text(self.columns, key), one) for key, one in self.cells], self.columns)
+
     def to_arrow(self) -> pa.Table:
-        """Return a table: the grouped columns, then count, std_error, low, high."""
+        """Return a table: the grouped columns, then the figure under its name (count), std_error, low, high."""
         data: dict[str, pa.Array] = {
             name: pa.array([key[name] for key, _ in self.cells], kind)
             for name, kind in zip(self.columns, self.types, strict=True)
         }
-        for figure, name in (("value", "count"), ("std_error", "std_error"), ("low", "low"), ("high", "high")):
+        figures = [estimate.columns() for _, estimate in self.cells]
+        for name in figures[0] if figures else self.total.columns():
             free = name
             while free in data:
                 free += "_"
-            data[free] = pa.array([getattr(estimate, figure) for _, estimate in self.cells], pa.float64())
+            data[free] = pa.array([one[name] for one in figures], pa.float64())
         return pa.table(data)
 
     def frame(self, kind: Native | None = None) -> Any:
@@ -156,10 +191,61 @@ class GroupedAnswer:
         return to_native(self.to_arrow(), kind or self.native)
 
 
-def _range(estimate: Estimate) -> str:
+@dataclass(frozen=True, repr=False)
+class SeveralAnswers:
+    """The answers to a question that asks for several figures, by their names: of the same cells, in the same order."""
+
+    answers: tuple[Estimate | GroupedAnswer, ...]
+    names: tuple[str, ...]
+    native: Native = "pyarrow"
+
+    def __getitem__(self, name: str) -> Estimate | GroupedAnswer:
+        return self.answers[self.names.index(name)]
+
+    def __iter__(self) -> Iterator[tuple[str, Estimate | GroupedAnswer]]:
+        return iter(zip(self.names, self.answers, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{name}\n{answer}" for name, answer in self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return notebook.card("", *(notebook.card(name, answer._repr_html_()) for name, answer in self))
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table: the grouped columns, then for each figure its name, name_std_error, name_low and name_high."""
+        data: dict[str, pa.Array] = {}
+        for name, answer in self:
+            found = answer.to_arrow()
+            keys = () if isinstance(answer, Estimate) else answer.columns
+            for place, column in enumerate(found.column_names):
+                own = column if place < len(keys) else name if place == len(keys) else f"{name}_{column}"
+                data[own] = found.column(place)
+        return pa.table(data)
+
+    def frame(self, kind: Native | None = None) -> Any:
+        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
+        return to_native(self.to_arrow(), kind or self.native)
+
+    def to_pandas(self) -> Any:
+        """Return the same table as a pandas frame."""
+        return self.frame("pandas")
+
+
+def interval_text(estimate: Estimate) -> str:
+    """Return the interval as text, or that there is none."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{estimate.low:,.1f} to {estimate.high:,.1f}"
+    return f"{estimate.written(estimate.low, ',')} to {estimate.written(estimate.high, ',')}"
 
 
-Answer = Estimate | GroupedAnswer
+def cell_text(columns: tuple[str, ...], key: Mapping[str, Any]) -> str:
+    """Return the name of a cell: its values."""
+    return ", ".join(MISSING if key[name] is None else as_text(key[name]) for name in columns)
+
+
+Answer = Estimate | GroupedAnswer | SeveralAnswers

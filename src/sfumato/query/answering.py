@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer
+from sfumato.query.answer import Estimate, Estimator, GroupedAnswer
 from sfumato.query.engine import Engine, Guess, Question
 from sfumato.query.group_by import find_grouped, narrow, reconcile
 from sfumato.query.language.compile import Compiled, compile_condition
@@ -15,7 +15,7 @@ from sfumato.query.language.predicate import Query
 from sfumato.table.frames import Native
 
 
-def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Answer:
+def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
     """Return the estimated count: an `Estimate`, or a `GroupedAnswer` for a GROUP BY."""
     question = engine.ask(asked, estimator)
     compiled = compile_condition(asked.condition, question.vocabulary)

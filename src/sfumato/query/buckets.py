@@ -24,22 +24,26 @@ unbiased.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from sfumato.arrays import Floats
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, add_up, learns
+from sfumato.query.engine import Cell, Grouped, Guess, Total, add_up, learns
 from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.inside import Inner, Inside, learn_inside
 from sfumato.query.models.likelihood import MAX_VALUES, Association, learn_association
+from sfumato.query.models.scores import Weighed, sum_of
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
 from sfumato.query.rows import BucketIndex, RowIndex
+from sfumato.query.sums import Term, add_as_papers, shift_of, weigh_people
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
@@ -49,6 +53,7 @@ PRIOR = "no interval: mostly prior, since hardly any box tells these people from
 TELLING = 50
 """With fewer boxes, columns that were never cut are not known: answers are mostly prior, and have no interval."""
 
+_WIDER = 8.0  # strengths of association for sums of numbers, which many values share, in units of what is usual for single ones
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -79,6 +84,7 @@ class RowQuestion:
     vocabulary: Vocabulary
     table: RowIndex
     guess: partial[Guess]
+    add: partial[Total]
 
     def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
@@ -134,7 +140,54 @@ class BucketsEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator))
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms),
+            self.index.table,
+            partial(self.guess, estimator=estimator),
+            partial(self.add, estimator=estimator),
+        )
+
+    def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
+        """Return the estimated sum over people; its value alone takes less time."""
+        people = weigh_people(self.index.table, terms)
+        value, variance = add_as_papers(self.index, people)
+        if variance == 0.0:
+            return Total(value, 0.0)
+        if estimator == "paper":
+            return Total(value, variance, LEANS)
+        if self.misses is None:
+            return self._add_by_association(terms, people)
+        shift, more = shift_of(self.trend, people)
+        inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
+        value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
+        return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
+
+    def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
+        """Return a sum from blind buckets: terms of one score are one covariate of people, errors of several scores add up."""
+        index = self.index
+        if len(terms) == 1 and terms[0].numbers is None and len(ends := np.unique(terms[0].scores)) == 2:
+            low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
+            count = self._by_association(Piece(terms[0].scores == ends[1], terms[0].rows))
+            return Total(low * float(people[0].weight.sum()) + span * count.inside, (span * count.std_error) ** 2)
+        value = 0.0
+        together: dict[bytes, list[Weighed]] = {}
+        for weighed in people:
+            together.setdefault(weighed.scores.tobytes(), []).append(weighed)
+        error = 0.0
+        for like in together.values():
+            weight = np.zeros(index.rows)
+            for weighed in like:
+                weight[weighed.rows] += weighed.weight
+            by_bucket = np.bincount(index.bucket, weight, index.buckets) / np.maximum(index.shown, 1)
+            shown = index.st_count * np.repeat(by_bucket, np.diff(index.st_start))
+            each: Floats = np.bincount(index.st_value, shown, index.values).astype(np.float64)
+            wider = _WIDER if any(weighed.unit is None for weighed in like) else 1.0
+            mean, square = float(weight.mean()), float((weight**2).mean())
+            found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores, wider=wider)
+            if index.has_decoys:
+                variance *= float(index.shown.sum()) / index.rows
+            value, error = value + found, error + math.sqrt(variance)
+        return Total(value, error**2)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""

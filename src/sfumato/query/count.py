@@ -13,16 +13,20 @@ from sfumato.errors import QueryError
 from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
+from sfumato.query.apart import ApartEngine
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
 from sfumato.query.engine import SHELF, Engine
-from sfumato.query.language.predicate import Query
+from sfumato.query.language.predicate import COUNT, Query
 from sfumato.query.language.sql import parse_sql
+from sfumato.query.measuring import measure
 from sfumato.query.noisy import NoisyEngine
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
+from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -30,6 +34,7 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
     "columns": columns_engine,
     "randomized": RandomizedEngine.of,
     "ranges": ranges_engine,
+    "synthetic": SyntheticEngine.of,
     "views": ViewsEngine.of,
 }
 """What makes the engine of a release, by its form."""
@@ -42,16 +47,26 @@ _lock = threading.Lock()
 def count(release: Release, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
     """Return the estimated count from the release alone: an `Estimate`, or a `GroupedAnswer` for a GROUP BY.
 
+    A question may ask for other figures than COUNT(*), see `docs/asking.md`; for several at once it has `SeveralAnswers`.
+
     `estimator=None` is `likelihood` where the release allows it, else `paper`; see `sfumato.query.buckets`, `ranges`, `columns`,
     `views` and `randomized`. Conditions on recoded columns are understood in original terms, see
     `sfumato.query.language.meaning`. One that cuts through a published value is answered by the share of that value's range
     that is inside; the interval then reaches from all of its people outside to all of them inside, and a note says so.
     """
     asked = query if isinstance(query, Query) else parse_sql(query)
+    require_confidence(confidence)
+    engine = engine_for(release, asked)
+    chosen = choose_estimator(engine, estimator, release.form)
+    if asked.select == (COUNT,) and asked.having is None and not asked.order_by and asked.limit is None:
+        return answer(engine, asked, chosen, confidence, release.native)
+    return measure(engine, asked, chosen, confidence, release.native)
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse what is no confidence."""
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
-    engine = engine_of(release)
-    return answer(engine, asked, choose_estimator(engine, estimator, release.form), confidence, release.native)
 
 
 def count_many(
@@ -80,9 +95,17 @@ def engine_of(release: Release) -> Engine:
         if engine is None:
             if release.form not in ENGINES:
                 raise QueryError(f"no estimator is known for the form {release.form!r}")
-            engine = _engines[release] = ENGINES[release.form](release)
+            make = ENGINES[release.form]
+            engine = ApartEngine.of(release, make) if isinstance(release, ApartRelease) else make(release)
+            _engines[release] = engine
             engine.__dict__[SHELF] = _shelves.get(release)
         return engine
+
+
+def engine_for(release: Release, asked: Query) -> Engine:
+    """Return the engine for one question: where each sensitive column is protected by itself, that of the column it names."""
+    engine = engine_of(release)
+    return engine.asked(asked) if isinstance(engine, ApartEngine) else engine
 
 
 def remember(release: Release, shelf: Shelf | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Estimator
@@ -18,6 +18,9 @@ from sfumato.query.language.compile import Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, Words
 from sfumato.query.shelf import Keeping, Shelf
+
+if TYPE_CHECKING:
+    from sfumato.query.sums import Term
 
 Grouped = Sequence[tuple[bool, int, Words]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
@@ -53,6 +56,14 @@ class Guess:
         return self.least == self.most
 
 
+class Total(NamedTuple):
+    """An estimated sum over people: its value and variance, and why no interval around it would be honest, if so."""
+
+    value: float
+    variance: float
+    no_interval: str = ""
+
+
 def add_up(guesses: Sequence[Guess], people: int) -> Guess:
     """Return the guess for disjoint pieces together.
 
@@ -81,6 +92,10 @@ class Question(Protocol):
 
     def guess(self, pieces: Pieces, /) -> Guess:
         """Return the estimated number of people in disjoint pieces of the question."""
+        ...
+
+    def add(self, terms: Sequence[Term], /, *, value_only: bool = False) -> Total:
+        """Return the estimated sum over people; its value alone takes less time."""
         ...
 
     def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:

@@ -15,6 +15,7 @@ The standard error of either has the noise: σ²·|S|·(1 − |S|/m)·draws·(k/
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,14 +24,16 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import LEANS, RowQuestion, combine
-from sfumato.query.engine import Guess, add_up, learned, learns
+from sfumato.query.engine import Guess, Total, add_up, learned, learns
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.inside import Inside, learn_inside
+from sfumato.query.models.scores import sum_of
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
 from sfumato.query.rows import BucketIndex
+from sfumato.query.sums import Term, add_as_papers, shift_of, weigh_people
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
@@ -84,7 +87,30 @@ class NoisyEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.index.table, partial(self.guess, estimator=estimator))
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms),
+            self.index.table,
+            partial(self.guess, estimator=estimator),
+            partial(self.add, estimator=estimator),
+        )
+
+    def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
+        """Return the estimated sum over people; its value alone takes less time."""
+        index, people = self.index, weigh_people(self.index.table, terms)
+        value, placed = add_as_papers(index, people)
+        levers = np.zeros((index.buckets, index.values))
+        for term in people:
+            part = np.bincount(index.bucket[term.rows], term.weight, index.buckets) / index.sizes
+            levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a bucket adds up to nothing
+        noise = self.noise * float(self.draws @ (levers**2).sum(axis=1))
+        if noise + placed == 0.0:
+            return Total(value, 0.0)
+        if estimator == "paper":
+            return Total(value, noise + placed, LEANS)
+        shift, more = shift_of(self.trend, people)
+        inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
+        value, variance, prior = combine(value + TRUST * shift, noise + placed + more, inner)
+        return Total(value, variance, FEW if index.buckets < FEWEST else prior)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""
@@ -100,14 +126,14 @@ class NoisyEngine:
         part = hits / index.sizes
         wanted = index.wanted(piece.values)
         share = np.clip(wanted / index.sizes, 0.0, 1.0)
-        placed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
+        mixed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
         noise = self.noise * asked * (1 - asked / index.values) * float((part**2 * self.draws).sum())
-        value, variance = float(part @ wanted), float(placed.sum()) + noise
+        value, variance = float(part @ wanted), float(mixed.sum()) + noise
         why = LEANS
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
-            drift = (DRIFT * float(placed.sum())) ** 2
+            drift = (DRIFT * float(mixed.sum())) ** 2
             value, variance, prior = combine(value + TRUST * shift, variance + more + drift, inner)
             why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)

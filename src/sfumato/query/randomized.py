@@ -19,6 +19,7 @@ value in S who is in a part without such values, and everybody has who is in a p
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -29,12 +30,13 @@ from sfumato.errors import QueryError
 from sfumato.query import _kernels
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Guess, add_up, learns
+from sfumato.query.engine import Guess, Total, add_up, learns
 from sfumato.query.language.compile import Piece, Pieces, Rows
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.rates import MAX_VALUES, MAX_WORK, Rates, Slots
 from sfumato.query.rows import RowIndex
+from sfumato.query.sums import Term, weigh_people
 from sfumato.release.randomized import RandomizedRelease
 
 NO_INTERVAL = "no interval: the release tells too little of how many people have each value; estimator='paper' has one"
@@ -88,7 +90,22 @@ class RandomizedEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess, estimator=estimator))
+        return RowQuestion(
+            self.vocabulary.for_terms(asked.terms), self.table, partial(self.guess, estimator=estimator), partial(self.add)
+        )
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+        """Return the estimated sum over people: always the papers' reconstruction, whose error the coins tell."""
+        people = weigh_people(self.table, terms)
+        adds, known = np.zeros(self.table.rows), 0.0
+        full = np.zeros((len(people), self.table.rows))
+        for t, term in enumerate(people):
+            full[t, term.rows] = term.weight
+            adds += full[t] * self.weights(term.scores)[self.slot]
+            for u, other in enumerate(people[: t + 1]):
+                both = self.weights(term.scores * other.scores)[self.slot]
+                known += (1.0 if t == u else 2.0) * float((full[t] * full[u]) @ both)
+        return Total(float(adds.sum()), max(0.0, float(adds @ adds) - known))
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""
@@ -167,8 +184,11 @@ class RandomizedEngine:
         """Return how many people who meet the condition are in every slot."""
         return self.shown(*self.table.find(wanted))
 
-    def weights(self, values: Flags) -> Floats:
-        """Return w, per slot: what a published value adds to the estimated number of people with a value in `values`."""
+    def weights(self, values: Flags | Floats) -> Floats:
+        """Return w, per slot: what a published value adds to the estimated number of people with a value in `values`.
+
+        With numbers in place of flags, to the estimated sum of their numbers.
+        """
         inside = self.inverse * values[self.slots.value]
         spread = self.slots.by_part(inside) / self.inverse_sums
         found: Floats = inside - (self.inverse - 1) * spread[self.slots.part]

@@ -30,7 +30,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, learned, learns
+from sfumato.query.engine import Cell, Grouped, Guess, Total, learned, learns
 from sfumato.query.group_by import require_few_cells
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.disjoint import Conjunction, disjoint
@@ -41,6 +41,7 @@ from sfumato.query.models import spread
 from sfumato.query.models.classes import ClassModel, Shown, learn_classes
 from sfumato.query.models.spread import OWN_ROUNDS, ROUNDS, Reach, Spread, Spreads
 from sfumato.query.models.units import Cut, RangeColumn, SetColumn, UnitKind, column_of
+from sfumato.query.sums import Term, add_by_values
 from sfumato.release.ranges import RangesRelease
 
 NO_INTERVAL = "no interval: how people lie inside the ranges is not published, and the standard error does not cover it"
@@ -121,6 +122,10 @@ class BoxesQuestion:
             value, variance = value + mean, variance + spread2
             least, most = least + sure, most + possible
         return Guess(value, math.sqrt(max(0.0, variance)), float(least), float(most), self.engine.no_interval)
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+        """Return the estimated sum over people."""
+        return add_by_values(self.guess, terms)
 
     def _reach(self, conjunctions: Sequence[Conjunction]) -> Reach:
         """Return per group the share of people who meet one of the conjunctions."""

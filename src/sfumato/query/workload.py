@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from sfumato.arrays import Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query import _kernels
 from sfumato.query.language.compile import Pieces, compile_condition
-from sfumato.query.language.predicate import And, Between, Condition, In, Missing, Or, Query
+from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Or, Query
 from sfumato.query.language.sql import UnreadableError, parse_sql
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
@@ -68,15 +69,15 @@ def anatomy_workload(
     `qd=None` draws it uniformly from 1 … the number of quasi columns. Questions that nobody meets stay in.
     """
     _check(queries=queries, share=selectivity, columns=qd, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         many = qd or 1 + int(random.below(len(table.quasi), 1)[0])
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:many]:
             column = table.quasi[j]
             parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
         made.append(Query(And((*parts, _value_set(domain, chosen))), terms="published"))
     return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
@@ -88,15 +89,15 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
     Questions that nobody meets are dropped, so that fewer than `queries` may come back.
     """
     _check(queries=queries, share=theta, columns=lambda_, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     share = theta ** (1 / (lambda_ + 1))
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:lambda_]:
             column = table.quasi[j]
             parts.append(_code_range(column, *_draw_range(random, column.size, share)))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         first, last = _draw_range(random, len(domain), share)
         made.append(Query(And((*parts, _value_set(domain, np.arange(first, last)))), terms="published"))
     return _met(f"ranges, Θ {theta:g}, λ {lambda_}", table, made)
@@ -118,9 +119,10 @@ def prefix_workload(
     if len({prefix, *single}) <= len(single):
         raise QueryError("a column is named twice", hint="name each column once, the prefix not among the single ones")
     random = randomness(seed)
-    domain = table.sensitive.domain
+    secrets = _secrets(table)
     made = []
-    for person in random.below(len(table.sensitive.codes), queries).tolist():
+    for number, person in enumerate(random.below(len(table.sensitive.codes), queries).tolist()):
+        domain = secrets[number % len(secrets)]
         last = int(random.below(len(ordered.values), 1)[0])
         parts = [_code_range(ordered, 0, last + 1)]
         parts += [_code_range(column, int(column.codes[person]), int(column.codes[person]) + 1) for column in others]
@@ -128,6 +130,38 @@ def prefix_workload(
             Query(And((*parts, _value_set(domain, np.arange(*_draw_range(random, len(domain), share))))), terms="published")
         )
     return _met(f"prefixes of {prefix}, single {', '.join(single)}", table, made)
+
+
+def crosstab_workload(table: TableLike, *, bands: int = 10, queries: int = 1000, seed: int = 0) -> Workload:
+    """Return the cells of every quasi column against every sensitive value: what two-way tables of the release would hold.
+
+    A column with more than `bands` values is taken in so many bands of about equally many people, categories in the order of
+    their codes. Of more than `queries` cells so many are drawn. Questions that nobody meets are dropped.
+    """
+    _check(queries=queries, share=1.0, columns=None, most=len(table.quasi))
+    cells = []
+    for column in table.quasi:
+        edges = _band_edges(column, bands)
+        parts = [_code_set(column, np.arange(first, last)) for first, last in pairwise(edges)]
+        cells += [(part, domain, value) for domain in _secrets(table) for part in parts for value in range(len(domain))]
+    chosen = [cells[i] for i in np.sort(randomness(seed).permutation(len(cells))[:queries]).tolist()]
+    made = [Query(And((part, _value_set(domain, np.array([value])))), terms="published") for part, domain, value in chosen]
+    return _met("cells of crosstabs", table, made)
+
+
+def _band_edges(column: Column, bands: int) -> list[int]:
+    """Return where bands of codes begin, and the end of the last: a band a value, or about equally many people a band."""
+    if column.size <= bands:
+        return list(range(column.size + 1))
+    below = np.concatenate(([0], np.cumsum(np.bincount(column.codes, minlength=column.size))))
+    wanted = np.searchsorted(below, np.arange(1, bands) * below[-1] / bands)
+    return sorted({0, *(int(edge) for edge in wanted if 0 < edge < column.size), column.size})
+
+
+def _secrets(table: TableLike) -> list[Domain]:
+    """Return the values that questions ask about in turn: of each sensitive column where each is protected by itself."""
+    schema = getattr(table, "schema", None)
+    return [one.domain for one in table.sensitive.apart()] if schema is not None and schema.apart else [table.sensitive.domain]
 
 
 def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:
@@ -172,6 +206,8 @@ def true_answers(table: TableLike, queries: Workload | Sequence[Query]) -> Integ
     for query in queries:
         if query.group_by:
             raise QueryError("a workload query has a GROUP BY", hint="write one query per cell")
+        if query.select != (COUNT,):
+            raise QueryError("a workload query asks for another figure than COUNT(*)", hint="write count questions")
         total = 0
         for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)

@@ -1,14 +1,17 @@
 """Release forms: what is published, how it is written and read back."""
 
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.release.ranges import RangesRelease
+from sfumato.release.synthetic import SyntheticRelease
 from sfumato.release.views import ViewsRelease
 
 __all__ = [
+    "ApartRelease",
     "BucketsRelease",
     "Claim",
     "ColumnsRelease",
@@ -16,5 +19,6 @@ __all__ = [
     "RandomizedRelease",
     "RangesRelease",
     "Release",
+    "SyntheticRelease",
     "ViewsRelease",
 ]

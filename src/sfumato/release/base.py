@@ -26,9 +26,14 @@ from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
+    from sfumato.query.comparing import Comparison
+    from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
+    from sfumato.query.quality import Quality
 
 FORMS: dict[str, type[Release]] = {}
+APART: dict[str, type[Release]] = {}
+"""The same forms of releases that protect each of several sensitive columns by itself."""
 
 SHOWN = 5
 """How many rows of each published table a notebook shows."""
@@ -56,9 +61,10 @@ class Release(ABC):
     hides_presence: ClassVar[bool] = False
     """Whether a release of this form may claim that it hides who is in the table."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, apart: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
-        FORMS[cls.form] = cls
+        if "form" in vars(cls):
+            (APART if apart else FORMS)[cls.form] = cls
 
     def __post_init__(self) -> None:
         for array in _arrays(vars(self).values()):
@@ -203,6 +209,62 @@ class Release(ABC):
 
         return count(self, query, estimator=estimator, confidence=confidence)
 
+    def compare(
+        self,
+        a: str | Query,
+        b: str | Query,
+        *,
+        of: str | None = None,
+        estimator: Literal["paper", "likelihood"] | None = None,
+        confidence: float = 0.95,
+    ) -> Comparison:
+        """Return two figures with their difference and ratio: of two questions, or of two conditions and `of="AVG(age)"`."""
+        from sfumato.query.comparing import compare
+
+        return compare(self, a, b, of=of, estimator=estimator, confidence=confidence)
+
+    def crosstab(
+        self,
+        a: str,
+        b: str,
+        *,
+        where: str | Query | None = None,
+        estimator: Literal["paper", "likelihood"] | None = None,
+        confidence: float = 0.95,
+    ) -> Crosstab:
+        """Return how the values of two columns occur together: counts, lift and a test of association."""
+        from sfumato.query.crosstab import crosstab
+
+        return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence)
+
+    def quality(self) -> Quality:
+        """Return how well the release can tell about each column, and the expected error of typical questions."""
+        from sfumato.query.quality import quality
+
+        return quality(self)
+
+    def probabilities(self, kind: Native | None = None) -> Any:
+        """Return a frame: every published row's quasi values and a probability of each sensitive value, adding up to one.
+
+        They are learned from all boxes together and raked: over the people of a box they add up to what the box shows. They
+        are population statistics, computed from the release alone: what is usual among people like these, not what is known
+        of a person.
+        """
+        from sfumato.query.complete import probabilities
+
+        return probabilities(self, kind)
+
+    def impute(self, m: int = 10, *, random: Any = None, kind: Native | None = None) -> list[Any]:
+        """Return m completed tables as frames: quasi values as published, and a sensitive value drawn for every row.
+
+        Analyse every one of them with any tool, and combine the results with `sfumato.combine`: one table alone shows neither
+        what the release leaves open nor anybody's value. The draws are proper (Rubin): the model's parameters are drawn too.
+        An integer as `random` makes them repeatable.
+        """
+        from sfumato.query.complete import impute
+
+        return impute(self, m, random=random, kind=kind)
+
     def save(self, directory: str | Path, *, format: TableFormat = "parquet") -> Manifest:
         """Write the release to a new directory, whole or not at all, and return its manifest; in CSV, sets become JSON text."""
         self.require_canonical()
@@ -226,7 +288,9 @@ class Release(ABC):
 
 def form_of(manifest: Manifest) -> type[Release]:
     """Return the class of the form that a manifest names."""
-    form = FORMS.get(manifest.form)
+    form = (APART if manifest.apart else FORMS).get(manifest.form)
+    if form is None and manifest.form in FORMS:
+        raise FormatError(f"a release of the form {manifest.form!r} does not protect each of several columns by itself")
     if form is None:
         raise FormatError(f"this sfumato does not know the form {manifest.form!r}", hint=f"known: {', '.join(sorted(FORMS))}")
     return form

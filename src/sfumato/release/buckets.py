@@ -14,7 +14,7 @@ from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Claim, Manifest
@@ -86,10 +86,15 @@ class BucketsRelease(Release):
         """Return `qit` (quasi…, bucket), `st` (bucket, sensitive…, count), and `groups` (group, told) after soft cuts."""
         qit = {column.name: dictionary_array(column) for column in self.quasi}
         qit[BUCKET] = pa.array(self.bucket + 1, pa.int32())
+        rest = account_tables(self.told) | noise_tables(self.draws, BUCKET)
+        return {"qit": pa.table(qit), "st": self.secret_table(), **rest}
+
+    def secret_table(self) -> pa.Table:
+        """Return the table of sensitive values."""
         st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        return {"qit": pa.table(qit), "st": pa.table(st), **account_tables(self.told), **noise_tables(self.draws, BUCKET)}
+        return pa.table(st)
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
@@ -126,7 +131,10 @@ class BucketsRelease(Release):
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
-        order = canonical_order(*self.listing())
+        return self.arranged(canonical_order(*self.listing()))
+
+    def arranged(self, order: Order) -> BucketsRelease:
+        """Return the same release with rows and bucket numbers in this order."""
         rows, entries = order.rows[:2]
         return replace(
             self,
@@ -152,6 +160,12 @@ class BucketsRelease(Release):
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
         """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
+        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+
+    @classmethod
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> BucketsRelease:
+        """Return the same with rows and buckets in the order in which they are read."""
         quasi_names, _, kinds = published_names(manifest)
         require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
@@ -160,8 +174,7 @@ class BucketsRelease(Release):
         bucket, buckets = groups_of(qit, BUCKET, "qit")
         told = cls._of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        release = cls(manifest, quasi, bucket, **told)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return cls(manifest, quasi, bucket, **told)
 
     @classmethod
     def from_buckets(

@@ -73,11 +73,14 @@ class ColumnsRelease(Fragments, Release):
         for name, column, start in zip(self._at_names(), self.columns, self.start, strict=True):
             group = np.repeat(np.arange(len(start) - 1), np.diff(start)) + 1
             tables[name] = pa.table({column.name: dictionary_array(column), GROUP: pa.array(group, pa.int32())})
+        return tables | {ST: self.secret_table()} | account_tables(self.told)
+
+    def secret_table(self) -> pa.Table:
+        """Return the table of sensitive values."""
         st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
         st |= sensitive_columns(self.domain, self.st_value)
         st[COUNT] = pa.array(self.st_count, pa.int64())
-        tables[ST] = pa.table(st)
-        return tables | account_tables(self.told)
+        return pa.table(st)
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the entries of every column's table by value, those of `st` by value and count, and accounts."""
@@ -91,9 +94,9 @@ class ColumnsRelease(Fragments, Release):
     def canonical(self) -> ColumnsRelease:
         """Return the same release with group numbers in canonical order."""
         shown, groups = self.listing()
-        return self._arranged([one.group for one in shown], canonical_order(shown, groups))
+        return self.arranged([one.group for one in shown], canonical_order(shown, groups))
 
-    def _arranged(self, group: Sequence[Array], order: Order) -> ColumnsRelease:
+    def arranged(self, group: Sequence[Array], order: Order) -> ColumnsRelease:
         """Return the release with its entries in this order, `group` being the group of each entry of every table."""
         number = [order.number[one[rows]] for one, rows in zip(group, order.rows, strict=True)]
         many = len(self.columns)
@@ -135,6 +138,18 @@ class ColumnsRelease(Fragments, Release):
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ColumnsRelease:
         """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
+        release, listed = cls.as_read(manifest, tables, in_any_order=in_any_order)
+        groups = len(release.sizes)
+        if in_any_order:
+            return release.arranged([one.group for one in listed], canonical_order(listed, groups))
+        require_canonical(listed, groups)
+        return release
+
+    @classmethod
+    def as_read(
+        cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool
+    ) -> tuple[ColumnsRelease, list[Shown]]:
+        """Return the same before its entries are in order, and what its tables show, in the order in which they are read."""
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
         require_tables(tables, cls.form, (*names, ST, *account_names(manifest)))
@@ -156,11 +171,7 @@ class ColumnsRelease(Fragments, Release):
         told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
         release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count, told=told)
         shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in zip(names, group, columns, strict=True)]
-        listed = [*shown, counted_entries(st_group, release.st_value, count), *account_listing(told)]
-        if in_any_order:
-            return release._arranged([one.group for one in listed], canonical_order(listed, groups))
-        require_canonical(listed, groups)
-        return release
+        return release, [*shown, counted_entries(st_group, release.st_value, count), *account_listing(told)]
 
     def _at_names(self) -> list[str]:
         return auxiliary_names([column.name for column in self.columns])

@@ -43,6 +43,8 @@ MADE: dict[str, tuple[tuple[str, ...], Any]] = {
     "small-domain": (("randomized",), _always(None)),
     "uniform": (("randomized",), _always(None)),
     "burel-perturbation": (("randomized",), _always(None)),
+    "privbayes": (("synthetic",), _always(None)),
+    "noisy-tables": (("synthetic",), _always(None)),
 }
 """The forms that each of sfumato's own methods makes, and the basis of its groups for its parameters and an adversary."""
 
@@ -59,18 +61,43 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and public.get("decoys", 0) == method.get("decoys", 0)
         and (not public.get("suppression") or method.get("suppress") is True)
         and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
-        and set(public) & {"gamma", "ratio"} == ({"gamma", "ratio"} if manifest.basis == "noisy" else set())
+        and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None)
-        == bool(manifest.form == "randomized" or manifest.basis == "noisy" or public.get("decoys") or public.get("suppression"))
+        == bool(
+            manifest.form in ("randomized", "synthetic")
+            or manifest.basis == "noisy"
+            or public.get("decoys")
+            or public.get("suppression")
+        )
         and (manifest.seeded or not manifest.reproducible)
         and _sets_fit(manifest)
+        and _columns_fit(manifest)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
 
 
+def _columns_fit(manifest: Manifest) -> bool:
+    """Return whether columns have requirements of their own only where each is protected by itself, and the method does that."""
+    asked, own = manifest.requirement, manifest.requirement.get("columns", {})
+    if not manifest.apart:
+        return not own
+    method = manifest.method
+    kept = method["name"] in ("boxes", "noisy-boxes") or (method["name"] == "ambiguity" and method.get("grouping") != "paper")
+    return (
+        (kept or (method["name"] == "near-groups" and manifest.basis == "matched"))
+        and "package" not in method
+        and "sets" not in asked
+        and set(manifest.secrets).issuperset(own)
+        and not any("columns" in one or one.get("model") == "presence-association" for one in own.values())
+        and all(one.get("against") == asked.get("against") for one in own.values())
+    )
+
+
 def _sets_fit(manifest: Manifest) -> bool:
     """Return whether the method keeps bounds on sets, where the requirement has any, and the manifest lists some only then."""
+    if manifest.apart and any("sets" in one for one in manifest.requirement.get("columns", {}).values()):
+        return bool(manifest.sets) == (manifest.values is not None)
     if "sets" not in manifest.requirement:
         return not manifest.sets
     method = manifest.method
@@ -90,10 +117,19 @@ def _made(manifest: Manifest) -> bool:
 
 def _own_parameters(manifest: Manifest) -> set[str]:
     """Return the parameters that say what is claimed in place of a bound on belief."""
+    if manifest.form == "synthetic":
+        return {"weaker_claim"}
     if manifest.basis != "paper":
         return set()
     own_ranges = {"matches", *(("dummies",) if manifest.method["name"] == "heterogeneous" else ())}
     return {"weaker_claim", *(own_ranges if manifest.form == "ranges" else ())}
+
+
+def _noise_parameters(manifest: Manifest) -> set[str]:
+    """Return the parameters that say how much odds may grow, and by which noise."""
+    if manifest.form == "synthetic":
+        return {"gamma"}
+    return {"gamma", "ratio"} if manifest.basis == "noisy" else set()
 
 
 def _note(method: Method) -> str | None:

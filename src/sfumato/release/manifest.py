@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from sfumato.basis import Basis
@@ -53,18 +53,22 @@ class Claim:
     statement: str
 
     @classmethod
-    def association(cls, adversary: Adversary, *, one_row_per_person: bool = True, sets: bool = False) -> Claim:
+    def association(
+        cls, adversary: Adversary, *, one_row_per_person: bool = True, sets: bool = False, apart: bool = False
+    ) -> Claim:
         """Return the claim that belief in each sensitive value stays within its bound, in the words it is always made in.
 
-        With `sets` it speaks of the requirement's sets of values too.
+        With `sets` it speaks of the requirement's sets of values too; `apart`, of every sensitive column by itself.
         """
         article = "An" if adversary[0] in "aeiou" else "A"
         whom = "published person" if one_row_per_person else "published row (one person may have several)"
         return cls(
             "association",
             adversary,
-            f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values, believes that "
-            f"a given {whom} has a given sensitive value with probability at most that value's bound"
+            f"{article} {adversary}, {KNOWS[adversary]}, and who sees no link between quasi and sensitive values"
+            + (", nor between one sensitive column and another" if apart else "")
+            + f", believes that a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} "
+            "with probability at most that value's bound"
             + (
                 ", and one of the values of a given set of the requirement with probability at most that set's bound."
                 if sets
@@ -99,9 +103,9 @@ class Manifest:
 
     `basis` says on what the grouping rests, None where there are no groups.
     `values` lists bound and count per sensitive value only where the tables show the counts anyway, `sets` the same per set of
-    values that the requirement bounds. `seeded` says that the coins
-    follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
-    filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
+    values that the requirement bounds; where each of several columns is protected by itself, both say of which `column`.
+    `seeded` says that the coins follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped
+    the search). `tables` is filled in when the release is saved: file name, row count, columns and sha-256 of each table.
     """
 
     form: str
@@ -125,7 +129,6 @@ class Manifest:
 
     def document(self) -> dict[str, Any]:
         """Return the content of manifest.json in JSON types."""
-        sensitive = [column["name"] for column in self.schema["sensitive"]]
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -140,12 +143,76 @@ class Manifest:
             "seeded": self.seeded,
             "reproducible": self.reproducible,
             "claims": [vars(claim) for claim in self.claims],
-            # A list: several sensitive columns may come to have values of their own.
-            "values": None
-            if self.values is None
-            else [{"columns": sensitive, "values": list(self.values), **({"sets": list(self.sets)} if self.sets else {})}],
+            "values": self._listed(),
             "tables": self.tables,
         }
+
+    @property
+    def apart(self) -> bool:
+        """Whether several sensitive columns are protected each by itself."""
+        return bool(self.schema.get("declared", {}).get("protect") == "each")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return tuple(str(column["name"]) for column in self.schema["sensitive"])
+
+    def of(self, column: str) -> Manifest:
+        """Return what the manifest says of one of several columns that are protected each by itself, as of the only one."""
+        try:
+            declared = Schema.from_dict(self.schema["declared"]).only(column).to_dict()
+        except (SfumatoError, ArithmeticError, ValueError, KeyError, TypeError):
+            raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
+        schema = {
+            "quasi": self.schema["quasi"],
+            "sensitive": [one for one in self.schema["sensitive"] if one["name"] == column],
+            "declared": declared,
+        }
+        requirement = column_requirement(self.requirement, column)
+        one_row = self.parameters.get("one_row_per_person", True) is not False
+        claims = tuple(
+            Claim.association(claim.adversary, one_row_per_person=one_row, sets="sets" in requirement)
+            if claim.kind == "association"
+            else claim
+            for claim in self.claims
+        )
+        values = None if self.values is None else _of_column(self.values, column)
+        found = replace(
+            self, schema=schema, requirement=requirement, claims=claims, values=values, sets=_of_column(self.sets, column)
+        )
+        return found if self.basis != "noisy" else self._noisy_part(found, column)
+
+    def _noisy_part(self, part: Manifest, column: str) -> Manifest:
+        """Return the part with what was declared of its column, and of how many columns each has such noise."""
+        try:
+            own = {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
+        except (KeyError, TypeError):
+            raise FormatError("manifest.json: the method does not declare the values of every sensitive column") from None
+        from sfumato.release.noise import noisy_claim
+
+        parameters = {**self.parameters, "secrets": len(self.secrets)}
+        one_row = self.parameters.get("one_row_per_person", True) is not False
+        asked = part.requirement
+        claims = tuple(
+            noisy_claim(one.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets="sets" in asked)
+            for one in part.claims
+        )
+        return replace(part, method={**self.method, **own}, parameters=parameters, claims=claims)
+
+    def _listed(self) -> list[dict[str, Any]] | None:
+        """Return the values and sets, for all sensitive columns together or for each by itself."""
+        if self.values is None:
+            return None
+        if not self.apart:
+            return [{"columns": [*self.secrets], "values": [*self.values], **({"sets": [*self.sets]} if self.sets else {})}]
+        return [
+            {
+                "columns": [name],
+                "values": [*_of_column(self.values, name)],
+                **({"sets": [*_of_column(self.sets, name)]} if any(one["column"] == name for one in self.sets) else {}),
+            }
+            for name in self.secrets
+        ]
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
@@ -165,16 +232,46 @@ class Manifest:
                 hint="the release was edited or made by something else; get it again",
             )
         _require_declared(document["schema"])
-        values = document["values"]
-        if values is not None and values[0]["columns"] != [column["name"] for column in document["schema"]["sensitive"]]:
-            raise FormatError("manifest.json: the values are not those of the sensitive columns")
+        values, sets = _read_values(document)
         return cls(
             **{key: document[key] for key in ("form", "basis", "schema", "rows", "requirement", "method", "parameters")},
             claims=tuple(Claim(**claim) for claim in document["claims"]),
-            values=None if values is None else tuple(values[0]["values"]),
-            sets=() if values is None else tuple(values[0].get("sets", ())),
+            values=values,
+            sets=sets,
             **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
         )
+
+
+def column_requirement(requirement: Mapping[str, Any], column: str) -> Mapping[str, Any]:
+    """Return what is required of one of several columns, each protected by itself, as if it were the only one."""
+    rest = {key: value for key, value in requirement.items() if key != "columns"}
+    own = requirement.get("columns", {}).get(column)
+    if own is None or rest.get("model") != "presence-association":
+        return rest if own is None else dict(own)
+    beta = {key: value for key, value in own.items() if key not in ("against", "sets")}
+    sets = {"sets": own["sets"]} if "sets" in own else {}
+    return {key: value for key, value in rest.items() if key != "sets"} | {"beta": beta} | sets
+
+
+def _of_column(entries: tuple[Mapping[str, Any], ...], column: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of one column, as they are where it is the only one."""
+    return tuple({key: value for key, value in one.items() if key != "column"} for one in entries if one.get("column") == column)
+
+
+def _read_values(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...] | None, tuple[Mapping[str, Any], ...]]:
+    """Return the values and the sets that a manifest lists, with their column where each is protected by itself."""
+    listed = document["values"]
+    if listed is None:
+        return None, ()
+    names = [column["name"] for column in document["schema"]["sensitive"]]
+    apart = document["schema"]["declared"].get("protect") == "each"
+    if [one["columns"] for one in listed] != ([[name] for name in names] if apart else [names]):
+        raise FormatError("manifest.json: the values are not those of the sensitive columns")
+    found: dict[str, list[Mapping[str, Any]]] = {"values": [], "sets": []}
+    for key, kept in found.items():
+        for one in listed:
+            kept += [({"column": one["columns"][0]} if apart else {}) | entry for entry in one.get(key, ())]
+    return tuple(found["values"]), tuple(found["sets"])
 
 
 def own_bounds(requirement: Mapping[str, Any]) -> tuple[str, ...]:

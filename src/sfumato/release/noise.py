@@ -39,27 +39,34 @@ def noise_variance(manifest: Manifest) -> float:
     return float(2 * ratio / (1 - ratio) ** 2)
 
 
-def noisy_claim(adversary: Adversary, *, model: str, one_row_per_person: bool = True, sets: bool = False) -> Claim:
-    """Return the claim of a release with noisy counts, in the words it is always made in; with `sets` it speaks of these too."""
+def noisy_claim(
+    adversary: Adversary, *, model: str, one_row_per_person: bool = True, sets: bool = False, apart: bool = False
+) -> Claim:
+    """Return the claim of a release with noisy counts, in the words it is always made in; with `sets` it speaks of these too.
+
+    `apart`, it speaks of every sensitive column by itself, and of an adversary who may know how they go together.
+    """
     article = "An" if adversary[0] in "aeiou" else "A"
     whom = "published person" if one_row_per_person else "published row (one person may have several)"
     knows = (
         f"{article} {adversary}, {KNOWS[adversary]}, and who knows everybody else's value, or takes those that she does not know "
-        f"as independent of this one's, believes that a given {whom} has a given sensitive value with probability at most "
+        f"as independent of this one's{', and who may know how the sensitive columns go together' if apart else ''}, "
+        f"believes that a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} with "
+        "probability at most "
     )
     most = "γp/(1+(γ−1)p) from any belief p before"
-    told = (
+    believes = (
         f"{most}."
         if model == "differential"
         else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
     )
     if sets:
-        told += (
+        believes += (
             " One of the values of a given set of the requirement she believes with at most that set's bound, if she did before "
             "with at most the declared share of the set; and one of any set with at most γp/(1+(γ−1)p) from a belief p before."
         )
     return Claim(
-        "association", adversary, f"{knows}{told} What other people of a bucket teach about people like her is not bounded."
+        "association", adversary, f"{knows}{believes} What other people of a bucket teach about people like her is not bounded."
     )
 
 

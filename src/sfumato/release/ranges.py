@@ -17,7 +17,7 @@ from sfumato.release.base import Release
 from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.careful import groups_of, require_tables, take_table
 from sfumato.release.coding import code_domain, people_table, sensitive_columns
 from sfumato.release.manifest import Manifest
@@ -84,7 +84,7 @@ class RangesRelease(Release):
                 mixed: Floats = (fits @ table) / (fits @ self.sizes.astype(np.float64))[:, None]
             return mixed
 
-        return self._over_fitting(people, shares)
+        return self.over_fitting(people, shares)
 
     def presence(self, people: Any) -> Floats:
         """Return 1 − Π(1 − |G|/V) over all groups whose ranges hold a person, taken as independent; 0 where none does.
@@ -107,9 +107,9 @@ class RangesRelease(Release):
             present: Floats = 0.0 - np.expm1(np.where(fits, absent, 0.0).sum(axis=1))
             return present
 
-        return self._over_fitting(people, together)
+        return self.over_fitting(people, together)
 
-    def _over_fitting(self, people: Any, figure: Callable[[Flags], Floats]) -> Floats:
+    def over_fitting(self, people: Any, figure: Callable[[Flags], Floats]) -> Floats:
         """Return a figure per person, from [people × groups]: which groups fit. Equal people are computed once."""
         distinct, which = np.unique(positions(self.boxes, people), axis=0, return_inverse=True)
         step = max(1, _DENSE // len(self.sizes))
@@ -126,15 +126,25 @@ class RangesRelease(Release):
     def canonical(self) -> tuple[RangesRelease, Integers]:
         """Return the same release with rows and group numbers in canonical order, and the row here of each of its rows."""
         order = canonical_order(*self.listing())
+        return self.arranged(order), order.rows[0]
+
+    def arranged(self, order: Order) -> RangesRelease:
+        """Return the same release with rows and group numbers in this order."""
         rows = order.rows[0]
         groups = np.argsort(order.number)
         boxes = tuple(box.take(groups) for box in self.boxes)
         told = renumbered(self.told, order.number)
-        return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows], told=told), rows
+        return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows], told=told)
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
         """Return the release whose `records` these are; a table that cannot be such is refused."""
+        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
+
+    @classmethod
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> RangesRelease:
+        """Return the same with rows and groups in the order in which they are read."""
         quasi, sensitive, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS, *account_names(manifest)))
         there = set(tables[RECORDS].column_names)
@@ -154,8 +164,7 @@ class RangesRelease(Release):
         boxes = tuple(read_box(records, name, kinds[name], group, first) for name in quasi)
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
         told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
-        release = cls(manifest, boxes, group, domain, value.astype(np.int32), told=told)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
+        return cls(manifest, boxes, group, domain, value.astype(np.int32), told=told)
 
 
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:

@@ -160,7 +160,7 @@ class ViewsRelease(Fragments, Release):
         Combined over all groups that cover her, taken as independent; 0 where none does. Then she is certainly absent, or among
         those whom the release says were left out.
         """
-        return combined_presence(self.cover, self._find(people), self._weigh)
+        return combined_presence(self.cover, self.find(people), self._weigh)
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: how often each value stands with a person's joined value in groups that cover her.
@@ -169,9 +169,9 @@ class ViewsRelease(Fragments, Release):
         """
         share = self.st_count / self.joined.times[self.entry_joined]
         first = np.searchsorted(self.entry_joined, np.arange(len(self.joined.row) + 1))
-        return mixed_beliefs(self.cover, self._find(people), self._weigh, (first, self.st_value, share), len(self.domain))
+        return mixed_beliefs(self.cover, self.find(people), self._weigh, (first, self.st_value, share), len(self.domain))
 
-    def _find(self, people: Any) -> Integers:
+    def find(self, people: Any) -> Integers:
         """Return [people × 2]: everybody's distinct row of `at`, and her value of the moved columns."""
         return np.stack([self.kept.find(people), self.joined.find(people)], axis=1)
 

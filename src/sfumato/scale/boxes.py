@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups._cut_kernels import Secret
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
@@ -54,18 +53,13 @@ def boxes(
     sizes = tuple(column.size for column in found.table.quasi)
     how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random)
     progress("cutting quasi space", 0.35)
-    secret = secret_shape(bounds) if rules.cutting != "noisy" else _no_secret(frame)
+    secret = secret_shape(bounds)
     cuts = top_cuts(
         Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=found.rows, shard=max(shard, 2 * rules.floor)
     )
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
     return collect(shards), frame, cuts
-
-
-def _no_secret(frame: Frame) -> Secret:
-    none = np.zeros(1, np.int64)
-    return Secret(np.zeros(0, np.int32), frame.values, none, none[:0])
 
 
 def _weights(found: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
@@ -76,7 +70,7 @@ def _weights(found: Outline, frame: Frame, people: People, rules: Rules) -> Floa
     first, by_place = frame.axes.first, []
     for j, place in enumerate(frame.places):
         by_place.append(pairs[first[j] : first[j + 1]][place])  # codes as published, as a column has them
-    return weights_by_pairs(by_place)
+    return weights_by_pairs([by_place])
 
 
 def pieces(leaves: Sequence[Leaf]) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers, Unsigned
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError
 from sfumato.table.assemble import (
     Source,
     check_domain,
@@ -106,6 +106,11 @@ def outline(
 
     `without` gives the same source without the rows that have one of these values in one of these columns.
     """
+    if schema.apart:
+        raise PolicyError(
+            'protect = "each": several secrets, each by itself, are published in memory only',
+            hint='engine = "memory", or protect = "combination"',
+        )
     if schema.identifier and schema.one_row_per_person and not schema.people_rule.key:
         several, rows = engine.repeated(schema.identifier)
         if several:

@@ -9,10 +9,9 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._cut_kernels import Safe, Secret, Tight
-from sfumato.groups._even_kernels import Even
+from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups.counted import Leaf
-from sfumato.groups.cuts import Space, cut_space, need_table
+from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import histograms
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
@@ -21,7 +20,7 @@ from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
 
-Cutting = Literal["safe", "tight", "soft", "noisy"]
+Cutting = Literal["safe", "tight", "soft"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +42,6 @@ class Cut:
             if told is None:
                 return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
             return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
-        if self.cutting == "noisy":
-            return Even(self.floor)
         kind = Tight if self.cutting == "tight" else Safe
         return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
 
@@ -77,7 +74,7 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         axes = how.frame.axes
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
-        seen = Secret(secret, how.frame.values, *how.bounds.incidence) if how.cutting != "noisy" else _nothing(people)
+        seen = secret_of(secret, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
@@ -100,8 +97,3 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         told=None if told is None else told[box],
         box=box,
     )
-
-
-def _nothing(people: int) -> Secret:
-    none = np.zeros(1, np.int64)
-    return Secret(np.zeros(people, np.int32), 1, none, none)

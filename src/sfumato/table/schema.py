@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self, cast, get_args
 
@@ -13,7 +13,7 @@ from sfumato import notebook
 from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, EqualPeople, bins
-from sfumato.table.closed import Closed, ClosedAttribute, closed
+from sfumato.table.closed import Closed, ClosedAttribute, ClosedColumns, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.people import People, people
@@ -21,6 +21,7 @@ from sfumato.table.recode import Recode, recoding
 
 MissingRule = Literal["value", "drop", "error"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
+Protect = Literal["each", "combination"]
 
 _SHOWN = 10
 _ROLES: tuple[Role, ...] = get_args(Role)
@@ -35,7 +36,8 @@ class Schema:
     Schema(quasi=['age', 'sex'], sensitive=['illness'], recode={'age': {'width': 5}})
 
     `identifier` columns are compared (is there one row per person?) and then dropped, `other` columns are dropped unread.
-    `quasi` columns are published, recoded as `recode` says; several `sensitive` columns form one compound attribute. `domains`
+    `quasi` columns are published, recoded as `recode` says. Of several `sensitive` columns `protect` says whether "each" is
+    protected by itself, or they form one compound attribute, whose values are a "combination" of theirs. `domains`
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
@@ -54,8 +56,9 @@ class Schema:
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
     allow_unique: Sequence[str] = ()
-    closed: Closed | Mapping[str, Any] | None = None
+    closed: Closed | ClosedColumns | Mapping[str, Any] | None = None
     people: People | Mapping[str, Any] | None = None
+    protect: Protect | None = None
 
     def __new__(cls, *roles: Any, **given: Any) -> Self:
         """Return an empty schema, after refusing parameters that it does not have."""
@@ -81,6 +84,7 @@ class Schema:
             with problems.noted():
                 self._store(option, self._read_option(option, read))
         problems.stop()
+        self._check_protect()
         self._check_bins()
         self._store("allow_unique", _names("allow_unique", self.allow_unique))
         for name in self.allow_unique:
@@ -136,6 +140,20 @@ class Schema:
         return () if found is None else found.labels
 
     @property
+    def apart(self) -> bool:
+        """Whether several sensitive columns are protected each by itself."""
+        return self.protect == "each"
+
+    def only(self, name: str) -> Schema:
+        """Return the schema in which this is the one sensitive column; the others are not read."""
+        rest = [one for one in self.sensitive if one != name]
+        rules: dict[str, Any] = {
+            option: {one: rule for one, rule in getattr(self, option).items() if one not in rest} for option in _OPTIONS
+        }
+        own = self.closed.of(name) if isinstance(self.closed, ClosedColumns) else self.closed
+        return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, closed=own, **rules)
+
+    @property
     def people_rule(self) -> People:
         """What is said of people; a rule that says nothing where nothing is."""
         return cast("People", self.people) if self.people is not None else People()
@@ -151,10 +169,15 @@ class Schema:
         return self.missing.get(name, "error" if name in self.sensitive else "value")
 
     def closed_attribute(self) -> ClosedAttribute | None:
-        """Return the declared values of the sensitive attribute with their types, None when it is not closed."""
-        if self.closed is None:
+        """Return the declared values of the sensitive attribute with their types, None when it is not closed.
+
+        Where each of several columns is protected by itself, each has its own: `only(name).closed_attribute()`.
+        """
+        if self.closed is None or self.apart:
             return None
-        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins))
+        return ClosedAttribute(
+            cast("Closed", closed(self.closed)), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins)
+        )
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
@@ -202,12 +225,13 @@ class Schema:
             "recode": {name: recoding(spec, name).to_dict() for name, spec in self.recode.items()},
             "bins": {name: bins(edges, name).to_plain() for name, edges in self.bins.items()},
             "domains": {name: declared_domain(spec, name).to_plain() for name, spec in self.domains.items()},
+            **({} if self.protect is None else {"protect": self.protect}),
         } | ({} if self.closed is None else {"closed": closed(self.closed).to_dict()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the public schema that `to_dict` wrote."""
-        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed")
+        known = ("quasi", "sensitive", "types", "recode", "bins", "domains", "closed", "protect")
         for key in data:
             if key not in known:
                 raise PolicyError(f"schema: unknown key {key!r}", hint=did_you_mean(str(key), known))
@@ -282,6 +306,19 @@ class Schema:
         problems.stop()
         return made
 
+    def _check_protect(self) -> None:
+        """Refuse several sensitive columns of which nothing says what is bounded; of one there is nothing to say."""
+        if self.protect not in (None, *get_args(Protect)):
+            raise PolicyError(f"protect: expected 'each' or 'combination', got {self.protect!r}", hint=_PROTECT)
+        if len(self.sensitive) == 1:
+            self._store("protect", None)
+        elif self.protect is None:
+            raise PolicyError(
+                f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or "
+                "only what they are together",
+                hint=_PROTECT,
+            )
+
     def _check_bins(self) -> None:
         for name in self.bins:
             if self.types.get(name, "numeric") != "numeric":
@@ -309,6 +346,13 @@ class Schema:
 
     def _check_closed(self) -> None:
         """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
+        if isinstance(self.closed, ClosedColumns) != self.apart or (
+            isinstance(self.closed, ClosedColumns) and {name for name, _ in self.closed.columns} != {*self.sensitive}
+        ):
+            raise PolicyError(
+                "closed: where each of several sensitive columns is protected by itself, each has declared values, only there",
+                hint='shares = { illness = { flu = "0.4", … }, income = { … } }, otherwise = { illness = "other", income = "…" }',
+            )
         for name in self.sensitive:
             rule = self.missing.get(name, "value")
             if rule != "value":
@@ -327,10 +371,16 @@ class Schema:
                     f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
                     hint=f"remove {name!r} from domains",
                 )
-        attribute = self.closed_attribute()
-        assert attribute is not None
-        attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
+        for one in [self.only(name) for name in self.sensitive] if self.apart else [self]:
+            attribute = one.closed_attribute()
+            assert attribute is not None
+            attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
+
+_PROTECT = (
+    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in '
+    "combinations of their values, and in a single one only by the sum over the combinations that have it"
+)
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {
     ("recode", "sensitive"): "a numeric sensitive column is made coarser with bins",

@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.arrays import Codes, Integers
-from sfumato.table.column import Kind, labels
+from sfumato.table.column import Kind, code_type, labels
 
 SEPARATOR = " / "
 """Between the parts of a compound value's label: "HIV / smoker"."""
@@ -34,6 +35,15 @@ class Domain:
     def labels(self) -> tuple[str, ...]:
         """Each value as text, the parts of a compound value joined by " / "."""
         return tuple(SEPARATOR.join(parts) for parts in zip(*map(labels, self.table.columns), strict=True))
+
+    def part(self, name: str) -> tuple[Domain, Codes]:
+        """Return the values of one of the columns, sorted, and which of them each value here has."""
+        encoded = self.table.column(name).combine_chunks().dictionary_encode("encode")
+        order = pc.sort_indices(encoded.dictionary)  # a missing value comes last
+        rank = np.argsort(order.to_numpy())
+        codes = rank[encoded.indices.to_numpy()]
+        domain = Domain(pa.table({name: encoded.dictionary.take(order)}), (self.kinds[self.names.index(name)],))
+        return domain, codes.astype(code_type(len(rank)))
 
     def parts(self) -> dict[str, dict[str, str]]:
         """Return for each of several columns its part of every value, as text; nothing for a single column."""
@@ -61,6 +71,14 @@ class Sensitive:
     def counts(self) -> Integers:
         """Number of people with each value."""
         return np.bincount(self.codes, minlength=len(self.domain)).astype(np.int64)
+
+    def apart(self) -> tuple[Sensitive, ...]:
+        """Return the attribute of each sensitive column by itself, in the order of the columns."""
+        if len(self.domain.names) == 1:
+            return (self,)
+        return tuple(
+            Sensitive(domain, codes[self.codes]) for domain, codes in (self.domain.part(name) for name in self.domain.names)
+        )
 
     def histogram(self) -> dict[str, int]:
         """Return label → number of people."""

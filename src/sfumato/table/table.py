@@ -109,17 +109,17 @@ class Table:
 
     def about_people(self) -> tuple[str, ...]:
         """Return what the publisher should know of who a row is, and of values that may mean "missing", as sentences."""
-        told = [] if self.choice is None else [self.choice.sentence]
+        said = [] if self.choice is None else [self.choice.sentence]
         if self.suspects:
-            told.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
+            said.append(f"Nothing is published until the policy says what this is: {self.suspects[0]}, a likely key of people.")
         columns = self._source.columns
         kinds = [pa.DictionaryArray.from_arrays(pa.array(one.codes, pa.int32()), one.dictionary()) for one in columns]
         gaps = missing_suspects(pa.table(kinds, names=[column.name for column in columns]))
         if gaps:
             shown = ", ".join(f"{gap.value} in {gap.column} ({gap.rows:,})" for gap in gaps[:_SHOWN])
             more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
-            told.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
-        return tuple(told)
+            said.append(f'Do these mean "missing"? Until [input] null lists them they are values: {shown}{more}.')
+        return tuple(said)
 
     def require_people(self) -> None:
         """Raise an `InputError` where a column looks like a key of people with several rows and the schema says nothing of it."""
@@ -197,6 +197,15 @@ class Table:
         codes = pa.array(self.sensitive.codes)
         domain = self.sensitive.domain.table
         return pa.table(columns | {name: domain.column(name).take(codes) for name in domain.column_names})
+
+    def apart(self) -> tuple[Table, ...]:
+        """Return the table with one sensitive column after the other, where each is protected by itself; else this one alone."""
+        if not self.schema.apart:
+            return (self,)
+        return tuple(
+            replace(self, schema=self.schema.only(name), sensitive=one)
+            for name, one in zip(self.sensitive.domain.names, self.sensitive.apart(), strict=True)
+        )
 
     def take(self, rows: Array) -> Table:
         """Return the table of these rows (positions or a mask), without the values that none of them has."""

@@ -34,7 +34,7 @@ def example_tables() -> dict[str, Table]:
         "missing values": Table.from_frame(pa.table(gaps), roles),
         "compound": Table.from_frame(
             pa.table({"age": plain["age"], "value": value, "more": np.array(["x", "y"])[coins.integers(0, 2, people)]}),
-            Schema(quasi=["age"], sensitive=["value", "more"]),
+            Schema(quasi=["age"], sensitive=["value", "more"], protect="combination"),
         ),
         "all alike": Table.from_frame(
             pa.table({"sex": ["f"] * people, "value": value}), Schema(quasi=["sex"], sensitive=["value"])

@@ -118,7 +118,12 @@ def _numbered(table: Table) -> Table:
     """Return the same people with a number of their own as their only quasi value."""
     return Table.from_frame(
         pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
-        Schema(quasi=["number"], sensitive=list(table.sensitive.domain.names), closed=table.schema.closed),
+        Schema(
+            quasi=["number"],
+            sensitive=list(table.sensitive.domain.names),
+            closed=table.schema.closed,
+            protect=table.schema.protect,
+        ),
     )
 
 

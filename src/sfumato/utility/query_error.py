@@ -12,6 +12,7 @@ from sfumato.errors import InputError
 from sfumato.query.answer import Estimate, Estimator
 from sfumato.query.count import count_many
 from sfumato.query.language.disjoint import disjoint
+from sfumato.query.language.predicate import Query
 from sfumato.query.rows import RowIndex
 from sfumato.query.workload import TableLike, Workload, exact_pieces, true_answers, vocabulary_of
 from sfumato.release.base import Release
@@ -50,21 +51,48 @@ class WorkloadError(ErrorClass):
     dropped: int
 
 
-def query_error(
-    release: Release, table: TableLike, workload: Workload, *, estimator: Estimator | None = None, confidence: float = 0.95
-) -> WorkloadError:
-    """Return how far a release's answers are from the truth. For the publisher: it reads the original table."""
+@dataclass(frozen=True)
+class Asked:
+    """Questions that somebody meets, the true answers, and those of assuming independence; `dropped` were met by nobody."""
+
+    queries: tuple[Query, ...]
+    truth: Floats
+    alone: Floats
+    dropped: int
+
+
+def asked_of(table: TableLike, workload: Workload) -> Asked:
+    """Return the questions of a workload that somebody in the table meets, with their answers."""
     truth = true_answers(table, workload)
     kept = np.flatnonzero(truth > 0)
     if not len(kept):
         raise InputError("no query of the workload has a true answer above 0", hint="ask less selective questions")
-    queries = [workload.queries[i] for i in kept]
-    answers = count_many(release, queries, estimator=estimator, confidence=confidence)
+    queries = tuple(workload.queries[i] for i in kept)
+    alone = independence(table, Workload(workload.name, queries))
+    return Asked(queries, truth[kept].astype(float), alone, len(truth) - len(kept))
+
+
+def query_error(
+    release: Release, table: TableLike, workload: Workload, *, estimator: Estimator | None = None, confidence: float = 0.95
+) -> WorkloadError:
+    """Return how far a release's answers are from the truth. For the publisher: it reads the original table."""
+    return error_of(release, asked_of(table, workload), estimator=estimator, confidence=confidence)
+
+
+def error_of(
+    release: Release,
+    asked: Asked,
+    *,
+    estimator: Estimator | None = None,
+    confidence: float = 0.95,
+    workers: int | None = None,
+) -> WorkloadError:
+    """Return how far a release's answers are from true ones that are known already."""
+    answers = count_many(release, asked.queries, estimator=estimator, confidence=confidence, workers=workers)
     estimates = [answer for answer in answers if isinstance(answer, Estimate)]
-    actual = truth[kept].astype(float)
-    alone = independence(table, Workload(workload.name, tuple(queries)))
+    actual = asked.truth
     errors = np.abs(np.array([e.value for e in estimates]) - actual) / actual
-    alone_errors = np.abs(alone - actual) / actual
+    alone_errors = np.abs(asked.alone - actual) / actual
     pairs = zip(estimates, actual.tolist(), strict=True)
     inside = np.array([np.nan if e.low is None or e.high is None else e.low <= a <= e.high for e, a in pairs])
 
@@ -83,10 +111,10 @@ def query_error(
 
     classes = [(name, (actual >= low) & (actual < high)) for name, low, high in CLASSES]
     return WorkloadError(
-        **vars(of("all", np.ones(len(kept), bool))),
+        **vars(of("all", np.ones(len(actual), bool))),
         estimator=estimates[0].estimator,
         classes=tuple(of(name, chosen) for name, chosen in classes if chosen.any()),
-        dropped=len(truth) - len(kept),
+        dropped=asked.dropped,
     )
 
 

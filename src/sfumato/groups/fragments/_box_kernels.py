@@ -85,7 +85,7 @@ def _divide_covered(
 ) -> int:
     if acceptance.tight:
         pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
-        boundary, joins, smaller = tight_cut(pairs, sensitive.values, int(absent >= 0), len(mine), least, counts, need, start)
+        boundary, joins, smaller = tight_cut(pairs, sensitive.first, int(absent >= 0), len(mine), least, counts, need, start)
     else:
         histogram = np.zeros(width, np.int64)
         for row in mine:

@@ -57,16 +57,17 @@ def presence_boxes(
 
     Where the most even acceptable cut of a column would leave a side that covers too few combinations, the next column is tried.
     """
-    require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
+    people = sensitive.shape[-1]
+    require_presence(columns, people, alpha, bounded=bounds.protects)
     space = Space.of(columns)
-    covering = covering_table(len(sensitive), alpha)
+    covering = covering_table(people, alpha)
     acceptance: Covered | Accounts
     if soft is None:
         need, start = need_table(bounds)
         acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
         acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
-    rows, secret = np.arange(len(sensitive), dtype=np.int32), secret_of(sensitive, bounds)
+    rows, secret = np.arange(people, dtype=np.int32), secret_of(sensitive, bounds)
     basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
     chosen = column_weights(columns, weights)
     return cut_space(space, secret, rows, acceptance, basis=basis, weights=chosen, progress=progress)

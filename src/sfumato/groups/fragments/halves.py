@@ -54,7 +54,7 @@ class Rule:
 
     def box(self, rows: Integers) -> Box:
         """Return the box of these people."""
-        values = np.bincount(self.sensitive[rows], minlength=len(self.bounds.counts))
+        values = np.bincount(self.sensitive[..., rows].ravel(), minlength=len(self.bounds.counts))
         counts = np.array([*values, *(values[list(one.places)].sum() for one in self.bounds.sets)], dtype=np.int64)
         return Box(rows, tuple(_distinct(column.codes[rows], column.size) for column in self.columns), counts)
 
@@ -103,11 +103,12 @@ def half_boxes(
     progress: Progress = silent,
 ) -> Grouping:
     """Return boxes of at least `floor` people that keep the bounds and α, each the whole or a half of a larger one."""
-    require_presence(columns, len(sensitive), alpha, bounded=bounds.protects)
+    people = sensitive.shape[-1]
+    require_presence(columns, people, alpha, bounded=bounds.protects)
     exact = [Fraction(weight) for weight in column_weights(columns, weights).tolist()]
     rule = Rule(columns, sensitive, bounds, alpha, tight, floor, exact)
-    group = np.empty(len(sensitive), np.int32)
-    waiting = [rule.box(np.arange(len(sensitive)))]
+    group = np.empty(people, np.int32)
+    waiting = [rule.box(np.arange(people))]
     groups = done = 0
     while waiting:
         box = waiting.pop()
@@ -118,7 +119,7 @@ def half_boxes(
             continue
         group[box.rows] = groups
         groups, done = groups + 1, done + len(box.rows)
-        progress("halving quasi space", done / len(sensitive))
+        progress("halving quasi space", done / people)
     return Grouping(group, groups, "tight" if tight else "safe")
 
 

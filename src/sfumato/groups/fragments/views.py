@@ -140,7 +140,7 @@ def _cut(
         settled += int((high - low)[~parted].sum())
         low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
     lows, highs, child = (np.concatenate(found) for found in zip(*parts, strict=True))
-    verdict = judge_boxes(rows, lows, highs, secret.codes, groups)
+    verdict = judge_boxes(rows, lows, highs, secret.codes[0], groups)
     for box in np.flatnonzero(verdict == GREY):
         mine = rows[lows[box] : highs[box]]
         found = worst(views.left[mine], views.right[mine], sensitive[mine], bounds.limits)

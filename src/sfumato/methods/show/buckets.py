@@ -21,4 +21,4 @@ def show_buckets(task: Task, grouping: Grouping, method: Method) -> BucketsRelea
     quasi, group = published_people(task, grouping)
     domain, value = shown_domain(task.table.sensitive.domain, shown.value)
     native, told = task.table.native, grouping.told
-    return BucketsRelease(manifest, quasi, group, domain, shown.group, value, shown.count, native, told).canonical()
+    return BucketsRelease(manifest, quasi, group, domain, shown.group, value, shown.count, native, told)

@@ -27,7 +27,7 @@ def show_columns(task: Task, grouping: Grouping, method: Method) -> ColumnsRelea
     manifest = group_manifest(task, method, ColumnsRelease.form, grouping, fragment_facts(grouping))
     domain, value = shown_domain(task.table.sensitive.domain, shown.value)
     native, told = task.table.native, grouping.told
-    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, native, told).canonical()
+    return ColumnsRelease(manifest, columns, first, domain, shown.group, value, shown.count, native, told)
 
 
 def fragment_facts(grouping: Grouping) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from sfumato import __version__
 from sfumato.arrays import Small
 from sfumato.groups.grouping import Grouping
+from sfumato.release.base import APART, Release
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table.column import Column, code_type
@@ -64,6 +66,26 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     )
 
 
+def apart_manifest(task: Task, parts: Sequence[Release]) -> Manifest:
+    """Return the manifest of a release whose sensitive columns are protected each by itself, from those of its parts."""
+    first = parts[0].manifest
+    names = task.table.sensitive.domain.names
+    manifest = replace(
+        first,
+        schema=_public_schema(task),
+        requirement=_requirement(task),
+        values=None
+        if first.values is None
+        else tuple(
+            {"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.values or ()
+        ),
+        sets=tuple({"column": name, **one} for name, part in zip(names, parts, strict=True) for one in part.manifest.sets),
+    )
+    # The words of a claim follow from all the rest.
+    words = APART[first.form](manifest, tuple(parts)).in_fixed_words  # type: ignore[call-arg]
+    return replace(manifest, claims=tuple(words(claim) for claim in first.claims))
+
+
 def _public_schema(task: Task) -> dict[str, Any]:
     """Return names and kinds of the published columns, and how they were recoded; no identifier or dropped column."""
     domain = task.table.sensitive.domain
@@ -98,6 +120,11 @@ def _requirement(task: Task) -> dict[str, Any]:
     for rule in document.get("sets", {}).values():
         if "map" in rule:
             rule["map"] = {value: category for value, category in rule["map"].items() if value in task.bounds.values}
+    if task.bounds.apart:
+        parts = zip(task.table.sensitive.domain.names, task.parts(), strict=True)
+        own = {name: _requirement(part) for name, part in parts if name in document.get("columns", {})}
+        if task.requirement.presence is None and own:
+            document["columns"] = own
     return document
 
 

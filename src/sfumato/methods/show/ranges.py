@@ -21,4 +21,4 @@ def show_ranges(task: Task, grouping: Grouping, method: Method) -> RangesRelease
     manifest = group_manifest(task, method, RangesRelease.form, grouping, {"groups": grouping.groups})
     boxes = tuple(box_of(column, grouping.group, grouping.groups) for column in task.quasi)
     domain, codes = task.table.sensitive.domain, task.codes.astype("int32")
-    return RangesRelease(manifest, boxes, grouping.group, domain, codes, task.table.native, grouping.told).canonical()[0]
+    return RangesRelease(manifest, boxes, grouping.group, domain, codes, task.table.native, grouping.told)

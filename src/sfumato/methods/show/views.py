@@ -35,7 +35,7 @@ def show_views(task: Task, grouping: Grouping, method: Method) -> ViewsRelease:
         value,
         count,
         task.table.native,
-    ).canonical()
+    )
 
 
 def _distinct_rows(parts: Sequence[Array]) -> tuple[Integers, Integers]:

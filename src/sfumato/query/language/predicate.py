@@ -82,9 +82,43 @@ ANYBODY = And(())
 """The condition that everybody meets."""
 
 
+Kind = Literal["count", "share", "sum", "avg", "quantile"]
+"""What is asked of the people who meet a condition."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One figure of the people who meet a condition, under the name that it has in answers.
+
+    `count`: how many they are. `share`: what part of them meets `condition` too; without one, what part of all who meet the
+    question's condition a cell of its GROUP BY is. `sum`, `avg`, `quantile`: of the numbers in `column`; `part` is .5 for the
+    median.
+    """
+
+    kind: Kind = "count"
+    name: str = "count"
+    column: str = ""
+    condition: Condition | None = None
+    part: float = 0.5
+
+
+COUNT = Aggregate()
+
+
+@dataclass(frozen=True)
+class Order:
+    """How cells are sorted: by a grouped column or a figure, by name."""
+
+    name: str
+    descending: bool = False
+
+
 @dataclass(frozen=True)
 class Query:
-    """How many people meet a condition, in all or for each combination of the `group_by` columns.
+    """How many people meet a condition, in all or for each combination of the `group_by` columns; or other figures of them.
+
+    `having` keeps the cells whose grouped columns and figures, by name, meet a condition; figures are compared by their
+    estimates. Cells are then sorted by `order_by`, and the first `limit` kept.
 
     `terms="original"`: in a recoded column a value means what it meant before, `age = 37` people of 37 (see
     `sfumato.query.language.meaning`). `terms="published"`: the published value itself, `age = 35` the band that is published as
@@ -94,6 +128,10 @@ class Query:
     condition: Condition = ANYBODY
     group_by: tuple[str, ...] = ()
     terms: Terms = "original"
+    select: tuple[Aggregate, ...] = (COUNT,)
+    having: Condition | None = None
+    order_by: tuple[Order, ...] = ()
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.terms not in get_args(Terms):

@@ -230,7 +230,7 @@ def ask(
     boxes, largest = len(start) - 1, 0
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])
-    spread, listed = np.empty(largest), np.empty(len(wanted), np.int64)
+    spread, listed = np.empty(largest, np.float32), np.empty(len(wanted), np.int64)
     varying = np.empty(levels.shape[1], np.int64)
     found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
     differ = np.zeros(lines)
@@ -252,21 +252,22 @@ def ask(
                 found += goal[e + listed[t]]
             unsure += noise
             continue
-        a, q = 0.0, 0.0
-        for i in range(first, last):
-            spread[i - first] = 0.0
-        for t in range(few):
-            base = place[b] + listed[t] * (last - first) - first
-            for i in range(first, last):
-                spread[i - first] += chances[base + i]
-        for i in range(first, last):
-            p = spread[i - first]
-            found += asked[i] * p
+        a, q, cells = 0.0, 0.0, last - first
+        own = spread[:cells]
+        own[:] = 0.0
+        for t in range(few):  # most of the time goes here: slices, counted from 0, become vector instructions
+            row = chances[place[b] + listed[t] * cells : place[b] + (listed[t] + 1) * cells]
+            for i in range(cells):
+                own[i] += row[i]
+        here, people_of = asked[first:last], weight[first:last]
+        for i in range(cells):
+            p = float(own[i])
+            found += here[i] * p
             p = min(p, 1.0)
             s = p * (1.0 - p)
-            spread[i - first] = s
-            a += asked[i] * s
-            q += weight[i] * s
+            own[i] = s
+            a += here[i] * s
+            q += people_of[i] * s
         if q <= 0.0:
             continue
         share = a / q

@@ -38,7 +38,7 @@ from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
 
-_WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
+WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 _FEW_VALUES = 3  # sets of more values share one decomposition
 
 
@@ -71,21 +71,22 @@ class Inside:
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, spread1, spread2, unsure, differ = kernels.ask(
-            rows,
-            people,
-            self.cells.cell,
-            *self.cells.arrays,
-            wanted,
-            *self.goals,
-            self.place,
-            self.chances,
-            len(self.directions.matrix),
-        )
+        found, spread1, spread2, unsure, differ = self._ask(wanted, rows, people)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
         variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
         return Inner(found, variance, open_ / before if 2 * open_ > variance else 0.0)
+
+    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
+        lines = len(self.directions.matrix)
+        found: tuple[float, float, float, float, Floats] = kernels.ask(
+            rows, people, self.cells.cell, *self.cells.arrays, wanted, *self.goals, self.place, self.chances, lines
+        )
+        return found
+
+    def unknown(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
+        """Return what is unknown of a count because the weights are: its variance now, and before the boxes spoke."""
+        return self._unknown(wanted, self.directions.matrix.T @ self._ask(wanted, rows, people)[-1])
 
     def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
         """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
@@ -106,10 +107,10 @@ class Inside:
             turned = turn.T @ along
             known = float((turned**2 / (p * (1 - p) * strength + 1.0 / uneven)).sum())
             return excess * known, excess * uneven * float(along[1:] ** 2 @ tau2[1:])
-        told = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
-        tau2 = _WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
-        told[np.diag_indices_from(told)] += 1.0 / tau2
-        known = float(along @ cho_solve(cho_factor(told, check_finite=False), along, check_finite=False))
+        precision = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
+        tau2 = WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
+        precision[np.diag_indices_from(precision)] += 1.0 / tau2
+        known = float(along @ cho_solve(cho_factor(precision, check_finite=False), along, check_finite=False))
         return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
 
     @cached_property
@@ -124,10 +125,10 @@ class Inside:
         from scipy.linalg import eigh
 
         share = self.share
-        tau2 = _WIDER * (self.fit.tau2 @ share)
-        told = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
+        tau2 = WIDER * (self.fit.tau2 @ share)
+        precision = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
         root = np.sqrt(tau2)
-        strength, turn = eigh(told * np.outer(root, root))
+        strength, turn = eigh(precision * np.outer(root, root))
         return root[:, None] * turn, np.maximum(strength, 0.0), tau2
 
     def to_arrays(self) -> dict[str, Array]:
@@ -150,11 +151,11 @@ class Inside:
             fitting(arrays, "varies", (boxes, columns), "|b1"),
             fitting(arrays, "cell", (index.rows,), "<i4"),
         )
-        told = fitting(arrays, "told", (None, wide, wide), "<f4")
+        precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
         fit = Fit(
             fitting(arrays, "weights", (wide, values)),
             fitting(arrays, "tau2", (wide, values)),
-            told,
+            precision,
             fitting(arrays, "which", (values,), "<i8"),
             fitting(arrays, "scale", (values,)),
             fitting(arrays, "chi2", (values,)),
@@ -166,7 +167,7 @@ class Inside:
             fitting(arrays, "people", (len(value),)),
             fitting(arrays, "vague", (len(value),)),
         )
-        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(told))):
+        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(precision))):
             if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
                 raise ValueError("a number out of range")
         for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):

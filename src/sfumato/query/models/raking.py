@@ -45,8 +45,12 @@ def places(cells: Cells, goals: Goals) -> Integers:
 
 def rake(cells: Cells, directions: Directions, fit: Fit, goals: Goals) -> Array:
     """Return the chances of all people, box by box."""
+    return rake_with(cells, tables_of(directions.matrix, fit.weights), goals)
+
+
+def rake_with(cells: Cells, tables: Floats, goals: Goals) -> Array:
+    """Return the chances of all people for given factors of the levels."""
     place = places(cells, goals)
     chances = np.zeros(int(place[-1]), np.float32)
-    tables = tables_of(directions.matrix, fit.weights)
     kernels.rake(*cells.arrays, tables, goals.entry, goals.value, goals.people, place, _ROUNDS, chances)
     return chances

@@ -48,16 +48,16 @@ class Fit:
 
     weights: Floats  # [directions × values]
     tau2: Floats  # [directions × values]: prior variances
-    told: Array  # [matrices × directions × directions], float32: information of the boxes
+    precision: Array  # [matrices × directions × directions], float32: information of the boxes
     which: Integers  # per value, its matrix
     scale: Floats  # per value, its part of that matrix
     chi2: Floats  # per value, the mean squared distance of counts from those expected, in units of chance
 
     def information(self, values: Integers) -> Floats:
         """Return what the boxes tell about the weights of some values, added up."""
-        parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.told))
+        parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.precision))
         used = np.flatnonzero(parts)
-        total: Floats = np.tensordot(parts[used], self.told[used].astype(np.float64), axes=1).astype(np.float64)
+        total: Floats = np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
         return total
 
 
@@ -81,8 +81,8 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
             continue
         bold = min(1.0, 1.5 * bold)
         if curvature is None or turn in _REFRESH:
-            told = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
-            curvature = _Curvature.of(told, which, scale, tau2)
+            precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
+            curvature = _Curvature.of(precision, which, scale, tau2)
             if turn:
                 tau2 = _tails(weights, curvature.unknown, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
@@ -92,11 +92,11 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         weights = weights + bold * step
     tables = tables_of(matrix, weights)
     expected, _ = kernels.score(*cells.arrays, tables, shown, noise)
-    told = _information(cells, matrix, tables, expected, expected, which, noise)
+    precision = _information(cells, matrix, tables, expected, expected, which, noise)
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
     chi2 = ((shown - expected) ** 2 / chance * expected).sum(axis=0) / np.maximum(expected.sum(axis=0), _FEW)
-    return Fit(weights, tau2, told, which, scale, chi2)
+    return Fit(weights, tau2, precision, which, scale, chi2)
 
 
 def tables_of(matrix: Floats, weights: Floats) -> Floats:
@@ -148,11 +148,11 @@ class _Curvature:
     unknown: Floats  # [directions × values]: the diagonals of the inverses
 
     @classmethod
-    def of(cls, told: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+    def of(cls, precision: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
         from scipy.linalg.lapack import spotrf, spotri  # here and below: to ask what was learned before, scipy is not needed
 
         at = np.arange(len(tau2))
-        factors = scale[:, None, None].astype(np.float32) * told[which]
+        factors = scale[:, None, None].astype(np.float32) * precision[which]
         factors[:, at, at] += (1.0 / tau2.T).astype(np.float32)
         root = 1.0 / np.sqrt(factors[:, at, at])
         factors *= root[:, :, None]
@@ -191,7 +191,7 @@ def _information(
         parts = [array[..., own], array[..., rest].sum(axis=-1, keepdims=True)] if len(rest) else [array[..., own]]
         return np.concatenate(parts, axis=-1)
 
-    told = np.zeros((int(which.max()) + 1, wide, wide), np.float32)
+    precision = np.zeros((int(which.max()) + 1, wide, wide), np.float32)
     at_once = max(1, _CHUNK // (lines * expected.shape[1]))
     for first in range(0, len(chosen), at_once):
         part = chosen[first : first + at_once]
@@ -203,6 +203,6 @@ def _information(
         root = (1.0 / np.sqrt(np.maximum(variance, 1e-9))).astype(np.float32)
         along = np.matmul(matrix.T.astype(np.float32), by_matrix(slopes)) * root[:, None, :]
         along = np.ascontiguousarray(along.transpose(2, 0, 1))
-        told += along.transpose(0, 2, 1) @ along
-    told *= np.float32(boxes / len(chosen))
-    return told
+        precision += along.transpose(0, 2, 1) @ along
+    precision *= np.float32(boxes / len(chosen))
+    return precision

@@ -88,10 +88,10 @@ def _judge(
                 ]
             )
         )
-    told = spread > 0.5
+    known = spread > 0.5
     usual_own, usual_common = USUAL
-    a2 = _excess(off[told], (spread + noise + own)[told], spread[told] ** 2)
-    pairs = len(np.unique(box[told]))
+    a2 = _excess(off[known], (spread + noise + own)[known], spread[known] ** 2)
+    pairs = len(np.unique(box[known]))
     a2 = (pairs * a2 + _WEIGHT * (usual_own + usual_common)) / (pairs + _WEIGHT)
     total, chance, square, common = np.concatenate(many, axis=1)
     b2 = _excess(total, chance + a2 * square, common)

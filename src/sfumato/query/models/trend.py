@@ -143,7 +143,7 @@ class Trend:
         asked = self.features(rows, people, hits) * model.scale
         along = asked @ model.turn
         score = model.score[piece.values].sum(axis=0)
-        weights = self._weigh(piece, score, s2)
+        weights = self.weigh(self.index.wanted(piece.values), score, s2)
         gain = weights @ model.gain
         shift = float(along @ (gain * score))
         unseen = max(0.0, float(asked @ asked - along @ along)) * float(weights @ GRID)
@@ -168,9 +168,8 @@ class Trend:
         kernels.take_expected(hits, index.sizes, self.sums, out)
         return out
 
-    def _weigh(self, piece: Piece, score: Floats, s2: float) -> Floats:
-        """Return the posterior weight of each strength in the grid, for the asked set of values."""
-        wanted = self.index.wanted(piece.values)
+    def weigh(self, wanted: Integers | Floats, score: Floats, s2: float) -> Floats:
+        """Return the posterior weight of each strength in the grid, for values of which boxes show so many, or such sums."""
         total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.rows)
         logs = self.posterior.evidence - 0.5 * (total - self.posterior.gain @ score**2) / s2
         weights: Floats = np.exp(logs - logs.max())

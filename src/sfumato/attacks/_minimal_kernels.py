@@ -1,0 +1,156 @@
+"""Walks through the placements of one box that the program would have left as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato._jit import njit
+from sfumato.groups._random_kernels import random_below, random_fraction
+
+
+@njit(cache=True)
+def _count(codes: Any, column: Any, last: Any, value: Any, left: Any) -> None:
+    """Count the values on the left of every boundary."""
+    left[:] = 0
+    for b in range(len(column)):
+        for i in range(len(value)):
+            if codes[i, column[b]] <= last[b]:
+                left[b, value[i]] += 1
+
+
+@njit(cache=True)
+def _faults(left: Any, total: Any, low: Any, high: Any, b: int) -> int:
+    """Return how many values break their cap on a side of a boundary."""
+    found = 0
+    for v in range(len(total)):
+        found += int(left[b, v] > low[b, v]) + int(total[v] - left[b, v] > high[b, v])
+    return found
+
+
+@njit(cache=True)
+def _broken(left: Any, total: Any, low: Any, high: Any, b: int, v: int) -> int:
+    return int(left[b, v] > low[b, v]) + int(total[v] - left[b, v] > high[b, v])
+
+
+@njit(cache=True)
+def walk_refused(
+    codes: Any, column: Any, last: Any, low: Any, high: Any, value: Any, total: Any, burn: int, sweeps: int, word: Any, tally: Any
+) -> bool:
+    """Walk from placement to placement in which every boundary breaks a cap, and count who has what; False if none is found.
+
+    `low` and `high` are [boundaries × values] what the left and right side may hold. The walk begins anywhere: until every
+    boundary is refused an exchange is taken if no more of them are open than before. Then none that opens one is taken.
+    """
+    people, boundaries = len(value), len(column)
+    left = np.zeros((boundaries, len(total)), np.int64)
+    _count(codes, column, last, value, left)
+    faults = np.empty(boundaries, np.int64)
+    opened = 0
+    for b in range(boundaries):
+        faults[b] = _faults(left, total, low, high, b)
+        opened += int(faults[b] == 0)
+    counted, sweep, tries = 0, 0, 0
+    while counted < sweeps:
+        for _ in range(people):
+            i, k = random_below(word, people), random_below(word, people)
+            v, u = value[i], value[k]
+            if v == u:
+                continue
+            before = opened
+            for turn in range(2):
+                for b in range(boundaries):
+                    here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                    if here == there:
+                        continue
+                    mine, other = (v, u) if here == (turn == 0) else (u, v)  # `mine` leaves the left side
+                    was = faults[b]
+                    faults[b] -= _broken(left, total, low, high, b, v) + _broken(left, total, low, high, b, u)
+                    left[b, mine] -= 1
+                    left[b, other] += 1
+                    faults[b] += _broken(left, total, low, high, b, v) + _broken(left, total, low, high, b, u)
+                    opened += int(faults[b] == 0) - int(was == 0)
+                if opened <= before:
+                    break
+            else:
+                continue
+            if turn == 0:
+                value[i], value[k] = u, v
+        sweep += 1
+        if opened > 0:
+            tries += 1
+            if tries > 4 * burn:
+                return False
+            continue
+        if sweep > burn:
+            counted += 1
+            for i in range(people):
+                tally[i, value[i]] += 1.0
+    return True
+
+
+@njit(cache=True)
+def _slack(left: Any, total: Any, low: Any, high: Any, b: int) -> int:
+    """Return how many more people of any one value both sides of a boundary would take, of those that could be too many."""
+    least = 1 << 40
+    for v in range(len(total)):
+        if total[v] > low[b, v]:
+            least = min(least, low[b, v] - left[b, v])
+        if total[v] > high[b, v]:
+            least = min(least, high[b, v] - total[v] + left[b, v])
+    return least
+
+
+@njit(cache=True)
+def walk_tested(
+    codes: Any,
+    column: Any,
+    last: Any,
+    low: Any,
+    high: Any,
+    chance: float,
+    value: Any,
+    total: Any,
+    burn: int,
+    sweeps: int,
+    word: Any,
+    tally: Any,
+) -> None:
+    """Walk through placements, each as likely as its tests refuse: with q^(slack + 1), surely where slack is negative."""
+    people, boundaries = len(value), len(column)
+    left = np.zeros((boundaries, len(total)), np.int64)
+    _count(codes, column, last, value, left)
+    slack, fresh = np.empty(boundaries, np.int64), np.empty(boundaries, np.int64)
+    for b in range(boundaries):
+        slack[b] = _slack(left, total, low, high, b)
+    for sweep in range(burn + sweeps):
+        for _ in range(people):
+            i, k = random_below(word, people), random_below(word, people)
+            v, u = value[i], value[k]
+            if v == u:
+                continue
+            power = 0
+            for b in range(boundaries):
+                fresh[b] = slack[b]
+                here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                if here == there:
+                    continue
+                mine, other = (v, u) if here else (u, v)
+                left[b, mine] -= 1
+                left[b, other] += 1
+                fresh[b] = _slack(left, total, low, high, b)
+                power += max(fresh[b] + 1, 0) - max(slack[b] + 1, 0)
+            if power <= 0 or random_fraction(word) < chance**power:
+                value[i], value[k] = u, v
+                slack[:] = fresh
+                continue
+            for b in range(boundaries):
+                here, there = codes[i, column[b]] <= last[b], codes[k, column[b]] <= last[b]
+                if here != there:
+                    mine, other = (v, u) if here else (u, v)
+                    left[b, mine] += 1
+                    left[b, other] -= 1
+        if sweep >= burn:
+            for i in range(people):
+                tally[i, value[i]] += 1.0

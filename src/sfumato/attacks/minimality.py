@@ -1,0 +1,188 @@
+"""Minimality: the adversary reruns the program, and strikes out what would have led elsewhere (Wong et al., VLDB 2007).
+
+Tiny tables exactly, with every placement (`rerun`). Larger ones by sampling, box by box: a placement of a box's values counts if
+every cut that the program tries of that box would have been refused, or as much as the coins of its tests would have refused
+it. What refused cuts of larger boxes on the way tell is left out: she may believe more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Floats, Integers
+from sfumato.attacks import _minimal_kernels as kernels
+from sfumato.attacks import _swap_kernels as swaps
+from sfumato.attacks.judge import Guess
+from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.rerun import TINY, rerun
+from sfumato.attacks.sight import Sight
+
+BURN, SWEEPS = 100, 1_500
+_ERRORS = 5.0
+LEAST_SHARE = 50  # tight cuts leave at least 1/50 of a box on each side
+
+NOTHING = "no decision looked at where values fell inside a group: every placement stays as likely as any other"
+
+
+def minimality(sight: Sight) -> Iterator[Guess]:
+    """Yield what an engineer believes who knows the program and its parameters, all but its coins."""
+    release: Any = sight.release
+    basis, name = release.manifest.basis, release.manifest.method.get("name")
+    if release.form in ("randomized", "synthetic") or basis in ("noisy", None):
+        raise NotApplicable("no group depends on where values fell, so that nothing can be rerun to find out")
+    if sight.everybody.num_rows <= TINY:
+        yield rerun(sight)
+        return
+    if basis in ("safe", "matched", "blind"):
+        yield Guess(sight.reader, note=NOTHING)
+        return
+    if getattr(release, "decoys", 0) or release.form == "views" or name not in ("boxes", "mondrian", "ambiguity"):
+        raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
+    people = placed(sight)
+    yield _sampled(sight, people, soft=basis == "soft")
+
+
+def _sampled(sight: Sight, people: Placed, *, soft: bool) -> Guess:
+    from sfumato.groups.cuts import Space
+
+    release: Any = sight.release
+    limits = public_limits(release)
+    space = Space.of(people.columns)
+    if space.missing.any():
+        raise NotApplicable("missing numbers may go to either side of a cut, which the sampler does not know")
+    held = np.zeros(len(people.codes), np.int64)
+    word = sight.random.spawn(2).words(1).copy()
+    swaps.deal(people.start, people.entry, people.count, word, held)
+    flat = people.flat(people.shares)
+    walked, stuck = 0, 0
+    for g in range(people.groups):
+        mine = slice(int(people.start[g]), int(people.start[g + 1]))
+        entries = slice(int(people.entry[g]), int(people.entry[g + 1]))
+        codes = np.ascontiguousarray(space.codes[:, mine].T)
+        total, own = people.count[entries].astype(np.int64), limits[people.value[entries]]
+        box = _Box(release, codes, total, own, space, g)
+        tests = box.tests() if soft else box.boundaries()
+        if tests is None:
+            continue
+        column, last, low, high, chance = tests
+        tally, value = np.zeros((len(codes), len(total))), held[mine].copy()
+        if soft:
+            kernels.walk_tested(codes, column, last, low, high, chance, value, total, BURN, SWEEPS, word, tally)
+        elif not kernels.walk_refused(codes, column, last, low, high, value, total, BURN, SWEEPS, word, tally):
+            stuck += len(codes)
+            continue
+        walked += len(codes)
+        flat[people.offset[mine.start] : people.offset[mine.stop]] = (tally / SWEEPS).ravel()
+    beliefs = people.to_victims(flat)
+    figures = {"share of people whose box has a refused cut": walked / len(people.codes)}
+    noise = 3 * np.sqrt(limits * (1 - limits) / SWEEPS)
+    over = (beliefs > limits + 0.01 + noise) & (limits < 1)
+    figures["share of people with a belief more than 0.01 over its bound"] = float(over.any(axis=1).mean())
+    if stuck:
+        figures["share of people in boxes where no placement was found"] = stuck / len(people.codes)
+    if soft:
+        figures["largest belief that is proved possible"] = _most_proved(people, release.told)
+    error = _ERRORS * np.sqrt(np.maximum(beliefs * (1 - beliefs), 0.0) / SWEEPS)
+    return Guess(beliefs, "by sampling", error=error, figures=figures, note="refused cuts of the final boxes alone")
+
+
+def _most_proved(people: Placed, told: Integers) -> float:
+    """Return the largest of c / (1 + (n − 1)·told): what an engineer may believe of soft boxes by the theorem."""
+    room = 1 + (people.sizes - 1) * (told / 1000)
+    return float((people.count / room[people.entry_group]).max())
+
+
+def public_limits(release: Any) -> Floats:
+    """Return the bound of each value as the manifest lists it: known to everybody."""
+    listed = release.manifest.values
+    if listed is None:
+        raise NotApplicable("the manifest does not list the bounds")
+    return np.array([float(Fraction(str(entry["bound"]))) for entry in listed])
+
+
+class _Box:
+    """One final box: its boundaries, and which of them the program tried."""
+
+    def __init__(self, release: Any, codes: Any, total: Integers, limits: Floats, space: Any, number: int) -> None:
+        self._release, self._codes, self._total, self._limits = release, codes, total, limits
+        self._space, self._number, self._size = space, number, len(codes)
+        method = release.manifest.method
+        self._floor = int(method.get("floor") or method.get("k") or 1)
+
+    def _caps(self, size: Any) -> Any:
+        """Return how many people of each value so many people may have; no cap where a bound is 1."""
+        room = np.floor(self._limits[None, :] * np.atleast_1d(size)[:, None] * (1 + 1e-12)).astype(np.int64)
+        return np.where(self._limits[None, :] < 1, room, 1 << 40)
+
+    def boundaries(self) -> Any:
+        """Return every boundary that a tight cut may have, with the caps of both sides; None where nothing was refused."""
+        name = self._release.manifest.method.get("name")
+        method = self._release.manifest.method
+        if name == "mondrian" and (method.get("constraint", "bounds") != "bounds" or method.get("partition") == "relaxed"):
+            raise NotApplicable("of Mondrian's rules only strict cuts under bounds are written as a rule for placements")
+        least = self._floor if name == "mondrian" else max(self._floor, -(-self._size // LEAST_SHARE))
+        column, last, left = [], [], []
+        for j in range(self._codes.shape[1]):
+            below = np.cumsum(np.bincount(self._codes[:, j]))
+            steps = np.flatnonzero((below >= least) & (self._size - below >= least) & (np.diff(below, prepend=0) > 0))
+            column += [j] * len(steps)
+            last += steps.tolist()
+            left += below[steps].tolist()
+        if not column:
+            return None
+        size = np.array(left)
+        return np.array(column), np.array(last), self._caps(size), self._caps(self._size - size), 0.0
+
+    def tests(self) -> Any:
+        """Return the boundaries that soft cuts tested, with the caps they were tested by; None where there was no test.
+
+        What the box had told before follows from what it told in the end, by one refusal less for every test.
+        """
+        from sfumato.groups.soft import refusing
+
+        chance = float(refusing(self._patience(), self._size))
+        told = int(self._release.told[self._number]) / 1000
+        for many in range(7, 0, -1):
+            found = self._tried(min(1.0, told / chance**many), chance)
+            if len(found) == many:
+                column, last, low, high = (np.array(part) for part in zip(*found, strict=True))
+                return column, last, low, high, chance
+        return None
+
+    def _patience(self) -> int:
+        stated = self._release.manifest.method.get("patience")
+        if stated is not None:
+            return int(stated)
+        totals = {
+            str(entry["value"]): (int(entry["count"]), Fraction(str(entry["bound"]))) for entry in self._release.manifest.values
+        }
+        kept = [(count, bound) for count, bound in totals.values() if bound < 1]
+        typical = sum((count * bound for count, bound in kept), Fraction(0)) / max(sum(count for count, _ in kept), 1)
+        return int(max(-(-30 // typical), 1)) if kept else 1
+
+    def _tried(self, told: float, chance: float) -> list[tuple[int, int, Integers, Integers]]:
+        """Return the tests that a box makes that begins with this account, if all of them are refused."""
+        found: list[tuple[int, int, Integers, Integers]] = []
+        codes, space, total = self._codes, self._space, self._total
+        width = [
+            space.position[space.first[j] + codes[:, j].max()] - space.position[space.first[j] + codes[:, j].min()]
+            for j in range(codes.shape[1])
+        ]
+        for j in np.argsort(-np.array(width), kind="stable"):
+            if width[j] <= 0 or len(found) == 7:
+                break
+            below = np.cumsum(np.bincount(codes[:, j]))
+            at = int(np.argmax(np.minimum(below, self._size - below)))
+            left, right = int(below[at]), self._size - int(below[at])
+            if min(left, right) < self._floor:
+                continue
+            low, high = (self._caps(1 + (side - 1) * told)[0] for side in (left, right))
+            if (total > self._caps(1 + (self._size - 1) * told * chance)[0]).any() or (total > low + high).any():
+                continue
+            found.append((int(j), at, low, high))
+            told *= chance
+        return found

@@ -1,0 +1,106 @@
+"""Presence: is she in the table at all? From the release alone, and with a list of the population (δ-presence; 004 Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Flags, Floats, Integers
+from sfumato.attacks.judge import Guess
+from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.sight import Sight, distinct_rows
+from sfumato.errors import FormatError
+
+
+def presence(sight: Sight) -> Iterator[Guess]:
+    """Yield a stranger's belief that members, and outsiders, are in the table; then with everybody of both as a list.
+
+    Exact quasi values (buckets, randomized records) show who is there: whoever's row is published is believed present.
+    """
+    release: Any = sight.release
+    if release.form == "synthetic":
+        raise NotApplicable("synthetic records are nobody's, so that no row tells who is in the table")
+    away = sight.outsiders
+    yield Guess(
+        _pair(_alone(release, sight.people)),
+        "from the release",
+        control=None if away is None else _pair(_alone(release, away)),
+    )
+    if away is None:
+        return
+    listed = pa.concat_tables([sight.everybody, away.cast(sight.everybody.schema)])
+    found = with_list(release, listed)
+    rows = sight.everybody.num_rows
+    yield Guess(
+        _pair(found[sight.victims]),
+        "with a list of the population",
+        control=_pair(found[rows:]),
+        figures={"smallest belief (δ-presence)": float(found.min()), "largest belief (δ-presence)": float(found.max())},
+        knows="linker",
+    )
+
+
+def _pair(belief: Floats) -> Floats:
+    return np.stack([1 - belief, belief], axis=1)
+
+
+def _alone(release: Any, people: pa.Table) -> Floats:
+    """Return belief in presence from the release alone, equal people computed once."""
+    distinct, which = distinct_rows(people)
+    if release.form in ("buckets", "randomized"):
+        return (_published(release, distinct) > 0).astype(np.float64)[which]
+    try:
+        found: Floats = np.asarray(release.presence(distinct), dtype=np.float64)[which]
+    except FormatError as error:
+        raise NotApplicable(error.message) from None
+    return found
+
+
+def _published(release: Any, people: pa.Table) -> Integers:
+    """Return how many published rows have each person's quasi values."""
+    from sfumato.release.coding import match_rows
+
+    owner, _, owners = match_rows(release.quasi, people)
+    return np.bincount(owner, minlength=owners).astype(np.int64)
+
+
+def with_list(release: Any, listed: pa.Table) -> Floats:
+    """Return for everybody on a list that holds all members |members like her| / |people on the list like her|.
+
+    Like her is: with her quasi values, where these are exact; in her group, where groups are shown by ranges and are disjoint.
+    """
+    distinct, which = distinct_rows(listed)
+    many = np.bincount(which)
+    if release.form in ("buckets", "randomized"):
+        found: Floats = np.minimum(1.0, _published(release, distinct) / many)[which]
+        return found
+    group = _group(release, distinct)
+    people = np.bincount(group[group >= 0], weights=many[group >= 0], minlength=len(release.sizes))
+    share = np.minimum(1.0, release.sizes / np.maximum(people, 1))
+    return np.where(group >= 0, share[np.maximum(group, 0)], 0.0)[which]
+
+
+def _group(release: Any, people: pa.Table) -> Integers:
+    group: Integers
+    from sfumato.release.coding import people_codes
+
+    if release.form == "ranges":
+
+        def only(fits: Flags) -> Floats:
+            found: Floats = np.where(fits.any(axis=1), np.where(fits.sum(axis=1) > 1, -2, fits.argmax(axis=1)), -1).astype(float)
+            return found
+
+        group = release.over_fitting(people, only).astype(np.int64)
+    else:
+        codes = release.find(people) if release.form == "views" else people_codes(release.columns, people)
+        group, many = np.full(len(codes), -1, np.int64), np.zeros(len(codes), np.int64)
+        for owner, found in release.cover.pairs(codes):
+            many += np.bincount(owner, minlength=len(codes))
+            group[owner] = found
+        group = np.where(many > 1, -2, group).astype(np.int64)
+    if (group == -2).any():
+        raise NotApplicable("groups overlap, so that a list does not say how many people are in each")
+    return group

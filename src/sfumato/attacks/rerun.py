@@ -1,0 +1,143 @@
+"""The program run again on every table that fits: what minimality comes to, exactly, where tables are tiny."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Integers
+from sfumato.attacks.judge import Guess
+from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.sight import Sight
+from sfumato.errors import SfumatoError
+from sfumato.randomness import SeededRandomness
+
+TINY = 9
+"""Tables of up to so many people are rerun exactly."""
+MOST_WORLDS = 6_000
+SEEDS = 64
+"""How many coins a program that tosses some is rerun with on every table."""
+
+
+def rerun(sight: Sight) -> Guess:
+    """Return the posterior over all placements that fit, each as likely as the program makes this release of it.
+
+    A program without coins makes it or does not; one with coins is run with some seeds, and counted.
+    """
+    people = placed(sight)
+    method, requirement = program_of(sight.release)
+    if _worlds(people) > MOST_WORLDS:
+        raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
+    table = _table(sight, people)
+    seeds = 1 if sight.release.manifest.basis == "tight" and method.name in ("boxes", "mondrian") else SEEDS
+    number = {label: k for k, label in enumerate(table.sensitive.labels)}
+    own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
+    told = getattr(sight.release, "told", None)
+    flat, weight, fitting = np.zeros(int(people.offset[-1])), 0.0, 0
+    for held in placements(people):
+        codes = own[people.value[people.entry[:-1][people.group] + held]]
+        wanted = _shape(people.group, people.codes, codes, told)
+        made = sum(_makes(method, requirement, table, codes, wanted, seed) for seed in range(seeds)) / seeds
+        weight += made
+        fitting += made > 0
+        flat[people.offset[:-1] + held] += made
+    if weight == 0:
+        raise NotApplicable("no rerun of the program made this release: it has other parameters than the manifest says")
+    note = f"{fitting:,} of {_worlds(people):,} placements lead to this release"
+    error = 0.0 if seeds == 1 else 0.1
+    return Guess(people.to_victims(flat / weight), "every placement rerun", note=note, error=error)
+
+
+def program_of(release: Any) -> tuple[Any, Any]:
+    """Return the method and the requirement that a manifest names, with their parameters."""
+    from sfumato.methods import METHODS
+    from sfumato.privacy import MODELS
+
+    method, requirement = dict(release.manifest.method), dict(release.manifest.requirement)
+    try:
+        made = METHODS[method.pop("name")](
+            **{key: value for key, value in method.items() if value is not None and key != "package"}
+        )
+        return made, MODELS[requirement.pop("model")](**requirement)
+    except (KeyError, TypeError, SfumatoError):
+        raise NotApplicable("the manifest's method or requirement cannot be made again here") from None
+
+
+def placements(people: Placed) -> Iterator[Integers]:
+    """Yield every placement of the groups' values on their people: which entry of her group each person holds."""
+    for parts in product(*(tuple(_arrangements(people, g)) for g in range(people.groups))):
+        yield np.concatenate(parts)
+
+
+def _arrangements(people: Placed, g: int) -> Iterator[Integers]:
+    count = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
+
+    def deal(left: list[int], size: int) -> Iterator[list[int]]:
+        if size == 0:
+            yield []
+            return
+        for k, many in enumerate(left):
+            if many:
+                rest = left.copy()
+                rest[k] -= 1
+                for tail in deal(rest, size - 1):
+                    yield [k, *tail]
+
+    for one in deal(count, int(people.sizes[g])):
+        yield np.array(one, dtype=np.int64)
+
+
+def _worlds(people: Placed) -> int:
+    groups = [people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist() for g in range(people.groups)]
+    return prod(factorial(sum(one)) // prod(factorial(many) for many in one) for one in groups)
+
+
+def _table(sight: Sight, people: Placed) -> Any:
+    """Return a table of these people, in the order of `people`, with sensitive values still to be set."""
+    from sfumato.table import Schema, Table
+
+    schema = sight.release.manifest.schema
+    names = [column.name for column in people.columns]
+    kinds = {str(one["name"]): one["kind"] for one in schema["quasi"]}
+    labels = sight.release.labels
+    filled = [labels[k % len(labels)] for k in range(len(people.codes))]
+    frame = pa.table({**{column.name: column.arrow() for column in people.columns}, "-": filled})
+    return Table.from_frame(frame, Schema(quasi=names, sensitive=["-"], types=kinds | {"-": "categorical"}))
+
+
+def _makes(method: Any, requirement: Any, table: Any, codes: Integers, wanted: Any, seed: int) -> bool:
+    """Return whether the program makes the release that is wanted, if its people have these values."""
+    from sfumato.methods.base import MAKING, Task
+    from sfumato.progress import silent
+    from sfumato.table.sensitive import Sensitive
+
+    given = replace(table, sensitive=Sensitive(table.sensitive.domain, codes.astype(np.uint8)))
+    bounds = requirement.bounds(given.sensitive.histogram())
+    task = Task(given, requirement, bounds, SeededRandomness(seed).spawn(MAKING), silent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            grouping = method.group(task)
+        except SfumatoError:
+            return False
+    quasi = np.stack([column.codes for column in given.quasi], axis=1)
+    return bool(_shape(grouping.group, quasi, codes, grouping.told) == wanted)
+
+
+def _shape(group: Any, quasi: Any, codes: Integers, told: Integers | None) -> Any:
+    """Return what a release shows, whatever the numbers of its groups: quasi rows and values of each, and its account."""
+    return sorted(
+        (
+            sorted(map(tuple, quasi[group == g].tolist())),
+            sorted(codes[group == g].tolist()),
+            -1 if told is None else int(told[g]),
+        )
+        for g in np.unique(group)
+    )

@@ -1,0 +1,45 @@
+"""Rows of one person: who knows which rows are hers puts what they show together. What `[people]` prevents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.attacks.judge import Guess
+from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.sight import Sight, believed
+
+
+def rows(sight: Sight) -> Iterator[Guess]:
+    """Yield the belief of somebody who knows which rows are one person's and takes her value to be the same in all of them.
+
+    That is Π bᵢ / priorⁿ⁻¹ over her n rows. With one row a person (`[people]`) there is nothing to link.
+    """
+    if sight.release.form == "synthetic":
+        raise NotApplicable("synthetic records are nobody's")
+    if sight.persons is None:
+        raise NotApplicable("nobody said which rows are one person's (persons=…, --person COLUMN)")
+    persons = np.unique(sight.persons, return_inverse=True)[1]
+    mine = np.flatnonzero(np.isin(persons, persons[sight.victims]))
+    beliefs = believed(sight.release, sight.everybody.take(pa.array(mine)), sight.shares)
+    number = np.unique(persons[mine], return_inverse=True)[1]
+    prior = np.maximum(sight.shares, 1e-12)
+    score = np.zeros((int(number.max()) + 1, len(prior)))
+    with np.errstate(divide="ignore"):
+        np.add.at(score, number, np.log(np.where(np.isnan(beliefs), prior, beliefs) / prior))
+        score += np.log(prior)
+    top = score.max(axis=1)
+    usable = np.isfinite(top)
+    weight = np.where(usable[:, None], np.exp(score - np.where(usable, top, 0.0)[:, None]), prior)
+    linked = weight / weight.sum(axis=1)[:, None]
+    place = np.searchsorted(mine, sight.victims)
+    many = np.bincount(number)
+    figures = {
+        "rows a person on average": float(many.mean()),
+        "share of people with several rows and one value left": float(((linked > 0).sum(axis=1) == 1)[many > 1].mean())
+        if (many > 1).any()
+        else 0.0,
+    }
+    yield Guess(linked[number[place]], figures=figures)

@@ -1,0 +1,184 @@
+"""The suite: every adversary by name, what each knows, and the one call that runs them on a release."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Integers
+from sfumato.attacks.informant import Informant, real_values
+from sfumato.attacks.judge import Guess, Judge
+from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.result import AttackResult, Knows
+from sfumato.attacks.sight import Sight, quasi_only
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, randomness
+from sfumato.release.base import Release
+from sfumato.table.table import Table
+
+MOST_VICTIMS = 20_000
+"""Larger tables are attacked on a sample of people; what is learned is learned from the whole release."""
+
+FEW_VICTIMS = 1_000
+"""The same where every record has ranges of its own, so that each person is compared with each record."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An adversary: her name, whose knowledge she has, what she does in a sentence, and where her code is."""
+
+    name: str
+    knows: Knows
+    says: str
+    home: str
+
+    @property
+    def run(self) -> Callable[[Sight], Iterator[Guess]]:
+        """What she does with what she may see."""
+        function: Callable[[Sight], Iterator[Guess]] = getattr(import_module(f"sfumato.attacks.{self.home}"), self.home)
+        return function
+
+
+ATTACKS: dict[str, Attack] = {
+    one.name: one
+    for one in (
+        Attack("random-worlds", "reader", "takes every placement of a group's values as equally likely", "random_worlds"),
+        Attack("nb", "statistician", "learns how columns go together and names the likeliest value", "naive_bayes"),
+        Attack("statistician", "statistician", "puts a group's values on the people they fit best", "statistician"),
+        Attack("definetti", "statistician", "lets groups teach about each other, as exchangeable people do", "definetti"),
+        Attack("corruption", "insider", "knows what others of the group have", "corruption"),
+        Attack("minimality", "engineer", "reruns the program and strikes out what would have led elsewhere", "minimality"),
+        Attack("foreground", "statistician", "strikes values out that patterns of the release make unlikely", "foreground"),
+        Attack("composition", "holder", "puts two releases about the same people together", "composition"),
+        Attack("skewness", "reader", "compares her belief with the share of a value, and of sets of values", "skewness"),
+        Attack("containment", "reader", "takes every group whose ranges may hold a person", "containment"),
+        Attack("presence", "stranger", "asks whether a person is in the table at all", "presence"),
+        Attack("rows", "linker", "knows which rows are one person's", "rows"),
+    )
+}
+"""Every adversary by name."""
+
+
+def attack(
+    release: Release,
+    table: Table,
+    attacks: str | Iterable[str] | None = None,
+    *,
+    outsiders: Table | None = None,
+    sets: Mapping[str, Sequence[str]] | None = None,
+    others: Sequence[Release] = (),
+    persons: Any = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+) -> list[AttackResult]:
+    """Return what each adversary reaches on a release of a table; all of them where none is named.
+
+    >>> import pyarrow as pa
+    >>> import sfumato as sf
+    >>> people = pa.table({"age": [31, 44, 58, 62], "illness": ["Flu", "Gout", "Flu", "Asthma"]})
+    >>> table = sf.Table.from_frame(people, sf.Schema(quasi=["age"], sensitive=["illness"]))
+    >>> [found] = sf.attack(sf.publish(table, sf.LDiversity(2), random=1), table, "random-worlds")
+    >>> found.verdict, found.largest_belief
+    ('claimed', 0.5)
+
+    An attack reads the release and quasi values; the table is only looked at to judge it. `outsiders` are people who are not in
+    the table, with their sensitive values if they have any: the control. `sets` are values that mean one secret together,
+    `others` further releases about the same people, `persons` says for each row whose it is. Large tables are attacked on a
+    sample of people. An attack that makes no sense on such a release comes back with the reason.
+    """
+    chosen = [ATTACKS[name] for name in _names(attacks)]
+    coins = randomness(random)
+    tell = progress or silent
+    sight, judge = _prepare(release, table, outsiders, sets, tuple(others), persons, coins)
+    results: list[AttackResult] = []
+    for number, one in enumerate(chosen):
+        tell(one.name, number / len(chosen))
+        results += _run(one, sight, judge)
+    tell("done", 1.0)
+    return results
+
+
+def _names(attacks: str | Iterable[str] | None) -> list[str]:
+    """Return the names of the attacks asked for, all where none is; an unknown one is an error."""
+    asked = [attacks] if isinstance(attacks, str) else [*(attacks or ())]
+    if not asked or "all" in asked:
+        return [*ATTACKS]
+    for name in asked:
+        if name not in ATTACKS:
+            raise PolicyError(f"there is no attack {name!r}", hint=did_you_mean(name, [*ATTACKS, "all"]))
+    return list(dict.fromkeys(asked))
+
+
+def _prepare(
+    release: Release,
+    table: Table,
+    outsiders: Table | None,
+    sets: Mapping[str, Sequence[str]] | None,
+    others: tuple[Release, ...],
+    persons: Any,
+    coins: Randomness,
+) -> tuple[Sight, Judge]:
+    """Return what attacks may see, and who judges them."""
+    from sfumato.auditor.original import true_values
+
+    everybody = quasi_only(table)
+    victims = _sampled(table.rows, FEW_VICTIMS if "weaker_claim" in release.manifest.parameters else MOST_VICTIMS, coins.spawn(0))
+    truth = true_values(release.labels, table)
+    informant = Informant({}, len(release.labels), coins.spawn(1))
+    if release.form not in ("randomized", "synthetic"):
+        informant = Informant(real_values(release, truth, everybody), len(release.labels), coins.spawn(1))
+    shares = np.bincount(truth[truth >= 0], minlength=len(release.labels)) / table.rows
+    away = None if outsiders is None else quasi_only(outsiders)
+    whose = None if persons is None else _whose(persons, table.rows)
+    named = _named_sets(release) | dict(sets or {})
+    sight = Sight(release, everybody, victims, shares, informant, coins.spawn(2), away, named, others, whose)
+    return sight, Judge.of(release, table, victims, outsiders, informant)
+
+
+def _whose(persons: Any, rows: int) -> Integers:
+    """Return a number a row for whose it is, from anything that lists as many keys as the table has rows."""
+    keys = [str(key) for key in (persons.to_pylist() if hasattr(persons, "to_pylist") else persons)]
+    if len(keys) != rows:
+        raise InputError(
+            f"persons: {len(keys):,} keys for {rows:,} rows", hint="give a key for every row of the table, in its order"
+        )
+    return np.unique(np.array(keys), return_inverse=True)[1].astype(np.int64)
+
+
+def _named_sets(release: Release) -> dict[str, Sequence[str]]:
+    """Return the sets of values that the requirement bounds, as the auditor reads them."""
+    from sfumato.auditor.claims import Bounds
+
+    counts = (
+        None if release.manifest.values is None else {str(one["value"]): int(one["count"]) for one in release.manifest.values}
+    )
+    parts: Any = getattr(release, "domain").parts()  # noqa: B009  (a field of every form)
+    return {name: values for name, (values, _) in Bounds.read(release.manifest, counts, release.labels, parts).sets.items()}
+
+
+def _sampled(rows: int, most: int, coins: Randomness) -> Integers:
+    """Return everybody, or a sample without replacement."""
+    return np.arange(rows) if rows <= most else np.sort(coins.permutation(rows)[:most])
+
+
+def _run(one: Attack, sight: Sight, judge: Judge) -> list[AttackResult]:
+    """Return what one adversary reached, in each of her ways; time is that of this way alone."""
+    results: list[AttackResult] = []
+    began = time.process_time()
+    try:
+        for guess in one.run(sight):
+            spent = time.process_time() - began
+            if one.name == "presence":
+                results.append(judge.score_presence(guess, attack=one.name, release=sight.release, seconds=spent))
+            else:
+                results.append(judge.score(guess, attack=one.name, knows=one.knows, seconds=spent))
+            began = time.process_time()
+    except NotApplicable as reason:
+        results.append(AttackResult(one.name, "", one.knows, refused=str(reason)))
+    return results

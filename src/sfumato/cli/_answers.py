@@ -1,0 +1,148 @@
+"""How answers look: on a screen, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli._show import console, grid, shown
+
+if TYPE_CHECKING:
+    from sfumato.query.answer import Answer, Estimate
+    from sfumato.query.comparing import Comparison
+    from sfumato.query.crosstab import Crosstab
+    from sfumato.query.quality import Quality
+
+
+def answer_json(answer: Answer) -> Any:
+    """Return an answer as plain JSON values: one estimate, or one a cell; by name for several figures."""
+    from sfumato.query.answer import Estimate, SeveralAnswers
+
+    if isinstance(answer, Estimate):
+        return estimate_dict(answer)
+    if isinstance(answer, SeveralAnswers):
+        return {name: answer_json(one) for name, one in answer}
+    return [{"group": dict(key), **estimate_dict(estimate)} for key, estimate in answer]
+
+
+def show_answer(answer: Answer) -> None:
+    """Print an answer."""
+    from sfumato.query.answer import Estimate, SeveralAnswers
+
+    if isinstance(answer, Estimate):
+        _show_one(answer)
+    elif isinstance(answer, SeveralAnswers):
+        for name, one in answer:
+            if isinstance(one, Estimate):
+                console().print(f"[bold]{shown(name)}[/bold]")
+            show_answer(one)
+    else:
+        _show_many([(dict(key), estimate) for key, estimate in answer])
+
+
+def estimate_dict(estimate: Estimate) -> dict[str, Any]:
+    """Return an estimate as plain JSON values."""
+    names = ("value", "std_error", "low", "high", "confidence", "estimator", "note")
+    document = {name: getattr(estimate, name) for name in names}
+    if estimate.measure != "count":
+        document["measure"] = estimate.measure
+    if estimate.edges is not None:
+        document["edges"] = list(estimate.edges)
+    return document if estimate.raw is None else {**document, "raw": estimate.raw}
+
+
+def interval(estimate: Estimate) -> str:
+    """Return the interval as text, or that there is none."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    if estimate.measure != "count":
+        return f"{estimate.written(estimate.low, ',')} to {estimate.written(estimate.high, ',')}"
+    return f"{estimate.low:,.0f} to {estimate.high:,.0f}"
+
+
+def _show_one(estimate: Estimate) -> None:
+    screen = console()
+    value, error = estimate.written(estimate.value, ","), estimate.written(estimate.std_error, ",")
+    if estimate.low is None:
+        # Not as "±": that would be read as an error bar, and an error bar is what is not known here.
+        screen.print(f"[bold]{value}[/bold]")
+        screen.print(f"no interval (standard error {error}, estimator: {estimate.estimator})")
+    else:
+        screen.print(f"[bold]{value}[/bold] ± {error}")
+        screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
+    if estimate.edges is not None:
+        screen.print(estimate.edges_text)
+    _notes([estimate])
+
+
+def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
+    if not cells:
+        console().print("no group has anybody in it")
+        return
+    names = list(cells[0][0])
+    first = cells[0][1]
+    wide = len(names)
+    headings = (*names, first.measure, "std. error", f"{100 * first.confidence:g} % interval")
+    table = grid(*headings, right=(wide, wide + 1, wide + 2))
+    for key, estimate in cells:
+        group = ("(missing)" if key[name] is None else shown(key[name]) for name in names)
+        figures = (estimate.written(number, ",") for number in (estimate.value, estimate.std_error))
+        table.add_row(*group, *figures, interval(estimate))
+    console().print(table)
+    _notes([estimate for _, estimate in cells])
+
+
+def _notes(estimates: list[Estimate]) -> None:
+    for note in dict.fromkeys(estimate.note for estimate in estimates if estimate.note):
+        console().print(f"note: {shown(note)}")
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    """Return a comparison as plain JSON values."""
+    named = {"a": found.a, "b": found.b, "difference": found.difference, "ratio": found.ratio}
+    return {name: None if one is None else estimate_dict(one) for name, one in named.items()}
+
+
+def show_comparison(found: Comparison) -> None:
+    """Print a comparison."""
+    named = [("a", found.a), ("b", found.b), ("a − b", found.difference), ("a ÷ b", found.ratio)]
+    table = grid("", found.a.measure, f"{100 * found.a.confidence:g} % interval", right=(1, 2))
+    for name, one in named:
+        if one is not None:
+            table.add_row(name, one.written(one.value, ","), interval(one))
+    console().print(table)
+    _notes([one for _, one in named if one is not None])
+
+
+def crosstab_json(found: Crosstab) -> dict[str, Any]:
+    """Return a crosstab as plain JSON values."""
+    test = found.test
+    return {
+        "columns": list(found.names),
+        "cells": found.to_arrow().to_pylist(),
+        "test": {"statistic": test.statistic, "mean": test.mean, "p": test.p, "note": test.note},
+    }
+
+
+def show_crosstab(found: Crosstab) -> None:
+    """Print a crosstab."""
+    headings, rows, left = found.shown()
+    table = grid(*headings, right=tuple(range(1, len(headings))))
+    for row in rows:
+        table.add_row(*map(shown, row))
+    console().print(table)
+    for line in (left, found.legend, str(found.test)):
+        if line:
+            console().print(shown(line))
+
+
+def show_quality(found: Quality) -> None:
+    """Print how well a release can tell."""
+    groups = "" if found.groups is None else f" in {found.groups:,} groups"
+    columns = grid("column", "told", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
+    for row in found.column_rows():
+        columns.add_row(*map(shown, row))
+    questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3))
+    for row in found.question_rows():
+        questions.add_row(*map(shown, row))
+    for part in (f"{found.people:,} people{groups}", columns, questions, *([shown(found.note)] if found.note else [])):
+        console().print(part)

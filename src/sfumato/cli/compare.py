@@ -1,0 +1,202 @@
+"""`sfumato compare`: methods and bounds side by side on one's own table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli._options import Data, From, Json, PolicyFile, Receipts, Sql, Workers, table_source
+from sfumato.cli._run import verb
+from sfumato.cli._show import bullets, console, grid, near, print_json, progress_bar, shown, warn
+from sfumato.cli.explain import DRAFT, read_workload
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.compare import Run, Study
+    from sfumato.progress import Progress
+
+
+@verb
+def compare(
+    data: Data = None,
+    *,
+    policy: PolicyFile,
+    database: From = None,
+    sql: Sql = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.", show_default=False)
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    workload: Annotated[
+        str, typer.Option(help="random, crosstabs, or a file with your own count questions, one a line.")
+    ] = "random",
+    translate: Annotated[
+        bool, typer.Option("--translate", help="Other methods too, under the nearest requirement that they can keep.")
+    ] = False,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="Further attacks to measure, by name. Repeatable.", show_default=False)
+    ] = None,
+    people: Annotated[
+        int | None, typer.Option(help="Measure on so many people, drawn from the table.", min=1, show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A directory for results and picture; a killed study goes on from there.", show_default=False),
+    ] = None,
+    spend: Annotated[
+        bool, typer.Option("--spend", help="Against an insider: draw on your own people, and book every draw.")
+    ] = False,
+    receipts: Receipts = None,
+    every: Annotated[bool, typer.Option("--all", help="Show everything: cost and size too, and who takes no part.")] = False,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Measure every method that can keep the policy, and every variation, side by side: error, exposure, time, size.
+
+    Nothing is published. What is shown tells figures of the original table, so keep it private; to choose by it is a choice made
+    on the data.
+    """
+    from sfumato.api import compare as make
+    from sfumato.compare.study import ATTACKS, WORKLOADS
+    from sfumato.compare.vary import parse_vary
+    from sfumato.errors import PolicyError
+    from sfumato.policy import Policy
+
+    source = table_source(data, database, sql)
+    chosen = Policy.load(policy, data=source)
+    for warning in (*chosen.warnings, *(() if chosen.reviewed else (DRAFT,))):
+        warn(warning)
+    if workers is not None and workers < 1:
+        raise PolicyError(f"--workers: expected a whole number from 1 on, got {workers}", hint="leave it out")
+    asked = workload if workload in WORKLOADS else read_workload(Path(workload))
+    names = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    with progress_bar() as tell:
+        tell("reading the table", 0.0)
+        study = make(
+            source if isinstance(source, Path) and str(source) != "-" else chosen.read_table(source),
+            chosen,
+            names,
+            vary=parse_vary(vary or []),
+            workload=asked,
+            translate=translate,
+            attacks=tuple(dict.fromkeys((*ATTACKS, *(attack or ())))),
+            people=people,
+            spend=spend,
+            register=receipts,
+            out=out,
+            workers=workers,
+            progress=_in_lines(tell),
+        )
+    if as_json:
+        print_json(study.to_dict())
+    else:
+        show(console(), study, every=every)
+
+
+def _in_lines(tell: Progress) -> Progress:
+    """Return a progress call that also writes a line per finished run where there is no terminal for a bar."""
+    last = [""]
+
+    def both(stage: str, done: float) -> None:
+        tell(stage, done)
+        if " runs" in stage and stage != last[0] and not sys.stderr.isatty():
+            last[0] = stage
+            sys.stderr.write(stage + "\n")
+            sys.stderr.flush()
+
+    return both
+
+
+def show(screen: Console, study: Study, *, every: bool) -> None:
+    """Show the ranking, what else was measured, who takes no part and why, and what must be known before choosing."""
+    best = study.runs[0]
+    if best.made:
+        screen.print(f"[bold green]Least error: {shown(best.method)} {shown(best.label)}[/]")
+        screen.print()
+    attacks = list(dict.fromkeys(name for run in study.runs for name in run.attacks))
+    headings = ("", "method", "varied", "against", "error", "÷ indep.", "covered", "exposure", "belief / bound", *attacks)
+    table = grid(*headings, title="Ranked by error", right=(0, *range(4, len(headings))))
+    for number, run in enumerate(study.runs, 1):
+        table.add_row(*_cells(number, run, attacks))
+    screen.print(table)
+    if every:
+        costs = ("", "method", "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
+        table = grid(*costs, title="What else was measured", right=(0, *range(3, len(costs))))
+        for number, run in enumerate(study.runs, 1):
+            if run.made:
+                table.add_row(*_costs(number, run))
+        screen.print(table)
+    words = bullets()
+    for note in _notes(study, every=every):
+        words.add_row("•", shown(note))
+    screen.print(words)
+    if study.place is not None:
+        drawn = (study.place / "picture.svg").exists()
+        picture = "picture.svg" if drawn else "and no picture, which needs pip install 'sfumato[report]'"
+        screen.print(shown(f"In {near(str(study.place))}: results.parquet, {picture}"))
+
+
+def _cells(number: int, run: Run, attacks: list[str]) -> list[str]:
+    name = run.method + (" *" if run.translated else "") + (" (your policy)" if run.own and run.policy else "")
+    first = [str(number), shown(name), shown(run.label), run.against]
+    if not run.made:
+        return [*first, "none", *[""] * (4 + len(attacks))]
+    return [
+        *first,
+        _share(run.error),
+        "" if run.relative is None else f"{run.relative:.2f}",
+        _share(run.coverage, 0),
+        _share(run.exposure),
+        "" if run.worst is None else f"{100 * run.worst:.1f} / {_share(run.bound)}",
+        *(_points(run.attacks.get(one)) for one in attacks),
+    ]
+
+
+def _costs(number: int, run: Run) -> list[str]:
+    return [
+        str(number),
+        shown(run.method),
+        shown(run.label),
+        "" if run.groups is None else f"{run.groups:,}",
+        "" if run.gcp is None else f"{run.gcp:.2f}",
+        "" if run.loss is None else f"{run.loss:,}",
+        f"{run.suppressed:,}",
+        f"{run.seconds:.1f}",
+        f"{(run.memory or 0) / 1e6:.0f}",
+        f"{(run.size or 0) / 1e3:,.0f}",
+    ]
+
+
+def _share(value: float | None, digits: int = 1) -> str:
+    from sfumato.exact import percent
+
+    return "" if value is None else percent(value, digits)
+
+
+def _points(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:+.1f}"
+
+
+def _notes(study: Study, *, every: bool) -> list[str]:
+    told = list(study.about())
+    if any(run.attacks for run in study.runs):
+        told.append("Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody.")
+    told += [f"* {run.method}, {run.label}: {'; '.join(run.translated)}." for run in study.runs if run.translated]
+    told += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
+    if every:
+        return [*told, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
+    if study.left_out:
+        told.append(
+            f"Without {', '.join(study.left_out)}, which cannot keep the policy: --all says why, --translate takes them in."
+        )
+    return told

@@ -1,0 +1,146 @@
+"""One run of a study: a release is made in memory, measured, and thrown away."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfumato.auditor import Audit, audit_release
+from sfumato.compare.attacked import advantages
+from sfumato.compare.candidates import closed
+from sfumato.compare.vary import requirement_of
+from sfumato.errors import InputError, OneBox, SfumatoError
+from sfumato.explain.study import ONE_BOX, sizes_of
+from sfumato.methods import METHODS, Method, Publication
+from sfumato.release import Release
+from sfumato.table import Table
+from sfumato.utility import Asked, bucket_loss, error_of, gcp
+
+SEED = 0
+"""Of every run: none of these releases is published."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Where draws on the owner's own people are booked, and the ε that they may reach together."""
+
+    register: str
+    budget: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What one process is given: the people, the questions with their true answers, what to run, and which attacks."""
+
+    table: Table
+    asked: Asked
+    method: Mapping[str, Any]
+    requirement: Mapping[str, Any]
+    attacks: Sequence[str] = ()
+    spending: Spending | None = None
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Return the figures of one run as plain values; where there is no release, `note` says why."""
+    given = {name: value for name, value in task.method.items() if name not in ("name", "package")}
+    method = METHODS[str(task.method["name"])](**given)
+    table = closed(task.table, method)
+    before, start = memory_now(), time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OneBox)  # one box is a figure here
+            made = _publication(table, method, task)
+    except SfumatoError as error:
+        return {"note": error.message}
+    found: dict[str, Any] = {"seconds": time.process_time() - start, "memory": memory_peak() - before}
+    release = made.release
+    audit = made.audit
+    if audit.exposure is None:  # how coins fell is looked at here: nobody chooses among draws of one release
+        audit = audit_release(release, table, links=made.links)
+    found |= _claims(audit, release)
+    wrong = error_of(release, task.asked, workers=1)
+    found |= {
+        "error": wrong.median,
+        "error_mean": wrong.mean,
+        "independence": wrong.independence_median,
+        "coverage": wrong.coverage,
+        "classes": {one.name: one.median for one in wrong.classes},
+    }
+    found |= _shape(release, method, table)
+    found |= {"size": size_on_disk(release), "attacks": advantages(release, table, task.attacks, seed=SEED)}
+    return found
+
+
+def _publication(table: Table, method: Method, task: Task) -> Publication:
+    requirement = requirement_of(task.requirement)
+    if task.spending is None:
+        return method.run(table, requirement, random=SEED)
+    from fractions import Fraction
+
+    from sfumato.api import publication
+
+    budget = None if task.spending.budget is None else Fraction(task.spending.budget)
+    if method.odds(table, requirement) is None:
+        budget = None  # nothing bounds what it tells, and the study says so
+    return publication(table, requirement, method=method, register=Path(task.spending.register), budget=budget)
+
+
+def _claims(audit: Audit, release: Release) -> dict[str, Any]:
+    judged = [one for one in audit.claims if one.used is not None and one.claim.kind == "association"]
+    worst = max(judged, key=lambda one: one.used or 0, default=None)
+    return {
+        "holds": audit.holds,
+        "against": release.claims[-1].adversary if release.claims else "nobody",
+        "worst": None if worst is None or worst.worst is None else float(worst.worst),
+        "bound": None if worst is None or worst.bound is None else float(worst.bound),
+        "used": None if worst is None or worst.used is None else float(worst.used),
+        "exposure": audit.exposure,
+    }
+
+
+def _shape(release: Release, method: Method, table: Table) -> dict[str, Any]:
+    shape: dict[str, Any] = {"form": release.form, "suppressed": max(0, table.rows - release.rows), "note": ""}
+    try:
+        sizes = sizes_of(release)
+    except StopIteration:  # records that share no groups
+        sizes = None
+    if sizes is not None:
+        shape |= {"groups": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())}
+        shape["loss"] = bucket_loss(sizes).loss
+        shape["note"] = ONE_BOX if method.name == "boxes" and len(sizes) == 1 else ""
+    try:
+        shape["gcp"] = gcp(release).value
+    except InputError:
+        shape["gcp"] = None
+    return shape
+
+
+def size_on_disk(release: Release) -> int:
+    """Return how many bytes the release has as Parquet, written to a private place that is gone at the end."""
+    with TemporaryDirectory(prefix="sfumato-") as private:
+        place = Path(private) / "release"
+        release.save(place)
+        return sum(one.stat().st_size for one in place.iterdir())
+
+
+def memory_now() -> int:
+    """Return how many bytes of memory this process has in use; 0 where the system does not tell."""
+    return _status("VmRSS")
+
+
+def memory_peak() -> int:
+    """Return the most bytes of memory that this process has had in use; 0 where the system does not tell."""
+    return _status("VmHWM")
+
+
+def _status(name: str) -> int:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)

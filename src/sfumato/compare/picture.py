@@ -1,0 +1,80 @@
+"""The picture of a study: error against exposure, one line a method, the owner's policy marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.charts import Chart, altair
+from sfumato.charts.svg import FONT, colour, picture_page
+from sfumato.compare.result import Run, Study
+from sfumato.exact import percent
+
+TITLE = "What a release tells analysts, and what it tells about a person"
+X = "exposure: how sure a reader is of a person’s true value, on average"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
+Y = "error ÷ that of assuming independence (median of the workload)"
+
+
+def picture(study: Study) -> Chart:
+    """Return the chart; lines join the variations of a method from the least exposure to the most."""
+    alt = altair()
+    made = [run for run in study.runs if run.made and run.exposure and run.relative]
+    names = list(dict.fromkeys(_name(run) for run in sorted(made, key=lambda run: (bool(run.translated), run.method))))
+    points = [_point(run) for run in made]
+    alone = alt.Chart(alt.Data(values=[{"x": study.prior_exposure, "y": 1.0, "name": "independence"}]))
+    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=24), axis=alt.Axis(format="~%", title=X, tickCount=6))
+    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, padding=20), axis=alt.Axis(format="~g", title=Y, tickCount=6))
+    scale = alt.Scale(domain=names, range=[colour(number) for number in range(len(names))])
+    shapes = alt.Scale(domain=names, range=[SHAPES[number % len(SHAPES)] for number in range(len(names))])
+    legend = alt.Legend(title=None, orient="right", labelLimit=260, offset=28)
+    tint = alt.Color("name:N", scale=scale, legend=legend)
+    base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y, color=tint)
+    layers: list[Any] = [
+        alt.Chart(alt.Data(values=[{"y": 1.0}])).mark_rule(strokeDash=[4, 4], color=colour("axis")).encode(y="y:Q"),
+        alone.mark_point(shape="cross", size=90, filled=True, color=colour("axis")).encode(x=x, y=y),
+        alone.mark_text(align="left", dx=9, dy=-9, fontSize=11.5, color=colour("soft"), font=FONT).encode(
+            x=x, y=y, text="name:N"
+        ),
+        base.mark_line(strokeWidth=2, opacity=0.75).encode(order="x:Q", detail="line:N"),
+        base.mark_point(filled=True, size=70, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes, legend=legend)),
+    ]
+    labels = alt.Chart(alt.Data(values=points))
+    layers.append(
+        labels.mark_text(align="left", dx=8, dy=-8, fontSize=10.5, font=FONT, color=colour("soft")).encode(
+            x=x, y=y, text="label:N"
+        )
+    )
+    if study.marked is not None and study.marked in made:
+        own = [{**_point(study.marked), "mark": f"your policy: {study.marked.method}"}]
+        ring = alt.Chart(alt.Data(values=own))
+        layers.append(ring.mark_point(size=420, strokeWidth=2.5, color=colour("ink")).encode(x=x, y=y))
+        words = ring.mark_text(align="center", dy=26, fontSize=12.5, fontWeight="bold", font=FONT, color=colour("ink"))
+        layers.append(words.encode(x=x, y=y, text="mark:N"))
+    varied = next((next(iter(run.varied)) for run in made if run.varied), "")
+    note = (
+        f"a point per value of {varied}" if varied else "a point per method"
+    ) + " · down: better answers · left: people less exposed"
+    return alt.layer(*layers).properties(width=600, height=430, title={"text": TITLE, "subtitle": note})
+
+
+def picture_of(study: Study) -> str:
+    """Return the picture as the text of an SVG file."""
+    return picture_page(picture(study), title=TITLE, description=described(study))
+
+
+def described(study: Study) -> str:
+    """Return what the picture shows, for whoever does not see it."""
+    made = [run for run in study.runs if run.made and run.exposure is not None and run.error is not None]
+    each = [
+        f"{_name(run)} {run.label}: exposure {percent(run.exposure or 0, 1)}, error {percent(run.error or 0, 1)}" for run in made
+    ]
+    return f"{Y} against {X}. " + "; ".join(each) + "."
+
+
+def _name(run: Run) -> str:
+    return run.method + (" (translated)" if run.translated else "")
+
+
+def _point(run: Run) -> dict[str, Any]:
+    first, *rest = list(run.varied.items()) or [("", "")]
+    return {"x": run.exposure, "y": run.relative, "name": _name(run), "label": str(first[1]), "line": f"{_name(run)} {rest}"}

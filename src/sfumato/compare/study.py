@@ -1,0 +1,264 @@
+"""`compare`: every method that can keep a requirement, and every variation of it, measured side by side on one table."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from sfumato.compare.candidates import Candidate, candidates
+from sfumato.compare.kept import Kept, identity
+from sfumato.compare.measure import SEED, Spending, Task
+from sfumato.compare.pool import run_all
+from sfumato.compare.result import Run, Study, ranked
+from sfumato.compare.vary import recoded, variations
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.explain.stand_in import stand_in
+from sfumato.explain.study import checked_workload
+from sfumato.methods import Method
+from sfumato.privacy import Requirement
+from sfumato.progress import Progress, silent
+from sfumato.query import Workload, anatomy_workload, crosstab_workload, range_workload
+from sfumato.randomness import SeededRandomness
+from sfumato.register import open_register
+from sfumato.table import Table
+from sfumato.utility import Asked, asked_of
+
+QUESTIONS = 300
+"""Random questions of each kind."""
+
+WORKLOADS = ("random", "crosstabs")
+
+ATTACKS = ("nb",)
+"""What every release of a study is attacked by: naive Bayes."""
+
+SLOW_FIRST = ("near-groups", "heterogeneous", "ring", "privbayes", "mondrian", "noisy-tables")
+"""Methods that take longest, so that none of them is begun last."""
+
+Reread = Callable[[Mapping[str, Any]], Table]
+"""Gives the table read anew with other recodings, by column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """How a study is made: on which people, with which questions, and what it may spend."""
+
+    workload: Workload | str = "random"
+    people: int | None = None
+    attacks: tuple[str, ...] = ATTACKS
+    spend: bool = False
+    register: Path | None = None
+    budget: Fraction | None = None
+    workers: int | None = None
+    out: Path | None = None
+
+
+def compare(
+    table: Table,
+    requirement: Requirement,
+    own: Method,
+    *,
+    methods: Sequence[str | Method] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    translate: bool = False,
+    setting: Setting,
+    reread: Reread | None = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Return the study of a table under a requirement; see `sfumato.api.compare`."""
+    tell = progress or silent
+    tell("drawing questions", 0.0)
+    choices = variations(requirement, own, vary or {}, table.schema.quasi)
+    noisy = requirement.against == "insider"
+    generated = noisy and not setting.spend
+    if setting.spend and not noisy:
+        raise PolicyError("spend: only draws against an insider are booked", hint="leave it out")
+    people = _people(table, setting.people)
+    used = _stand_in(people, own) if generated else people
+    takers, left_out = candidates(used, requirement, own, methods=methods, vary=choices, translate=translate)
+    if not takers:
+        first = next(iter(left_out.items()), ("", "no method was named"))
+        raise PolicyError(f"no method can take part; {first[0]}: {first[1]}", hint="translate compares the nearest requirement")
+    tables = _tables(used, choices, reread, generated=generated)
+    asked, name = _asked(used, setting.workload, reread if any(one.recode for one in choices) else None)
+    kept = Kept.at(setting.out)
+    key = identity(used, asked, setting.attacks, generated=generated, spent=setting.spend)
+    runs = _run(takers, tables, asked, kept, key, setting, tell)
+    study = Study(
+        runs=ranked(runs),
+        people=used.rows,
+        sampled=used.rows < table.rows,
+        workload=name,
+        questions=len(asked.queries),
+        dropped=asked.dropped,
+        independence=float(np.median(np.abs(asked.alone - asked.truth) / asked.truth)),
+        prior_exposure=float(((used.sensitive.counts / used.rows) ** 2).sum()),
+        left_out=left_out,
+        generated=generated,
+        spent=setting.spend,
+        place=kept.place,
+    )
+    _write(study, kept)
+    tell("done", 1.0)
+    return study
+
+
+def _run(
+    takers: Sequence[Candidate],
+    tables: Mapping[str, Table],
+    asked: Asked,
+    kept: Kept,
+    study: str,
+    setting: Setting,
+    tell: Progress,
+) -> list[Run]:
+    found: dict[int, Run] = {}
+    for place, one in enumerate(takers):
+        figures = kept.load(one.key(study))
+        if figures is not None:
+            found[place] = _result(one, figures)
+    left = sorted((place for place in range(len(takers)) if place not in found), key=lambda place: _slow(takers[place]))
+    before, total = len(found), len(takers)
+    spending = _spending(setting)
+
+    def task(number: int) -> Task:
+        one = takers[left[number]]
+        return Task(
+            tables[_recoding(one.variation.recode)],
+            asked,
+            one.method.to_dict(),
+            one.requirement.to_dict(),
+            setting.attacks,
+            spending,
+        )
+
+    def hear(done: int, time_left: str) -> None:
+        words = f"{before + done} of {total} runs" + (f" ({before} from before)" if before else "")
+        tell(f"{words}, {time_left}" if time_left else words, (before + done) / total)
+
+    workers = setting.workers or os.cpu_count() or 1
+    if left:
+        for number, figures, _ in run_all([takers[p].method.name for p in left], task, workers=workers, tell=hear):
+            one = takers[left[number]]
+            if not figures.pop("failed", False):  # what failed for no reason of its own is tried again
+                kept.save(one.key(study), {**figures, "of": {"method": one.method.name, "varied": dict(one.variation.varied)}})
+            found[left[number]] = _result(one, figures)
+    return [found[place] for place in range(total)]
+
+
+def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
+    return Run(
+        method=one.method.name,
+        varied=one.variation.varied,
+        settings=one.method.to_dict(),
+        requirement=one.requirement.to_dict(),
+        translated=one.translated,
+        own=one.own,
+        policy=one.policy,
+        **{"form": one.method.form, "against": one.requirement.against, **{k: v for k, v in figures.items() if k != "of"}},
+    )
+
+
+def _slow(one: Candidate) -> int:
+    return SLOW_FIRST.index(one.method.name) if one.method.name in SLOW_FIRST else len(SLOW_FIRST)
+
+
+def _people(table: Table, most: int | None) -> Table:
+    """Return the table, or so many of its people, with somebody of every sensitive value."""
+    if most is None or table.rows <= most:
+        return table
+    if most < 1:
+        raise InputError(f"people: expected a whole number from 1 on, got {most}")
+    _, somebody = np.unique(table.sensitive.codes, return_index=True)
+    drawn = SeededRandomness(SEED).permutation(table.rows)[:most]
+    return table.take(np.union1d(drawn, somebody))
+
+
+def _stand_in(table: Table, own: Any) -> Table:
+    if not getattr(own, "declared", None):
+        raise PolicyError(
+            f"against an insider a study is made on generated people, which needs the shares that method {own.name!r} "
+            "does not declare",
+            hint='[method] name = "noisy-boxes" with shares, or values under the model differential',
+        )
+    return stand_in(table, own)
+
+
+def _spending(setting: Setting) -> Spending | None:
+    if not setting.spend:
+        return None
+    place = setting.register or open_register()
+    if place is None:
+        raise PolicyError("spend: no register can be written, so that draws could not be booked", hint="name one")
+    return Spending(str(place), None if setting.budget is None else str(setting.budget))
+
+
+def _recoding(rules: Mapping[str, Any]) -> str:
+    return repr(sorted(rules.items(), key=str))
+
+
+def _tables(table: Table, choices: Sequence[Any], reread: Reread | None, *, generated: bool) -> dict[str, Table]:
+    """Return the table under every recoding that is compared."""
+    found = {_recoding({}): table}
+    for one in choices:
+        name = _recoding(one.recode)
+        if name in found:
+            continue
+        if reread is None or generated:
+            raise PolicyError(
+                "vary: another recoding needs the table as it came",
+                hint="give a file or a frame with a policy; not against an insider, whose study is made on generated people",
+            )
+        changed = reread({column: recoded(rule) for column, rule in one.recode.items()})
+        found[name] = _like(changed, table)
+    return found
+
+
+def _like(changed: Table, table: Table) -> Table:
+    """Return the same people as in the study's table: all of them, or the same sample."""
+    return changed if table.rows == changed.rows else _people(changed, table.rows)
+
+
+def _asked(table: Table, workload: Workload | str, reread: Reread | None) -> tuple[Asked, str]:
+    """Return the questions with their true answers; where recodings are compared, in terms of the values as they came."""
+    original = table
+    if reread is not None:
+        original = _like(reread(dict.fromkeys(table.schema.recode, None)), table)
+    if isinstance(workload, Workload):
+        return asked_of(original, checked_workload(original, workload)), workload.name
+    if workload not in WORKLOADS:
+        raise PolicyError(f"workload: unknown {workload!r}", hint=did_you_mean(str(workload), WORKLOADS))
+    if workload == "crosstabs":
+        drawn, name = crosstab_workload(original), "cells of crosstabs with every quasi column"
+    else:
+        sets = anatomy_workload(original, queries=QUESTIONS, seed=SEED)
+        ranges = range_workload(original, queries=QUESTIONS, lambda_=min(3, len(original.quasi)), seed=SEED + 1)
+        drawn, name = Workload("random", (*sets, *ranges), ranges.dropped), "random sets and ranges of values"
+    if reread is not None:
+        drawn = replace(drawn, queries=tuple(replace(query, terms="original") for query in drawn))
+    found = asked_of(original, drawn)
+    return replace(found, dropped=found.dropped + drawn.dropped), name
+
+
+def _write(study: Study, kept: Kept) -> None:
+    """Write the results, and the picture where charts can be drawn."""
+    if kept.place is None or not study.runs:
+        return
+    stream = io.BytesIO()
+    pq.write_table(study.to_arrow(), stream)
+    kept.write("results.parquet", stream.getvalue())
+    if not any(run.made for run in study.runs):
+        return
+    try:
+        from sfumato.compare.picture import picture_of
+
+        kept.write("picture.svg", picture_of(study).encode())
+    except InputError:
+        return  # the extra is not installed; the command line says so

@@ -1,0 +1,103 @@
+"""The nearest requirement that a method can keep where it cannot keep the owner's, and what was changed, in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+from sfumato.compare.vary import changed, requirement_of
+from sfumato.exact import decimal_text
+from sfumato.methods import Method
+from sfumato.methods.base import about_values
+from sfumato.privacy import FPrivacy, Requirement
+from sfumato.privacy.differential import grown
+from sfumato.randomize.noise import largest_odds
+from sfumato.table import Table
+
+Translated = tuple[Method, Requirement, tuple[str, ...]]
+
+NOBODY = "only the paper's claim, which bounds no belief"
+
+
+def translated(method: Method, requirement: Requirement, table: Table) -> Translated:
+    """Return the method, the requirement nearest to the owner's that it may keep, and what that changes."""
+    told: list[str] = []
+    for step in (_presence, _sets, _odds, _weaker, _against):
+        method, requirement, words = step(method, requirement, table)
+        told += words
+    return method, requirement, tuple(told)
+
+
+def declared_from(table: Table) -> dict[str, Any]:
+    """Return the table's own shares as if they had been declared: for a comparison, never for a publication."""
+    counts = table.sensitive.histogram()
+    return {
+        "shares": {value: count for value, count in counts.items() if count},
+        "otherwise": max(counts, key=counts.__getitem__),
+    }
+
+
+def _presence(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+    document = requirement.to_dict()
+    sets = {"sets": document.pop("sets")} if "sets" in document else {}
+    if method.hides_presence and requirement.presence is None:
+        against = document.pop("against")
+        asked = {"model": "presence-association", "alpha": 1, "beta": document, "against": against, **sets}
+        return method, requirement_of(asked), ["α = 1: how sure a stranger is of presence is not bounded"]
+    if requirement.presence is not None and not method.hides_presence:
+        beta = document["beta"]
+        inner = beta if isinstance(beta, dict) else {"model": FPrivacy.model, "theta": 0, "offset": beta}
+        return method, requirement_of({**inner, "against": requirement.against, **sets}), ["no α: who is in the table is shown"]
+    return method, requirement, []
+
+
+def _sets(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+    if requirement.sets and method.sets_refused(requirement.against):
+        return method, changed(requirement, {"sets": {}}), ["no bounds on sets of values"]
+    return method, requirement, []
+
+
+def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+    """Bounds on belief become odds, or odds bounds on belief: γ = (bound/share)·(1−share)/(1−bound), ε = ln γ."""
+    if method.keeps_odds and requirement.against != "insider":
+        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+        words = f"ε = ln γ = {math.log(largest_odds(bounds)):.2f}, the largest that keeps every bound"
+        return method, changed(requirement, {"against": "insider"}), [words, "shares as the table has them"]
+    if "epsilon" in {one.name for one in fields(method)} and not requirement.bounds_odds:
+        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+        epsilon = _epsilon(largest_odds(bounds))
+        changes: dict[str, Any] = {"epsilon": epsilon}
+        words = f"ε = ln γ = {decimal_text(epsilon)[:5]}, to which the bounds come"
+        return replace(method, **changes), requirement, [words, "values as the table has them"]
+    if requirement.bounds_odds and not method.keeps_odds and method.proves():
+        gamma: Fraction = getattr(requirement, "gamma")  # noqa: B009  (of models that bound odds)
+        counts = table.sensitive.histogram()
+        limits = {value: grown(Fraction(count, table.rows), gamma) for value, count in counts.items() if count}
+        words = f"bounds to which each share's odds grow {decimal_text(gamma)[:6]}-fold, in place of ε"
+        return method, FPrivacy(offset=1, bounds=limits, against="insider"), [words]
+    return method, requirement, []
+
+
+def _weaker(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+    if not method.proves() and "accept_weaker_claim" in {one.name for one in fields(method)}:
+        changes: dict[str, Any] = {"accept_weaker_claim": True}
+        return replace(method, **changes), changed(requirement, {"against": "reader"}), [NOBODY]
+    return method, requirement, []
+
+
+def _against(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+    proven = method.proves()
+    strongest = "reader" if table.dropped else proven[-1] if proven else "reader"
+    if not proven or (requirement.against in proven and not (table.dropped and requirement.against != "reader")):
+        return method, requirement, []
+    return method, changed(requirement, {"against": strongest}), [f"against {_WITH[strongest]} only"]
+
+
+def _epsilon(gamma: Fraction) -> Fraction:
+    """Return ln γ rounded down to four digits, within what a method takes."""
+    return Fraction(min(max(math.floor(10_000 * math.log(gamma)), 10), 200_000), 10_000)
+
+
+_WITH = {"reader": "a reader", "engineer": "an engineer", "insider": "an insider"}

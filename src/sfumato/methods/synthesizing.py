@@ -1,0 +1,145 @@
+"""What the methods that draw synthetic records have in common: γ, declared domains, one form, and no claim on belief."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.errors import PolicyError
+from sfumato.exact import Number, decimal_text
+from sfumato.groups.grouping import Grouping
+from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.randomizing import checked_text, checked_values
+from sfumato.methods.show.synthetic import show_synthetic
+from sfumato.parameters import flag, parameter, rational
+from sfumato.privacy.beta_likeness import BetaLikeness
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.differential import Differential, power_below
+from sfumato.privacy.requirement import Against, Requirement
+from sfumato.randomize.declared import require_otherwise
+from sfumato.randomness import Randomness
+from sfumato.synthetic.network import Counted
+from sfumato.synthetic.records import Given, draw_records
+from sfumato.synthetic.spending import Spending
+from sfumato.synthetic.universe import universe_of
+from sfumato.table.closed import closed
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+
+_LEAST = Fraction(1, 1000)
+_EPSILON = rational("a number from 0.001 to 20", lambda epsilon: _LEAST <= epsilon <= 20, '"1" is usual')
+
+LAW, RECORDS = 0, 1
+"""The streams of coins that what is told draws from, and that the records do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What records are drawn from, which columns were measured together, and private figures."""
+
+    law: Sequence[Given]
+    measured: Sequence[Sequence[int]]
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesizing(Method):
+    """Publish records of nobody, drawn from noisy counts; that bounds how much anybody's odds grow, and no belief by itself."""
+
+    epsilon: Number | None = parameter(None, _EPSILON)
+    values: Sequence[str] | None = parameter(None, checked_values)
+    otherwise: str | None = parameter(None, checked_text)
+    accept_weaker_claim: bool = parameter(False, flag)
+
+    unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
+    instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.values is None) != (self.otherwise is None):
+            raise PolicyError(
+                f"{type(self).__name__}: values and otherwise go together", hint='values = ["flu", "other"], otherwise = "other"'
+            )
+        if self.values is not None:
+            require_otherwise(type(self).__name__, self.otherwise, dict.fromkeys(self.values, Fraction(1)))
+
+    @property
+    def form(self) -> str:
+        """The form synthetic."""
+        return "synthetic"
+
+    def proves(self) -> tuple[Against, ...]:
+        """Return nobody: how much odds grow is bounded, not what somebody believes."""
+        return ()
+
+    def sets_refused(self, against: Against) -> str:
+        """Return why sets have no bounds of their own."""
+        return "the odds of every set grow at most e^ε-fold, whichever set it is"
+
+    def close(self, schema: Schema) -> Schema:
+        """Return the schema with which a table must be read: with declared values each person's follows from her own cells."""
+        if self.values is None:
+            return schema
+        return replace(schema, closed=closed({"values": list(self.values), "otherwise": self.otherwise}))
+
+    def require_provable(self, table: Table, requirement: Requirement) -> None:
+        """Raise unless the requirement asks for no more than odds, or a weaker claim than its own is accepted."""
+        if requirement.bounds_odds:
+            self.gamma(requirement)
+            return
+        super().require_provable(table, requirement)
+
+    def require_something_to_keep(self, bounds: Bounds, requirement: Requirement) -> None:
+        """Refuse nothing: how much odds grow is bounded whatever the bounds are."""
+
+    def gamma(self, requirement: Requirement) -> Fraction:
+        """Return how much odds may grow: what `differential` says, e^ε of the method, or 1 + β ([003 §5]: ε = ln(1+β))."""
+        own = None if self.epsilon is None else power_below(Fraction(self.epsilon))
+        if isinstance(requirement, Differential):
+            if own not in (None, requirement.gamma):
+                raise PolicyError(
+                    f"epsilon: odds may grow {float(requirement.gamma):.6g}-fold by the requirement, and not as the method says",
+                    hint="leave epsilon of the method out",
+                )
+            return requirement.gamma
+        if own is None and isinstance(requirement, BetaLikeness) and requirement.beta > 0:
+            return 1 + requirement.beta
+        if own is None:
+            raise PolicyError(
+                f"{type(self).__name__} needs epsilon: {requirement.model} does not say how much odds may grow",
+                hint='epsilon = "1"; or model = "differential"',
+            )
+        return own
+
+    def bounds(self, table: Table, requirement: Requirement) -> Bounds:
+        """Return the requirement's bounds for equal shares of the declared values: the table's own counts decide nothing."""
+        return requirement.bounds(dict.fromkeys(universe_of(table).domain.labels, 1))
+
+    def odds(self, table: Table, requirement: Requirement) -> Fraction:
+        """Return γ, after making sure that a release can be drawn."""
+        self.require_provable(table, requirement)
+        self.bounds(table, requirement)
+        return self.gamma(requirement)
+
+    def group(self, task: Task) -> Grouping:
+        """Records of nobody share no groups."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:
+        """Return what records are drawn from, having spent ε."""
+
+    def make(self, task: Task) -> Made:
+        """Return the release; the private figures are ε, γ, how many cells have noise, and how much."""
+        task.progress("counting", 0.0)
+        universe, spending = universe_of(task.table), Spending(self.gamma(task.requirement))
+        people = Counted(universe.columns, universe.sizes, task.table.rows)
+        told = self.learn(people, spending.epsilon, task.random.spawn(LAW))
+        task.progress("drawing records", 0.7)
+        drawn = draw_records(told.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
+        release = show_synthetic(task, self, universe, drawn, told.measured, spending)
+        figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **told.figures}
+        return Made(release, figures)

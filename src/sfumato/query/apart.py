@@ -1,0 +1,184 @@
+"""Count estimates from a release that protects each of several sensitive columns by itself.
+
+A question that names one sensitive column, or none, is answered by the release of that column alone. How two of them go together
+is not published: a question that names several takes them as independent inside every group, Σ over groups of k·Π_j s_j/N for k
+people who meet the quasi condition, and says so. Its standard error is that of people who meet it by coins of their own, so it
+has no interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Flags, Floats, Integers
+from sfumato.errors import QueryError, did_you_mean
+from sfumato.query.answer import Estimator
+from sfumato.query.buckets import RowQuestion
+from sfumato.query.engine import Cell, Engine, Grouped, Guess, Total
+from sfumato.query.language.compile import Pieces, Rows
+from sfumato.query.language.disjoint import disjoint
+from sfumato.query.language.predicate import Query, atoms_of
+from sfumato.query.language.vocabulary import Vocabulary, declared_in
+from sfumato.query.sums import Term, add_by_values
+from sfumato.release.apart import ApartRelease
+from sfumato.release.buckets import nearest_shares
+from sfumato.table.schema import Schema
+
+INDEPENDENT = (
+    "no interval: several sensitive columns are taken as independent inside groups, since how they go together is not published"
+)
+ONE_ESTIMATOR = (
+    "for a question about several sensitive columns the only estimator is 'paper': how they go together is not published"
+)
+
+MOST = 200_000
+"""So many combinations of values of the columns of one question are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class ApartEngine:
+    """The engines of each sensitive column alone, and how often each group shows each value of each column, as shares."""
+
+    engines: tuple[Any, ...]
+    names: tuple[str, ...]
+    shares: tuple[Floats, ...]
+    sizes: Integers
+    declared: Schema | None
+
+    @classmethod
+    def of(cls, release: ApartRelease, engine_of: Callable[[Any], Engine]) -> ApartEngine:
+        """Return the engine of a release, given what makes those of its parts."""
+        shares = tuple(_shares(part) for part in release.parts)
+        declared = declared_in(release.manifest.schema)
+        return cls(tuple(engine_of(part) for part in release.parts), release.secrets, shares, release.sizes, declared)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The columns of the release and their values; those of sensitive columns side by side, not as combinations."""
+        first = self.engines[0].vocabulary
+        every = [engine.vocabulary for engine in self.engines]
+        parts, codes = tuple(one.parts[0] for one in every), tuple(one.part_codes[0] for one in every)
+        return Vocabulary(first.quasi, parts, codes, self.declared)
+
+    @property
+    def no_likelihood(self) -> str:
+        """Why the likelihood estimator cannot be used for some column; "" where it can."""
+        return next((engine.no_likelihood for engine in self.engines if engine.no_likelihood), "")
+
+    def ask(self, asked: Query, estimator: Estimator) -> Any:
+        """Return the question made ready, by the engine that it is for."""
+        return self.asked(asked).ask(asked, estimator)
+
+    def asked(self, asked: Query) -> Engine:
+        """Return the engine for a question: of the one sensitive column that it names, or of several together."""
+        named = [*(atom.column for atom in atoms_of(asked.condition)), *asked.group_by]
+        known = [*(words.name for words in self.engines[0].vocabulary.quasi), *self.names]
+        for name in named:
+            if name not in known:
+                raise QueryError(f"there is no column {name!r}", hint=did_you_mean(name, known))
+        secrets = [k for k, name in enumerate(self.names) if name in named]
+        if len(secrets) < 2:
+            engine: Engine = self.engines[secrets[0] if secrets else 0]
+            return engine
+        return SeveralEngine(self, tuple(secrets))
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralEngine:
+    """Several sensitive columns of a release, taken as independent inside groups."""
+
+    whole: ApartEngine
+    secrets: tuple[int, ...]
+
+    no_likelihood = ONE_ESTIMATOR
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The quasi columns, and combinations of the values of these sensitive columns."""
+        return self._words(self.whole.engines[0].vocabulary)
+
+    def _words(self, own: Vocabulary) -> Vocabulary:
+        parts = [self.whole.engines[k].vocabulary for k in self.secrets]
+        sizes = [len(one.part_codes[0]) for one in parts]
+        if math.prod(sizes) > MOST:
+            raise QueryError(
+                f"the sensitive columns of this question have more than {MOST:,} combinations of values",
+                hint="ask for fewer columns",
+            )
+        codes = [one.part_codes[0][place] for one, place in zip(parts, np.indices(sizes).reshape(len(sizes), -1), strict=True)]
+        return Vocabulary(own.quasi, tuple(one.parts[0] for one in parts), tuple(codes), self.whole.declared)
+
+    def ask(self, asked: Query, estimator: Estimator) -> SeveralQuestion:
+        """Return the question made ready."""
+        first = self.whole.engines[0].ask(asked, "paper")
+        return SeveralQuestion(self._words(first.vocabulary).for_terms(asked.terms), first, self)
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralQuestion:
+    """A question about several sensitive columns; `first` is the same to the release of one of them, for its quasi columns."""
+
+    vocabulary: Vocabulary
+    first: Any
+    engine: SeveralEngine
+
+    def guess(self, pieces: Pieces) -> Guess:
+        """Return the estimated number of people in disjoint pieces: nobody knows how many of a group have both values."""
+        value = variance = most = 0.0
+        for piece in pieces:
+            hits, at_most = self._hits(piece.rows)
+            chance, reach = self._chances(piece.values)
+            value += float(hits @ chance)
+            variance += float((hits * chance * (1 - chance)).sum())
+            most += float(np.minimum(at_most, reach).sum())
+        return Guess(value, math.sqrt(variance), 0.0, max(most, value), INDEPENDENT)
+
+    def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
+        """Return the estimated sum over people, from the counts of combinations that have the same score."""
+        return add_by_values(self.guess, terms)
+
+    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
+        """Return the combinations of values that can occur in these pieces."""
+        found: Iterable[Cell] = replace(self.first, vocabulary=self.vocabulary).cells(grouped, pieces)
+        return found
+
+    def _hits(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return how many people of each group meet a quasi condition, as estimated and at most."""
+        sizes = self.engine.whole.sizes.astype(np.float64)
+        if isinstance(self.first, RowQuestion):
+            hits = self.engine.whole.engines[0].index.hits(rows).astype(np.float64)
+            return hits, hits
+        reach = self.first._reach(disjoint(rows))
+        return reach.share * sizes, np.where(reach.may, sizes, 0.0)
+
+    def _chances(self, values: Flags) -> tuple[Floats, Floats]:
+        """Return for each group the chance that somebody has one of these combinations, and how many can have one at most."""
+        whole, secrets = self.engine.whole, self.engine.secrets
+        shares = [whole.shares[k] for k in secrets]
+        mask = values.reshape([one.shape[1] for one in shares])
+        left: Floats = np.tensordot(shares[0], mask.astype(np.float64), axes=1)
+        for one in shares[1:]:
+            left = np.einsum("gb...,gb->g...", left, one)
+        axes = range(mask.ndim)
+        reach = [one @ mask.any(axis=tuple(a for a in axes if a != k)) for k, one in enumerate(shares)]
+        return np.clip(left, 0.0, 1.0), np.rint(np.min(reach, axis=0) * whole.sizes)
+
+
+def _shares(part: Any) -> Floats:
+    """Return [groups × values]: the share of each value in each group; noisy ones as the nearest that can be shares."""
+    if part.form == "ranges":
+        start, value, count = part.shown
+    else:
+        start, value, count = part.st_start, part.st_value, part.st_count
+    table = np.zeros((len(part.sizes), len(part.domain)))
+    table[np.repeat(np.arange(len(part.sizes)), np.diff(start)), value] = count
+    table /= part.sizes[:, None]
+    return nearest_shares(table) if getattr(part, "noisy", False) else table
+
+
+__all__ = ["ApartEngine"]

@@ -1,0 +1,144 @@
+"""What a statistician takes from a release: each person's probabilities, and completed tables for ordinary tools.
+
+Both are computed from the release alone, so they tell nothing that it does not tell. They are statistics of a *population*: a
+person's probabilities say what is usual among people like her in her box, as far as all boxes together teach it. They are no
+measurement of her, and no value in a completed table is anybody's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Integers, Small
+from sfumato.errors import QueryError
+from sfumato.query._one_thread import one_thread
+from sfumato.query.buckets import TELLING
+from sfumato.query.count import engine_of
+from sfumato.query.models.inside import Inside
+from sfumato.query.models.placing import draw_values, person_chances
+from sfumato.query.models.softmax import MAX_VALUES
+from sfumato.query.rows import BucketIndex
+from sfumato.randomness import Randomness, randomness
+from sfumato.release.base import Release
+from sfumato.release.coding import sensitive_columns
+from sfumato.table.frames import Native, to_native
+
+if TYPE_CHECKING:
+    from sfumato.release.buckets import BucketsRelease
+
+MOST_TABLES = 1_000
+FEW_TABLES = 5
+"""Rubin's rules need some tables to see how far they differ."""
+
+
+class FewBoxesWarning(UserWarning):
+    """A release of few boxes: what is completed from it is mostly prior."""
+
+
+class _Boxed(Protocol):
+    """An engine that has a model of the inside of boxes."""
+
+    @property
+    def index(self) -> BucketIndex: ...
+    @property
+    def inside(self) -> Inside: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """A release whose people can be given probabilities and values."""
+
+    release: BucketsRelease
+    model: Inside
+
+    @classmethod
+    def of(cls, release: Release) -> Completion:
+        """Return what completes a release; `QueryError` where nothing that is right is known."""
+        engine = _boxed(release)
+        if engine.index.buckets < TELLING:
+            warnings.warn(
+                f"this release has {engine.index.buckets} boxes; below {TELLING} they tell little about their inside, and "
+                "what is completed is mostly prior",
+                FewBoxesWarning,
+                stacklevel=4,
+            )
+        with one_thread():
+            return cls(release, engine.inside)  # type: ignore[arg-type]  # engines with this model are of buckets
+
+    @property
+    def order(self) -> Integers:
+        """The published rows in the order of the model."""
+        return np.argsort(self.release.bucket, kind="stable").astype(np.int64)
+
+    def quasi(self) -> dict[str, pa.Array]:
+        """Return the quasi columns, decoded."""
+        return {column.name: column.arrow() for column in self.release.quasi}
+
+    def probabilities(self) -> pa.Table:
+        """Return the quasi columns and one column a sensitive value, a row for every published one."""
+        found = np.empty((len(self.release.bucket), len(self.release.domain)), np.float32, order="F")
+        chances = person_chances(self.model)
+        chances /= chances.sum(axis=1, keepdims=True)  # raking leaves them a little off one
+        found[self.order] = chances
+        names = probability_names(self.release)
+        return pa.table({**self.quasi(), **{name: pa.array(found[:, v]) for v, name in enumerate(names)}})
+
+    def draw(self, random: Randomness) -> Small:
+        """Return a value for every published row: one proper draw."""
+        drawn = np.empty(len(self.release.bucket), np.int32)
+        with one_thread():
+            drawn[self.order] = draw_values(self.model, random)
+        return drawn
+
+    def table(self, random: Randomness) -> pa.Table:
+        """Return one completed table: quasi and sensitive columns."""
+        return pa.table({**self.quasi(), **sensitive_columns(self.release.domain, self.draw(random))})
+
+
+def probabilities(release: Release, kind: Native | None = None) -> Any:
+    """Return each published person's probabilities over the sensitive values, as a frame; see `Release.probabilities`."""
+    return to_native(Completion.of(release).probabilities(), kind or release.native)
+
+
+def impute(release: Release, m: int, *, random: Randomness | int | None = None, kind: Native | None = None) -> list[Any]:
+    """Return m completed tables; see `Release.impute`."""
+    source = randomness(random)
+    count = tables_wanted(m)
+    completion = Completion.of(release)
+    return [to_native(completion.table(source.spawn(number)), kind or release.native) for number in range(count)]
+
+
+def tables_wanted(m: int, name: str = "m") -> int:
+    """Return how many tables are wanted, if that is a number that can be."""
+    if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= MOST_TABLES:
+        raise QueryError(f"{name}: expected a whole number from 1 to {MOST_TABLES:,}, got {m!r}", hint="5 to 20 tables are usual")
+    return int(m)
+
+
+def probability_names(release: BucketsRelease) -> list[str]:
+    """Return the names of the columns of probabilities: `diagnosis = Flu`."""
+    named = " / ".join(release.domain.names)
+    return [f"{named} = {label}" for label in release.labels]
+
+
+def _boxed(release: Release) -> _Boxed:
+    engine: Any = engine_of(release)
+    if not hasattr(type(engine), "inside"):
+        raise QueryError(
+            f"a release of the form {release.form!r} does not show the people that a table could be completed for",
+            hint="boxes, noisy boxes and near groups can be completed; counts are answered from every release",
+        )
+    index: BucketIndex = engine.index
+    if not engine.no_likelihood and getattr(engine, "misses", True) is not None and index.values <= MAX_VALUES:
+        boxed: _Boxed = engine
+        return boxed
+    if index.values > MAX_VALUES:
+        why = f"it has {index.values:,} sensitive values, and a model of the inside of boxes is learned for at most {MAX_VALUES}"
+    else:
+        why = engine.no_likelihood or "its buckets are not boxes of near people"
+    raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release: release.count(…)")

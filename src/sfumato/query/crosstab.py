@@ -1,0 +1,236 @@
+"""Two columns against each other: counts, lift, and a test whether they are associated.
+
+**The test** asks whether two columns could be independent in the population that the people were drawn from. X² = Σ (count −
+expected)²/expected over the cells, with the estimated counts. Were the columns independent, its mean would be at most f + e: f
+= (rows − 1)·(columns − 1) for the luck of who was drawn, and e = Σ std_error²/expected for what the release leaves open. How the
+errors of cells go together is not known. But of all sums of squares of normal errors with the same mean, that of a single one
+reaches far the most easily (Székely and Bakirov, Extremal probabilities for Gaussian quadratic forms, 2003: true wherever it does
+so in less than 21 %). So p = P(χ²₁ > X²/(f + e)): a false alarm at level α happens with at most that probability as far as
+standard errors are right, for α up to .2. The price is that faint associations in large tables are not found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato import notebook
+from sfumato.errors import QueryError
+from sfumato.query.answer import Estimate, Estimator, GroupedAnswer
+from sfumato.query.count import count
+from sfumato.query.language.predicate import Query
+from sfumato.query.language.sql import parse_sql
+from sfumato.release.base import Release
+from sfumato.table.column import MISSING, as_text
+from sfumato.table.frames import Native, to_native
+
+SHOWN = 20
+"""Rows and columns that the text of a crosstab shows."""
+
+_LEGEND = "count ×lift; * where the interval of the lift leaves 1 out"
+_ROUNDS = 50
+_TELLING = 0.5  # at least this part of the cells must have an interval for a test
+
+
+@dataclass(frozen=True)
+class AssociationTest:
+    """Whether two columns could be independent in the population: X², its mean if they were, and p; or why it is not known."""
+
+    statistic: float
+    mean: float
+    p: float | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.p is None:
+            return f"no test of association: {self.note}"
+        p = "p > 0.2" if self.p > 0.2 else "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
+        verdict = "associated" if self.p < 0.05 else "no association seen"
+        return f"{verdict}: X² = {self.statistic:,.1f} where independence gives at most {self.mean:,.1f} on average ({p})"
+
+
+@dataclass(frozen=True, repr=False)
+class Crosstab:
+    """Counts of two columns' values together, how many times as many as if unrelated (lift), and a test of association.
+
+    `counts[i][j]` belongs to `rows[i]` and `columns[j]`; `lift` is None where nobody is expected.
+    """
+
+    names: tuple[str, str]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: tuple[tuple[Estimate, ...], ...]
+    expected: tuple[tuple[float, ...], ...]
+    lift: tuple[tuple[Estimate | None, ...], ...]
+    test: AssociationTest
+    native: Native = "pyarrow"
+
+    @property
+    def legend(self) -> str:
+        """What the text of a cell means."""
+        return _LEGEND
+
+    def named(self) -> Iterator[tuple[str, str, Estimate, Estimate | None]]:
+        """Yield every cell: row, column, count and lift."""
+        for i, row in enumerate(self.rows):
+            for j, column in enumerate(self.columns):
+                yield row, column, self.counts[i][j], self.lift[i][j]
+
+    def shown(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+        """Return headings and rows of its text, and what is left out."""
+        headings = (f"{self.names[0]} ╲ {self.names[1]}", *self.columns[:SHOWN])
+        rows = [
+            (row, *(_cell(one, lift) for one, lift in zip(self.counts[i], self.lift[i], strict=True)))[: SHOWN + 1]
+            for i, row in enumerate(self.rows[:SHOWN])
+        ]
+        more = max(0, len(self.rows) - SHOWN), max(0, len(self.columns) - SHOWN)
+        left = f"… and {more[0]:,} more rows, {more[1]:,} more columns" if any(more) else ""
+        return headings, rows, left
+
+    def __str__(self) -> str:
+        headings, rows, left = self.shown()
+        wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        lines = [
+            "  ".join(text.ljust(w) if j == 0 else text.rjust(w) for j, (text, w) in enumerate(zip(row, wide, strict=True)))
+            for row in (headings, *rows)
+        ]
+        lines += [left] if left else []
+        return "\n".join([*(line.rstrip() for line in lines), _LEGEND, str(self.test)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        headings, rows, left = self.shown()
+        shown = notebook.table(headings, rows, right=tuple(range(1, len(headings))))
+        return notebook.card(
+            f"{self.names[0]} and {self.names[1]}", shown, notebook.paragraphs(filter(None, [left, self.test])), under=_LEGEND
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of one row a cell: both columns, count, std_error, low, high, expected, lift, lift_low, lift_high."""
+        found: dict[str, list[Any]] = {name: [] for name in (*self.names, *_FIGURES)}
+        for i, row in enumerate(self.rows):
+            for j, column in enumerate(self.columns):
+                one, lift = self.counts[i][j], self.lift[i][j]
+                ends = (None, None, None) if lift is None else (lift.value, lift.low, lift.high)
+                values = (row, column, one.value, one.std_error, one.low, one.high, self.expected[i][j], *ends)
+                for name, value in zip(found, values, strict=True):
+                    found[name].append(value)
+        kinds = [pa.string()] * 2 + [pa.float64()] * len(_FIGURES)
+        return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(found.items(), kinds, strict=True)})
+
+    def frame(self, kind: Native | None = None) -> Any:
+        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
+        return to_native(self.to_arrow(), kind or self.native)
+
+    def to_pandas(self) -> Any:
+        """Return the same table as a pandas frame."""
+        return self.frame("pandas")
+
+    def plot(self) -> Any:
+        """Return a heat map of lift (needs the extra `report`)."""
+        from sfumato.query.plots import plot_crosstab
+
+        return plot_crosstab(self)
+
+
+_FIGURES = ("count", "std_error", "low", "high", "expected", "lift", "lift_low", "lift_high")
+
+
+def _cell(one: Estimate, lift: Estimate | None) -> str:
+    if lift is None:
+        return "–"
+    clear = lift.low is not None and lift.high is not None and not lift.low <= 1.0 <= lift.high
+    return f"{one.value:,.0f} ×{lift.value:.2f}{'*' if clear else ' '}"
+
+
+def crosstab(
+    release: Release,
+    a: str,
+    b: str,
+    *,
+    where: str | Query | None = None,
+    estimator: Estimator | None = None,
+    confidence: float = 0.95,
+) -> Crosstab:
+    """Return how the values of two columns occur together, from the release alone, among all people or those who meet `where`."""
+    if a == b:
+        raise QueryError("a crosstab needs two different columns", hint="GROUP BY counts one column")
+    asked = Query() if where is None else where if isinstance(where, Query) else parse_sql(where)
+
+    def ask(*names: str) -> GroupedAnswer:
+        question = Query(asked.condition, names, asked.terms)
+        found = count(release, question, estimator=estimator, confidence=confidence)
+        assert isinstance(found, GroupedAnswer)
+        return found
+
+    both, sides = ask(a, b), [ask(a), ask(b)]
+    margins = [{key[name]: one for key, one in side if one.value > 0} for name, side in zip((a, b), sides, strict=True)]
+    cells = {(key[a], key[b]): one for key, one in both}
+    people = both.total.value
+    nobody = Estimate(0.0, 0.0, 0.0, 0.0, confidence, both.total.estimator)
+    counts, expected, lifts = [], [], []
+    fitted = _fitted([[cells.get((row, column), nobody) for column in margins[1]] for row in margins[0]], margins)
+    for of_row, found in zip(margins[0].values(), fitted, strict=True):
+        own = list(zip(found, margins[1].values(), strict=True))
+        counts.append(tuple(one for one, _ in own))
+        expected.append(tuple(of_row.value * of_column.value / people for _, of_column in own))
+        lifts.append(tuple(_lift(one, of_row, of_column, people) for one, of_column in own))
+    texts = [tuple(MISSING if value is None else as_text(value) for value in margin) for margin in margins]
+    test = _test(np.array(expected), counts)
+    return Crosstab((a, b), texts[0], texts[1], tuple(counts), tuple(expected), tuple(lifts), test, release.native)
+
+
+def _fitted(cells: list[list[Estimate]], margins: list[dict[Any, Estimate]]) -> list[list[Estimate]]:
+    """Return the counts scaled until rows and columns add up to their margins, which the release tells better."""
+    values = np.array([[one.value for one in row] for row in cells])
+    goals = [np.array([one.value for one in margin.values()]) for margin in margins]
+    for _ in range(_ROUNDS if values.size else 0):
+        for axis, goal in ((1, goals[0]), (0, goals[1])):
+            total = values.sum(axis=axis)
+            part = np.divide(goal, total, out=np.ones_like(goal), where=total > 0)
+            values = values * (part[:, None] if axis == 1 else part)
+    return [[_moved(one, float(value)) for one, value in zip(*pair, strict=True)] for pair in zip(cells, values, strict=True)]
+
+
+def _moved(one: Estimate, value: float) -> Estimate:
+    if one.low is None or one.high is None:
+        return replace(one, value=value)
+    return replace(one, value=value, low=min(one.low, value), high=max(one.high, value))
+
+
+def _lift(one: Estimate, row: Estimate, column: Estimate, people: float) -> Estimate | None:
+    """Return count ÷ expected; what is unknown of the margins is added to its error."""
+    expected = row.value * column.value / people
+    if expected <= 0:
+        return None
+    value = one.value / expected
+    margin = math.hypot(row.std_error / row.value, column.std_error / column.value)
+    error = math.hypot(one.std_error / expected, value * margin)
+    low, high = (None if end is None else end / expected for end in (one.low, one.high))
+    if low is not None and high is not None and margin:
+        wider = error / (one.std_error / expected) if one.std_error else 1.0
+        low, high = max(0.0, value - (value - low) * wider), value + (high - value) * wider
+    return replace(one, value=value, std_error=error, low=low, high=high, raw=None, measure="lift")
+
+
+def _test(expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
+    """Return the test of association; see above."""
+    from scipy.special import chdtrc
+
+    if expected.size == 0 or min(expected.shape) < 2:
+        return AssociationTest(0.0, 0.0, None, "one of the columns has one value only")
+    found = np.array([[one.value for one in row] for row in counts])
+    error = np.array([[one.std_error for one in row] for row in counts])
+    told = np.array([[one.low is not None for one in row] for row in counts])
+    statistic = float(((found - expected) ** 2 / expected).sum())
+    mean = float((expected.shape[0] - 1) * (expected.shape[1] - 1) + (error**2 / expected).sum())
+    if told.mean() < _TELLING:
+        notes = dict.fromkeys(one.note for row in counts for one in row if one.low is None)
+        return AssociationTest(statistic, mean, None, next(iter(notes), ""))
+    return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)))

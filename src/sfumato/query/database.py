@@ -1,0 +1,123 @@
+"""A release as a DuckDB database: the published tables, completed ones, and macros that count over all of these at once.
+
+| name | what it is |
+|---|---|
+| each published table (`qit`, `st`, …) | a view of it |
+| `completed` | a view: every completed table one below the other, with its number `imputation` and the `weight` 1/m |
+| `completed_1` … `completed_m` | views: one completed table each |
+| `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
+| `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
+
+Everything lies in the one file: the tables behind the views are in its schema `stored`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import OutputError, QueryError
+from sfumato.query.complete import Completion, tables_wanted
+from sfumato.randomness import Randomness, randomness
+from sfumato.release.atomic import move_new, workshop
+from sfumato.release.base import Release
+from sfumato.release.coding import sensitive_columns
+from sfumato.table.extras import extra
+
+
+def write_database(release: Release, path: str | Path, *, tables: int = 10, random: Randomness | int | None = None) -> str:
+    """Write a release to a new DuckDB file, whole or not at all.
+
+    Returns why it has no completed tables, where the release cannot be completed; "" where it has.
+    """
+    duckdb, target = extra("duckdb"), Path(path)
+    if target.exists() or target.is_symlink():
+        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target.name}: the directory {str(target.parent)!r} does not exist", hint="create it first")
+    count, source = tables_wanted(tables), randomness(random)
+    completion: Completion | None = None
+    try:
+        completion, without = Completion.of(release), ""
+    except QueryError as refused:
+        without = str(refused)
+    try:
+        with workshop(target) as hidden:
+            draft = hidden / target.name
+            database = duckdb.connect(str(draft))
+            try:
+                _published(database, release)
+                if completion is not None:
+                    _completed(database, completion, count, source)
+            finally:
+                database.close()
+            move_new(draft, target)
+    except FileExistsError:
+        raise OutputError(f"{target} exists already; it is not overwritten", hint="choose another file") from None
+    except OSError as error:
+        raise OutputError(f"{target.name}: cannot be written: {error.strerror or 'the disk refused'}") from None
+    return without
+
+
+def _published(database: Any, release: Release) -> None:
+    database.execute("CREATE SCHEMA stored")
+    for name, table in release.tables().items():
+        _store(database, name, table)
+        database.execute(f"CREATE VIEW {_quoted(name)} AS SELECT * FROM stored.{_quoted(name)}")
+
+
+def _completed(database: Any, completion: Completion, count: int, source: Randomness) -> None:
+    """Store the people once and one narrow table of drawn values; views put them together."""
+    quasi, secret = completion.quasi(), completion.release.domain.names
+    taken = [*quasi, *secret]
+    person, number, weight = (_free(name, taken) for name in ("person", "imputation", "weight"))
+    rows = len(completion.release.bucket)
+    _store(database, "people", pa.table({person: pa.array(np.arange(rows, dtype=np.int32)), **quasi}))
+    for k in range(count):
+        drawn = {number: pa.array(np.full(rows, k + 1, np.int32)), person: pa.array(np.arange(rows, dtype=np.int32))}
+        values = sensitive_columns(completion.release.domain, completion.draw(source.spawn(k)))
+        _store(database, "drawn", pa.table({**drawn, **values}), more=k > 0)
+    listed = ", ".join(map(_quoted, taken))
+    database.execute(
+        f"CREATE VIEW completed AS SELECT {_quoted(number)}, {1 / count!r}::DOUBLE AS {_quoted(weight)}, {listed} "
+        f"FROM stored.people JOIN stored.drawn USING ({_quoted(person)})"
+    )
+    for k in range(1, count + 1):
+        database.execute(f"CREATE VIEW completed_{k} AS SELECT {listed} FROM completed WHERE {_quoted(number)} = {k}")
+    database.execute("CREATE MACRO weighted_count(weight) AS sum(weight)")
+    spread = f"sqrt({1 + 1 / count!r} * var_samp(n))"
+    low, high = (f"avg(n) {sign} {_student(count)} * {spread}" for sign in "-+")
+    inner = f"SELECT {_quoted(number)}, count(*) FILTER (WHERE ' || condition || ') AS n FROM completed GROUP BY ALL"
+    database.execute(
+        "CREATE MACRO count_where(condition) AS TABLE SELECT * FROM query('"
+        f"SELECT avg(n) AS count, {spread} AS std_error, {low} AS low, {high} AS high FROM ({inner})')"
+    )
+
+
+def _student(count: int) -> str:
+    """Return by how many standard errors a 95 % interval over so many tables reaches; one table leaves that unknown."""
+    from scipy.stats import t
+
+    return repr(float(t.ppf(0.975, count - 1))) if count > 1 else "NULL"
+
+
+def _store(database: Any, name: str, table: pa.Table, *, more: bool = False) -> None:
+    database.register("_given", table)
+    into = f"INSERT INTO stored.{_quoted(name)}" if more else f"CREATE TABLE stored.{_quoted(name)} AS"
+    database.execute(f"{into} SELECT * FROM _given")
+    database.unregister("_given")
+
+
+def _free(name: str, taken: list[str]) -> str:
+    """Return a name that no column has, in any spelling: SQL does not tell upper from lower case."""
+    lower = {one.lower() for one in taken}
+    while name in lower:
+        name += "_"
+    return name
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

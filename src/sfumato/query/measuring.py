@@ -1,0 +1,243 @@
+"""From a question for other figures than a count to its answer: intervals, quantiles, edges of bins, and cells in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cmp_to_key
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import QueryError
+from sfumato.query._one_thread import one_thread
+from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, SeveralAnswers
+from sfumato.query.answering import answer
+from sfumato.query.engine import Engine, Question
+from sfumato.query.figures import Asking, Figure, Narrow
+from sfumato.query.group_by import find_grouped, narrow
+from sfumato.query.language.limits import few
+from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
+from sfumato.table.frames import Native
+
+OPEN = "no interval: it reaches into a bin without an end"
+
+
+def measure(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Answer:
+    """Return the answer to any question: figures of all who meet its condition, or of the cells of its GROUP BY."""
+    with one_thread():
+        answers = [_one(engine, replace(asked, select=(figure,)), estimator, confidence, native) for figure in asked.select]
+    names = tuple(figure.name for figure in asked.select)
+    if asked.group_by:
+        grouped = _common([one for one in answers if isinstance(one, GroupedAnswer)])
+        answers = list(_arranged(grouped, names, asked))
+    return answers[0] if len(answers) == 1 else SeveralAnswers(tuple(answers), names, native)
+
+
+def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, native: Native) -> Estimate | GroupedAnswer:
+    """Return the answer to a question for one figure, its cells as they come."""
+    figure = asked.select[0]
+    if figure.kind == "count":
+        return renamed(answer(engine, replace(asked, select=(COUNT,)), estimator, confidence, native), figure.name)
+    question = ask(engine, asked, estimator)
+    asking = Asking.of(question, engine.vocabulary, figure, asked.condition)
+    teller = Teller(question, estimator, confidence, native, figure.name)
+    absent = few([*asking.whole.notes, *(asking.inside.notes if asking.inside is not None else ())])
+    if not asked.group_by:
+        found = teller.tell(asking)
+        if found is None:
+            raise QueryError("nobody meets the condition, so there is no such figure", hint="ask COUNT(*) of it")
+        return replace(found, note="; ".join(filter(None, [found.note, *absent])))
+    grouped = find_grouped(question.vocabulary, asked.group_by)
+    cells: list[tuple[Mapping[str, Any], Estimate]] = []
+    for cell in question.cells(grouped, asking.whole.pieces):
+        to_cell = narrow(question.vocabulary, grouped, cell)
+        if question.guess(to_cell(asking.whole.pieces)).most <= 0:
+            continue
+        found = teller.tell(asking, to_cell)
+        if found is not None:
+            key = {words.name: words.decode(code) for (_, _, words), code in zip(grouped, cell, strict=True)}
+            cells.append((key, found))
+    if figure.kind == "share" and figure.condition is None:
+        total = Estimate(1.0, 0.0, 1.0, 1.0, confidence, estimator, native=native, measure=figure.name)
+    else:
+        total = teller.tell(asking) or Estimate(math.nan, 0.0, None, None, confidence, estimator, measure=figure.name)
+    total = replace(total, note="; ".join(filter(None, [total.note, *absent])))
+    return GroupedAnswer(asked.group_by, tuple(cells), tuple(words.type for _, _, words in grouped), total, native)
+
+
+def ask(engine: Engine, asked: Query, estimator: Estimator) -> Question:
+    """Return a question whose words are those of all its conditions, also of its shares."""
+    conditions = [figure.condition for figure in asked.select if figure.condition is not None]
+    return engine.ask(replace(asked, condition=And((asked.condition, *conditions))) if conditions else asked, estimator)
+
+
+def renamed(found: Estimate | GroupedAnswer, name: str) -> Estimate | GroupedAnswer:
+    """Return an answer under another name."""
+    if name == "count":
+        return found
+    if isinstance(found, Estimate):
+        return replace(found, measure=name)
+    cells = tuple((key, replace(one, measure=name)) for key, one in found.cells)
+    return replace(found, cells=cells, total=replace(found.total, measure=name))
+
+
+class Teller:
+    """How figures become estimates: with which confidence, and under which name."""
+
+    def __init__(self, question: Question, estimator: Estimator, confidence: float, native: Native, name: str) -> None:
+        self.question, self.estimator, self.confidence, self.native, self.name = question, estimator, confidence, native, name
+        self.reach = NormalDist().inv_cdf(0.5 + confidence / 2)
+
+    def tell(self, asking: Asking, to_cell: Narrow | None = None) -> Estimate | None:
+        """Return the estimate of an aggregate for a part of the people, with the edges of bins where it has any."""
+        if asking.aggregate.kind == "quantile":
+            return self.quantile(asking, to_cell)
+        figure = asking.figure(to_cell)
+        if figure is None:
+            return None
+        found = self.estimate(figure)
+        if asking.scale is None or not asking.scale.spans:
+            return found
+        low, high = (self.estimate(one) for end in ("low", "high") if (one := asking.figure(to_cell, end=end)) is not None)
+        edges = (low.value if low.low is None else low.low, high.value if high.high is None else high.high)
+        return replace(found, edges=edges)
+
+    def estimate(self, figure: Figure) -> Estimate:
+        """Return a figure with its interval, where an honest one is known."""
+        total = self.question.add(figure.linear)
+        error = math.sqrt(max(0.0, total.variance))
+        reason = figure.no_interval or (total.no_interval if error > 0 else "")
+        if reason:
+            note = "; ".join(filter(None, [reason, figure.note]))
+            return self._made(figure.value, error, None, None, note)
+        low, high = (min(max(figure.value + side * error, figure.least), figure.most) for side in (-self.reach, self.reach))
+        return self._made(figure.value, error, min(low, figure.value), max(high, figure.value), figure.note)
+
+    def quantile(self, asking: Asking, to_cell: Narrow | None) -> Estimate | None:
+        """Return the least number that at least the asked part of people do not exceed.
+
+        Its interval has the numbers at which the share of people below is not clearly less, and not clearly more, than that part.
+        """
+        scale, part = asking.scale, asking.aggregate.part
+        assert scale is not None
+        order = np.unique(scale.low[scale.known])
+        shares: dict[int, Figure | None] = {}
+
+        def share(place: int) -> Figure | None:
+            if place not in shares:
+                shares[place] = asking.below(float(order[place]), to_cell)
+            return shares[place]
+
+        whole = share(len(order) - 1)
+        if whole is None:
+            return None
+
+        def first(side: float) -> int:
+            low, high = 0, len(order) - 1
+            while low < high:
+                middle = (low + high) // 2
+                found = share(middle)
+                assert found is not None
+                more = side * math.sqrt(max(0.0, self.question.add(found.linear).variance)) if side else 0.0
+                low, high = (low, middle) if found.value + more >= part - 1e-12 else (middle + 1, high)
+            return low
+
+        place = first(0.0)
+        here = share(place)
+        assert here is not None
+        total = self.question.add(here.linear)
+        reason = here.no_interval or (total.no_interval if total.variance > 0 else "")
+        code = {float(start): c for c, start in enumerate(scale.low) if not math.isnan(start)}
+        value = self._number(scale.middle[code[float(order[place])]], scale.name)
+        if reason:
+            return self._made(value, 0.0, None, None, reason)
+        ends = [code[float(order[at])] for at in sorted((first(self.reach), place, first(-self.reach)))]
+        low, high = float(scale.middle[ends[0]]), float(scale.middle[ends[-1]])
+        edges = (float(scale.low[ends[0]]), float(scale.high[ends[-1]])) if scale.spans else None
+        if not math.isfinite(low) or not math.isfinite(high):
+            return self._made(value, 0.0, None, None, OPEN)
+        return self._made(value, (high - low) / (2 * self.reach), low, high, here.note, edges)
+
+    def _number(self, value: float, name: str) -> float:
+        if math.isfinite(value):
+            return float(value)
+        raise QueryError(f"the quantile of {name!r} lies in a bin without an end", hint="ask for another part")
+
+    def _made(self, value: float, error: float, low: float | None, high: float | None, note: str, edges: Any = None) -> Estimate:
+        return Estimate(
+            value, error, low, high, self.confidence, self.estimator, note, native=self.native, measure=self.name, edges=edges
+        )
+
+
+def _common(answers: Sequence[GroupedAnswer]) -> list[GroupedAnswer]:
+    """Return the answers with those cells that all of them have: an average of nobody is none."""
+    kept = [{tuple(key.values()) for key, _ in one.cells} for one in answers]
+    common = set.intersection(*kept)
+    return [
+        replace(one, cells=tuple(cell for cell in one.cells if tuple(cell[0].values()) in common)) if len(answers) > 1 else one
+        for one in answers
+    ]
+
+
+def _arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Query) -> Sequence[GroupedAnswer]:
+    """Return the cells that HAVING keeps, in the order asked for, up to the limit."""
+    if asked.having is None and not asked.order_by and asked.limit is None:
+        return answers
+    rows = [
+        {**cell[0], **{name: one.cells[place][1].value for name, one in zip(names, answers, strict=True)}}
+        for place, cell in enumerate(answers[0].cells)
+    ]
+    places = [place for place, row in enumerate(rows) if asked.having is None or _meets(asked.having, row)]
+    for order in reversed(asked.order_by):
+        places.sort(key=_sorting([row[order.name] for row in rows]), reverse=order.descending)
+    places = places[: asked.limit]
+    return [replace(one, cells=tuple(one.cells[place] for place in places)) for one in answers]
+
+
+def _sorting(values: Sequence[Any]) -> Any:
+    """Return the key that sorts places by these values."""
+    return cmp_to_key(lambda one, other: _compare(values[one], values[other]))
+
+
+def _compare(one: Any, other: Any) -> int:
+    """Return which of two values comes first; missing ones come last."""
+    if one is None or other is None:
+        return int(one is None) - int(other is None)
+    return int(one > other) - int(one < other)
+
+
+def _meets(condition: Condition, row: Mapping[str, Any]) -> bool:
+    """Return whether a cell meets a condition on its grouped columns and figures; what is missing or unlike meets none."""
+    return _truth(condition, row) is True
+
+
+def _truth(condition: Condition, row: Mapping[str, Any]) -> bool | None:
+    if isinstance(condition, Not):
+        inner = _truth(condition.part, row)
+        return None if inner is None else not inner
+    if isinstance(condition, (And, Or)):
+        parts = [_truth(part, row) for part in condition.parts]
+        decisive = isinstance(condition, Or)
+        return decisive if decisive in parts else None if None in parts else not decisive
+    value = row[condition.column]
+    if isinstance(condition, Missing):
+        return value is None
+    if value is None:
+        return None
+    if isinstance(condition, In):
+        return any(_equal(value, wanted) for wanted in condition.values)
+    if not isinstance(condition, Between):
+        raise QueryError("HAVING compares by =, <>, <, <=, >, >=, BETWEEN and IN", hint="put LIKE into WHERE")
+    try:
+        above = condition.low is None or (value > condition.low if condition.strict_low else value >= condition.low)
+        below = condition.high is None or (value < condition.high if condition.strict_high else value <= condition.high)
+    except TypeError:
+        raise QueryError(f"HAVING: {condition.column!r} cannot be compared with this constant") from None
+    return bool(above and below)
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    return bool(value == wanted) or str(value) == str(wanted)

@@ -1,0 +1,129 @@
+"""How well a release can tell: per column and for typical questions the error to expect, from the release alone.
+
+Typical questions are drawn the same way every time: single values of a column, or stretches of many numbers, with one sensitive
+value, where at least ten people would be expected if they were unrelated; pairs of these of two columns; random sets of values on
+several columns; averages of a numeric secret among people of one value. The expected error is Σ|error| over Σ answers, √(2/π)
+standard errors for a normal error; for averages it is in units of the secret's standard deviation. It is as good as the
+standard errors are, so there is none where the release has no honest interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato import notebook
+from sfumato.query._one_thread import one_thread
+from sfumato.query.typical import Typical
+from sfumato.release.base import Release
+
+
+@dataclass(frozen=True)
+class ColumnQuality:
+    """What can be told about one quasi column.
+
+    `told` is the part of what was unknown of the column's links with the secret before that the release tells; `settled` the part
+    of people whose group is alike in it, so that nothing has to be guessed; `error` the expected error of its cells; `interval`
+    the part of them that has one. None where it cannot be known.
+    """
+
+    name: str
+    told: float | None
+    settled: float | None
+    error: float | None
+    interval: float | None
+
+
+@dataclass(frozen=True)
+class QuestionQuality:
+    """The expected error of a class of questions, and the part of them that has an interval."""
+
+    name: str
+    questions: int
+    error: float | None
+    interval: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Quality:
+    """How well a release can tell about each column, and the expected error of typical questions."""
+
+    people: int
+    groups: int | None
+    columns: tuple[ColumnQuality, ...]
+    questions: tuple[QuestionQuality, ...]
+    note: str = ""
+
+    def __str__(self) -> str:
+        groups = "" if self.groups is None else f" in {self.groups:,} groups"
+        lines = [f"{self.people:,} people{groups}", *_text(_COLUMNS, self.column_rows()), ""]
+        lines += _text(_QUESTION, self.question_rows())
+        return "\n".join([*lines, *([self.note] if self.note else [])])
+
+    __repr__ = __str__
+
+    def column_rows(self) -> list[tuple[str, ...]]:
+        """Return what is shown of the columns."""
+        return [(one.name, _part(one.told), _part(one.settled), _part(one.error), _part(one.interval)) for one in self.columns]
+
+    def question_rows(self) -> list[tuple[str, ...]]:
+        """Return what is shown of the classes of questions."""
+        return [(one.name, f"{one.questions}", _part(one.error), _part(one.interval)) for one in self.questions]
+
+    def _repr_html_(self) -> str:
+        columns = notebook.table(_COLUMNS, self.column_rows(), right=(1, 2, 3, 4))
+        questions = notebook.table(_QUESTION, self.question_rows(), right=(1, 2, 3))
+        return notebook.card(f"{self.people:,} people", columns, questions, notebook.paragraphs([self.note] if self.note else []))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "people": self.people,
+            "groups": self.groups,
+            "columns": [vars(one) for one in self.columns],
+            "questions": [vars(one) for one in self.questions],
+            "note": self.note,
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of one row a column: column, told, settled, error, interval."""
+        return pa.Table.from_pylist([vars(one) for one in self.columns])
+
+
+_COLUMNS = ("column", "told", "settled", "expected error", "with interval")
+_QUESTION = ("typical questions", "asked", "expected error", "with interval")
+
+
+def _part(number: float | None) -> str:
+    return "–" if number is None else f"{100 * number:.0f} %" if number >= 0.1 else f"{100 * number:.1f} %"
+
+
+def _text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(w) if j == 0 else cell.rjust(w) for j, (cell, w) in enumerate(zip(row, wide, strict=True)))
+        for row in (headings, *rows)
+    ]
+
+
+def quality(release: Release) -> Quality:
+    """Return how well a release can tell, from the release alone; the same for the same release."""
+    with one_thread():
+        asking = Typical(release)
+        columns = []
+        for j, words in enumerate(asking.words.quasi):
+            told, settled, judged = asking.column(j)
+            columns.append(ColumnQuality(words.name, told, settled, judged.error, judged.interval))
+        classes = {
+            "one quasi value with one secret value": asking.judge(asking.cells()),
+            "two quasi values with one secret value": asking.judge(asking.pairs()),
+            "sets of values": asking.judge(asking.sets()),
+        }
+        averages = asking.averages()
+        if averages is not None:
+            classes["averages of the secret, in its standard deviations"] = averages
+    kept = tuple(QuestionQuality(name, *judged) for name, judged in classes.items() if judged.questions)
+    return Quality(release.rows, asking.groups, tuple(columns), kept, asking.note)

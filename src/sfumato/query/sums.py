@@ -1,0 +1,166 @@
+"""Sums over people: what averages, shares and differences are made of, and how the models of boxes add them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.arrays import Floats
+from sfumato.errors import QueryError
+from sfumato.query.engine import Guess, Total
+from sfumato.query.language.compile import Piece, Pieces, Rows
+from sfumato.query.models.scores import Weighed
+from sfumato.query.models.trend import Trend
+from sfumato.query.rows import BucketIndex, RowIndex
+
+MOST_TERMS = 16
+"""Terms of one sum: what each has in common with each is looked up, person by person."""
+
+
+class Numbers(NamedTuple):
+    """The number of every code of a quasi column."""
+
+    column: int
+    each: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Everybody who meets `rows` adds `times` · scores[her sensitive value], and her number in a quasi column where one is given.
+
+    `unit` is that of `sfumato.query.models.scores.Weighed`, before `times`.
+    """
+
+    rows: Rows
+    scores: Floats
+    times: float = 1.0
+    unit: float | None = None
+    numbers: Numbers | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two terms have in common that speak of the same people and numbers."""
+        tables = tuple(sorted((column, accepted.tobytes()) for column, accepted in self.rows.tables.items()))
+        number = None if self.numbers is None else (self.numbers.column, self.numbers.each.tobytes())
+        return (tables, tuple(map(id, self.rows.rest)), number)
+
+
+def merged(terms: Sequence[Term]) -> list[Term]:
+    """Return the same sum with those terms put together that speak of the same people."""
+    found: dict[tuple[object, ...], Term] = {}
+    for term in terms:
+        key, scores, unit = term.key, term.times * term.scores, None if term.unit is None else abs(term.times) * term.unit
+        if key in found:
+            before = found[key].unit
+            scores, unit = found[key].scores + scores, None if before is None or unit is None else max(before, unit)
+        found[key] = Term(term.rows, scores, 1.0, unit, term.numbers)
+    return list(found.values())
+
+
+def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
+    """Return the terms with their people, where every person has a row; terms without anybody are left out."""
+    if len(terms) > MOST_TERMS:
+        raise QueryError(
+            f"the condition treats sensitive values in more than {MOST_TERMS} different ways, too many for such a figure",
+            hint="ask for counts, or in simpler parts",
+        )
+    found = []
+    for term in terms:
+        buffer, people = table.find(term.rows)
+        rows = buffer[:people].copy()
+        weight = np.full(people, term.times)
+        if term.numbers is not None:
+            weight *= term.numbers.each[table.codes[term.numbers.column][rows]]
+        if people and term.times:
+            unit = None if term.unit is None else term.unit * abs(term.times)
+            found.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
+    return found
+
+
+def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, float]:
+    """Return a sum if people of a bucket were alike, with the variance of a random placement inside buckets.
+
+    Of n people and n values it is 1/(n − 1) times Σ over pairs of terms of what their weights, and their scores, have in common
+    around their means in the bucket.
+    """
+    size, box = np.maximum(index.shown, 1), np.repeat(np.arange(index.buckets), np.diff(index.st_start))
+    weights = [np.bincount(index.bucket[term.rows], term.weight, index.buckets) for term in terms]
+    scores = [np.bincount(box, index.st_count * term.scores[index.st_value], index.buckets) for term in terms]
+    value = sum(float((w * s / size).sum()) for w, s in zip(weights, scores, strict=True))
+    full = np.zeros((len(terms), index.rows))
+    for t, term in enumerate(terms):
+        full[t, term.rows] = term.weight
+    variance = np.zeros(index.buckets)
+    for t, one in enumerate(terms):
+        for u, other in enumerate(terms[: t + 1]):
+            people = np.bincount(index.bucket, full[t] * full[u], index.buckets) - weights[t] * weights[u] / size
+            products = one.scores[index.st_value] * other.scores[index.st_value]
+            values = np.bincount(box, index.st_count * products, index.buckets) - scores[t] * scores[u] / size
+            variance += (1.0 if t == u else 2.0) * people * values / np.maximum(size - 1, 1)
+    found = float(np.maximum(variance, 0.0).sum())
+    scale = sum(float((term.weight**2).sum()) * float((term.scores**2).max(initial=0.0)) for term in terms)
+    return value, found if found > 1e-12 * scale else 0.0
+
+
+def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
+    """Return what the adding model adds to a sum, and the variance of that; errors of unlike scores are added up."""
+    index, model = trend.index, trend.posterior
+    box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
+    share = index.totals / index.rows
+    shift = error = 0.0
+    together: dict[bytes, list[Weighed]] = {}
+    for term in terms:
+        together.setdefault(term.scores.tobytes(), []).append(term)
+    for like in together.values():
+        scores = like[0].scores
+        spread2 = float(share @ scores**2 - (share @ scores) ** 2)
+        if spread2 <= 1e-12 * float((scores**2).max(initial=0.0)):
+            continue
+        weight = np.zeros(index.rows)
+        for term in like:
+            weight[term.rows] += term.weight
+        asked = _features(trend, weight) * model.scale
+        along = asked @ model.turn
+        score = scores @ model.score
+        wanted = np.bincount(box, index.st_count * scores[index.st_value], index.buckets)
+        s2 = spread2 + trend.noise * float(((scores - scores.mean()) ** 2).sum())
+        gain = trend.weigh(wanted, score, s2) @ model.gain
+        move = float(along @ (gain * score))
+        shift += move
+        error += float(np.sqrt(s2 * float((gain * along**2).sum()) + trend.misses.share2 * move**2))
+    return shift, error**2
+
+
+def _features(trend: Trend, weight: Floats) -> Floats:
+    """Return how the features of people with these weights differ from those of their boxes."""
+    index = trend.index
+    asked = np.flatnonzero(weight)
+    parts = [
+        np.bincount(block.numbers(trend.levels[asked]), weight[asked], len(block.features)) @ block.features
+        for block in trend.blocks
+    ]
+    per_box = np.bincount(index.bucket, weight, index.buckets) / index.sizes
+    found: Floats = np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
+    return found
+
+
+def add_by_values(guess: Callable[[Pieces], Guess], terms: Sequence[Term]) -> Total:
+    """Return a sum from the counts of values that have the same score: for forms whose people have no rows of their own."""
+    value = error = 0.0
+    reason = ""
+    for term in terms:
+        if term.numbers is not None:
+            raise QueryError(
+                "this release shows no person's own quasi values, so they have no average",
+                hint="ask for counts in ranges of the column",
+            )
+        for score in np.unique(term.scores[term.scores != 0]):
+            found = guess((Piece(term.scores == score, term.rows),))
+            value += term.times * float(score) * found.inside
+            if not found.certain:
+                error += abs(term.times * float(score)) * found.std_error
+                reason = reason or found.no_interval
+    return Total(value, error**2, reason)

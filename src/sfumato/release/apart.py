@@ -1,0 +1,303 @@
+"""Releases that protect each of several sensitive columns by itself: one table of sensitive values a column, the rest shared.
+
+Such a release is a release of each sensitive column alone, all with the same groups. What two sensitive columns have to do with
+one another inside a group is not shown: in the form *ranges*, whose records have a value of every column, each is spread over the
+rows of its group in an order that follows from the number of the row alone.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.release.base import Release
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
+from sfumato.release.careful import require_tables
+from sfumato.release.columns import ColumnsRelease
+from sfumato.release.consistent import inconsistencies
+from sfumato.release.fragments import ST, auxiliary_names
+from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.noise import is_noisy, noisy_claim
+from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
+from sfumato.table.frames import Native
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ApartRelease(Release):
+    """`parts` are the releases of each sensitive column alone, with the same people, groups and group numbers."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def made_from(self) -> Native:
+        """The kind of frame that the table came in."""
+        kind: Native = self.parts[0].made_from
+        return kind
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of people in each group."""
+        sizes: Integers = self.parts[0].sizes
+        return sizes
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The sensitive columns, in the order of `parts`."""
+        return self.manifest.secrets
+
+    def of(self, column: str) -> Release:
+        """Return the release of one sensitive column alone."""
+        part: Release = self.parts[self.secrets.index(column)]
+        return part
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values of all sensitive columns as text, each after the name of its column."""
+        return tuple(f"{name}: {label}" for name, part in zip(self.secrets, self.parts, strict=True) for label in part.labels)
+
+    def beliefs(self, people: Any) -> Floats:
+        """Return [people × values of all columns]: the reader's belief in the values of each column by itself."""
+        return np.hstack([part.beliefs(people) for part in self.parts])
+
+    def presence(self, people: Any) -> Floats:
+        """Return a stranger's belief in presence, which rests on quasi values alone."""
+        present: Floats = self.parts[0].presence(people)
+        return present
+
+    @cached_property
+    def _place(self) -> int:
+        """Which table of a part's listing has its sensitive values."""
+        return 1
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the tables of the first part, and of every other one its sensitive values."""
+        tables, groups = self.parts[0].listing()
+        return (*tables, *(part.listing()[0][self._place] for part in self.parts[1:])), groups
+
+    def canonical(self) -> ApartRelease:
+        """Return the same release with rows and group numbers in canonical order."""
+        shown, groups = self.listing()
+        return self._in_order(shown, canonical_order(shown, groups))
+
+    def _in_order(self, shown: Sequence[Shown], order: Order) -> ApartRelease:
+        """Return the same release in the order of these tables; all parts share what is not their sensitive values."""
+        shared, place = len(shown) - len(self.parts) + 1, self._place
+        parts = []
+        for k, part in enumerate(self.parts):
+            mine = [*range(shared)]
+            mine[place] = mine[place] if k == 0 else shared + k - 1
+            rows = Order(order.number, tuple(order.rows[one] for one in mine))
+            parts.append(self._arranged(part, [shown[one].group for one in mine], rows))
+        return replace(self, parts=_sharing(parts))
+
+    @staticmethod
+    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
+        return part.arranged(order)
+
+    def in_fixed_words(self, claim: Claim) -> Claim:
+        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
+        if claim.kind != "association":
+            return super().in_fixed_words(claim)
+        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
+        asked = self.manifest.requirement
+        sets = any("sets" in one for one in asked.get("columns", {}).values())
+        if is_noisy(self.manifest):
+            return noisy_claim(claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True)
+        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=True)
+
+    def contradictions(self) -> list[str]:
+        """Return where the manifest has words of its own, or names what the release does not have, in any of its parts."""
+        found = inconsistencies(self.manifest)
+        if any(claim != self.in_fixed_words(claim) for claim in self.claims):
+            found.append("manifest.json: a claim is not made in the words that such a claim has")
+        inside = [fault for part in self.parts for fault in part.contradictions()]
+        return [*found, *(fault for fault in dict.fromkeys(inside) if fault not in found)]
+
+    @classmethod
+    @abstractmethod
+    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
+        """Return the tables that each sensitive column would have alone."""
+
+    @classmethod
+    @abstractmethod
+    def _one(cls) -> Any:
+        """Return the class of a part."""
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
+        """Return the release whose tables these are; tables that cannot be such are refused."""
+        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
+        parts = [cls._one().as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
+        release = cls(manifest, _sharing(parts))
+        found = release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return found
+
+
+def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the parts with the arrays of the first where they hold the same, so that memory holds them once."""
+    kept = {"quasi", "bucket", "boxes", "group", "columns", "start", "told", "draws"} & set(vars(parts[0]))
+    shared = {name: getattr(parts[0], name) for name in kept}
+    return (parts[0], *(replace(part, **shared) for part in parts[1:]))
+
+
+def secret_names(manifest: Manifest) -> list[str]:
+    """Return the name of the table of each sensitive column: st_<column>."""
+    return auxiliary_names(manifest.secrets, ST)
+
+
+def _split_st(manifest: Manifest, tables: Mapping[str, pa.Table], form: str) -> list[Mapping[str, pa.Table]]:
+    names = secret_names(manifest)
+    if not set(names) <= set(tables):
+        require_tables(tables, form, names)
+    shared = {name: table for name, table in tables.items() if name not in names}
+    return [{**shared, ST: tables[name]} for name in names]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ApartBuckets(ApartRelease, apart=True):
+    """`qit` as in every release of buckets, and `st_<column>`: bucket, sensitive value, count."""
+
+    form = "buckets"
+
+    @property
+    def noisy(self) -> bool:
+        """Whether counts have noise."""
+        return is_noisy(self.manifest)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `qit`, `st_<column>` per sensitive column, and `groups` after soft cuts."""
+        own = {name: part.secret_table() for name, part in zip(secret_names(self.manifest), self.parts, strict=True)}
+        tables = self.parts[0].tables()
+        return {"qit": tables["qit"], **own, **{name: one for name, one in tables.items() if name not in ("qit", ST)}}
+
+    @classmethod
+    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
+        return _split_st(manifest, tables, cls.form)
+
+    @classmethod
+    def _one(cls) -> type[BucketsRelease]:
+        return BucketsRelease
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ApartColumns(ApartRelease, apart=True):
+    """`at_<column>` per quasi column, and `st_<column>` per sensitive one: group, value, count."""
+
+    form = "columns"
+    hides_presence = True
+
+    @cached_property
+    def _place(self) -> int:
+        return len(self.parts[0].columns)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `at_<column>` per quasi column, `st_<column>` per sensitive one, and `groups` after soft cuts."""
+        own = {name: part.secret_table() for name, part in zip(secret_names(self.manifest), self.parts, strict=True)}
+        tables = self.parts[0].tables()
+        shown = {name: one for name, one in tables.items() if name.startswith("at_")}
+        return {**shown, **own, **{name: one for name, one in tables.items() if name not in shown and name != ST}}
+
+    @staticmethod
+    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
+        return part.arranged(group, order)
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
+        """Return the release whose tables these are; tables that cannot be such are refused."""
+        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
+        read = [ColumnsRelease.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
+        release = cls(manifest, tuple(part for part, _ in read))
+        shown = [*read[0][1], *(listed[release._place] for _, listed in read[1:])]
+        if not in_any_order:
+            require_canonical(shown, len(release.sizes))
+            return replace(release, parts=_sharing(release.parts))
+        return release._in_order(shown, canonical_order(shown, len(release.sizes)))
+
+    @classmethod
+    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
+        return _split_st(manifest, tables, cls.form)
+
+    @classmethod
+    def _one(cls) -> type[ColumnsRelease]:
+        return ColumnsRelease
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ApartRanges(ApartRelease, apart=True):
+    """`records`: ranges and sets of the group, a value of every sensitive column, each spread by itself, and the group."""
+
+    form = "ranges"
+
+    @cached_property
+    def _place(self) -> int:
+        return 0
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the records of the first column, and of every other column its values."""
+        tables, groups = self.parts[0].listing()
+        others = [Shown(RECORDS, part.group, part.value.astype(np.int64)) for part in self.parts[1:]]
+        return (*tables, *others), groups
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `records`, and `groups` after soft cuts."""
+        tables: dict[str, pa.Table] = self.parts[0].tables()
+        records = tables[RECORDS]
+        at = records.column_names.index(GROUP)
+        for place, (name, part) in enumerate(zip(self.secrets[1:], self.parts[1:], strict=True)):
+            column = part.domain.table.column(name).combine_chunks()
+            records = records.add_column(at + place, name, column.take(pa.array(_spread(part.value, part.group, place + 1))))
+        return tables | {RECORDS: records}
+
+    @classmethod
+    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
+        require_tables({RECORDS: None} if RECORDS not in tables else {RECORDS: tables[RECORDS]}, cls.form, (RECORDS,))
+        records, names = tables[RECORDS], manifest.secrets
+        found: list[Mapping[str, pa.Table]] = []
+        for name in names:
+            others = [one for one in names if one != name and one in records.column_names]
+            found.append({**tables, RECORDS: records.drop_columns(others) if others else records})
+        return found
+
+    @classmethod
+    def _one(cls) -> type[RangesRelease]:
+        return RangesRelease
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
+        """Return the release whose `records` these are; a table that cannot be such is refused."""
+        if in_any_order:
+            return super().from_tables(manifest, tables, in_any_order=True)
+        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
+        parts = [RangesRelease.as_read(manifest.of(name), one, in_any_order=False) for name, one in own]
+        parts = [part if k == 0 else replace(part, value=_gathered(part.value, part.group, k)) for k, part in enumerate(parts)]
+        release = cls(manifest, _sharing(parts))
+        release.require_canonical()
+        return release
+
+
+def _spread(values: Array, group: Array, column: int) -> Integers:
+    """Return values, sorted by group, spread over the rows of their group: by the numbers of rows and column alone."""
+    spread = np.empty(len(values), np.int64)
+    spread[_order(group, column)] = values
+    return spread
+
+
+def _gathered(values: Array, group: Array, column: int) -> Array:
+    """Return the values that were spread, as they were before."""
+    return values[_order(group, column)]
+
+
+def _order(group: Array, column: int) -> Integers:
+    """Return the rows by group, in a group scattered: the rows that its first, second, … value goes to."""
+    word = (np.arange(len(group), dtype=np.uint64) + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.lexsort((word ^ (word >> np.uint64(31)), group))

@@ -1,0 +1,93 @@
+"""Form *synthetic*: records of nobody, drawn from noisy counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Floats, Small
+from sfumato.errors import FormatError
+from sfumato.release.base import Release
+from sfumato.release.buckets import published_names
+from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.careful import require_tables, take_table
+from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.manifest import Manifest
+from sfumato.table.column import Column
+from sfumato.table.frames import Native
+from sfumato.table.sensitive import Domain
+
+RECORDS = "records"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SyntheticRelease(Release):
+    """`records`: as many rows as there are people, each with a value for every column, none of them anybody's.
+
+    The manifest's parameters have ε and γ, and which columns were `measured` together: what other columns have in common is what
+    these imply. The release claims no bound on belief.
+    """
+
+    form = "synthetic"
+    shows_counts = False
+
+    quasi: tuple[Column, ...]
+    domain: Domain
+    value: Small
+    made_from: Native = "pyarrow"
+
+    def __repr__(self) -> str:
+        names = [", ".join(str(column["name"]) for column in self.manifest.schema[role]) for role in ("quasi", "sensitive")]
+        return f"SyntheticRelease({self.rows:,} records of nobody; {' → '.join(names)})"
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return `records`: the quasi columns, then the sensitive ones."""
+        columns: dict[str, pa.Array] = {column.name: dictionary_array(column) for column in self.quasi}
+        return {RECORDS: pa.table(columns | sensitive_columns(self.domain, self.value))}
+
+    def beliefs(self, people: Any) -> Floats:
+        """Return [people × sensitive values]: the share of each value among the records with a person's quasi values.
+
+        That is what somebody believes who takes the records for a sample of people like her. Nobody with quasi values that no
+        record has is told anything by this: NaN.
+        """
+        owner, row, owners = match_rows(self.quasi, people)
+        beliefs = np.zeros((owners, len(self.domain)))
+        np.add.at(beliefs, (owner, self.value[row]), 1.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: Floats = beliefs / np.bincount(owner, minlength=owners)[:, None]
+        return result
+
+    def presence(self, people: Any) -> Floats:
+        """Refuse: no record is a person's."""
+        raise FormatError(
+            "a synthetic release shows nobody: its ε bounds how much a person's record, with her presence, changes it",
+            hint="belief in presence is bounded by the forms columns (method ambiguity) and views (method priview)",
+        )
+
+    def listing(self) -> tuple[tuple[Shown, ...], int]:
+        """Return the records by what they show; they are in no groups."""
+        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        return (Shown(RECORDS, np.zeros(len(self.value), np.int32), people * len(self.domain) + self.value),), 1
+
+    def canonical(self) -> SyntheticRelease:
+        """Return the same release with its records in canonical order."""
+        rows = canonical_order(*self.listing()).rows[0]
+        return replace(self, quasi=tuple(column.take(rows) for column in self.quasi), value=self.value[rows])
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> SyntheticRelease:
+        """Return the release whose `records` these are."""
+        quasi_names, sensitive_names, kinds = published_names(manifest)
+        require_tables(tables, cls.form, (RECORDS,))
+        records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)})
+        if records.num_rows != manifest.rows:
+            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
+        domain, codes = code_domain(records.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
+        release = cls(manifest, quasi, domain, codes.astype(np.int32))
+        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()

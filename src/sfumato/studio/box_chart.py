@@ -1,0 +1,67 @@
+"""The boxes of a release over two of its columns, as a chart: a rectangle a group, from its least to its largest value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sfumato.release import Release
+
+MOST = 400
+
+
+def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
+    """Return the options of an ECharts chart; of very many boxes the largest are drawn."""
+    from typing import cast
+
+    from sfumato.release.buckets import BucketsRelease
+
+    shown = cast("BucketsRelease", release)
+    columns = {column.name: column for column in shown.quasi}
+    x, y = columns[across], columns[up]
+    sizes = shown.sizes
+    ends = {}
+    for name, column in (("x", x), ("y", y)):
+        low, high = np.full(len(sizes), column.size), np.zeros(len(sizes), np.int64)
+        np.minimum.at(low, shown.bucket, column.codes)
+        np.maximum.at(high, shown.bucket, column.codes)
+        ends[name] = (low, high + 1)
+    drawn = np.argsort(-sizes, kind="stable")[:MOST]
+    areas = [
+        [
+            {
+                "coord": [int(ends["x"][0][k]), int(ends["y"][0][k])],
+                "name": f"{int(sizes[k])} people",
+                "label": {"show": False},
+                "itemStyle": {
+                    "color": f"rgba(74,106,134,{min(0.5, 4.0 / len(drawn) + 0.02):.3f})",
+                    "borderColor": "#4a6a86",
+                    "borderWidth": 1,
+                },
+            },
+            {"coord": [int(ends["x"][1][k]), int(ends["y"][1][k])]},
+        ]
+        for k in drawn.tolist()
+    ]
+    return {
+        "animation": False,
+        "tooltip": {},
+        "grid": {"left": 110, "right": 20, "top": 20, "bottom": 50},
+        "xAxis": _axis(across, x),
+        "yAxis": _axis(up, y),
+        "series": [{"type": "scatter", "data": [], "markArea": {"data": areas, "silent": False}}],
+    }
+
+
+def _axis(name: str, column: Any) -> dict[str, Any]:
+    labels = [*column.labels(), ""]
+    return {
+        "type": "category",
+        "data": [text if len(text) <= 16 else text[:15] + "…" for text in labels],
+        "name": name,
+        "nameLocation": "middle",
+        "nameGap": 32 if name else 0,
+        "boundaryGap": False,
+    }

@@ -1,0 +1,83 @@
+"""`sfumato complete` and `sfumato query --duckdb`: files that ordinary tools open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import POLICY, Run, people
+
+
+@pytest.fixture
+def release(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SFUMATO_CACHE", str(place / "cache"))
+    (place / "people.csv").write_text(people(3000))
+    (place / "boxes.toml").write_text(POLICY.replace('HIV = "0.2"', 'HIV = "0.5"') + '[method]\nname = "boxes"\nfloor = 40\n')
+    assert run("publish", "people.csv", "-p", "boxes.toml", "-o", "release", "--seed", "1").code == 0
+    return place / "release"
+
+
+def test_completed_tables_are_written_and_can_be_repeated(place: Path, release: Path, run: Run) -> None:
+    done = run("complete", "release", "--tables", "2", "--out", "done", "--seed", "4")
+    assert done.code == 0
+    assert "2 completed tables of 3,000 people" in done.out
+    assert sorted(path.name for path in (place / "done").iterdir()) == ["completed-1.parquet", "completed-2.parquet"]
+    first = pq.read_table(place / "done" / "completed-1.parquet")
+    assert first.column_names == ["age", "sex", "illness"]
+    assert first["illness"].to_pylist().count("HIV") == 150
+    assert run("complete", "release", "-m", "1", "-o", "csv", "--format", "csv", "--seed", "4").code == 0
+    assert (place / "csv" / "completed-1.csv").read_text().count("HIV") == 150
+    assert run("complete", "release", "-m", "1", "-o", "again", "--seed", "4").code == 0
+    assert pq.read_table(place / "again" / "completed-1.parquet").equals(first)
+
+
+def test_wrong_numbers_and_directories_that_exist_are_refused(place: Path, release: Path, run: Run) -> None:
+    done = run("complete", "release", "--tables", "0", "--out", "done")
+    assert done.code == 2
+    assert "--tables: expected a whole number" in done.err
+    done = run("complete", "release", "--out", "release")
+    assert done.code == 2
+    assert "exists already" in done.err
+    assert not (place / "done").exists()
+
+
+def test_a_database_has_the_published_tables_the_completed_ones_and_macros(place: Path, release: Path, run: Run) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    assert run("query", "release", "--duckdb", "r.duckdb").code == 0
+    with duckdb.connect(str(place / "r.duckdb"), read_only=True) as database:
+        assert database.execute("SELECT count(*) FROM qit").fetchone() == (3000,)
+        assert database.execute("SELECT sum(count) FROM st WHERE illness = 'HIV'").fetchone() == (150,)
+        assert database.execute("SELECT count(DISTINCT imputation), count(*) FROM completed").fetchone() == (10, 30_000)
+        counts = database.execute(
+            "SELECT count(*) FROM completed WHERE sex = 'f' AND illness = 'Flu' GROUP BY imputation"
+        ).fetchall()
+        mean = sum(n for (n,) in counts) / 10
+        asked = "SELECT weighted_count(weight) FROM completed WHERE sex = 'f' AND illness = 'Flu'"
+        assert database.execute(asked).fetchone()[0] == pytest.approx(mean)
+        count, error, low, high = database.execute("FROM count_where('sex = ''f'' AND illness = ''Flu''')").fetchone()
+        assert count == pytest.approx(mean)
+        assert error**2 == pytest.approx(1.1 * sum((n - mean) ** 2 for (n,) in counts) / 9)
+        assert (low, high) == pytest.approx((count - 2.262157 * error, count + 2.262157 * error), abs=1e-4)  # t of 9 degrees
+        assert database.execute("SELECT count(*) FROM completed_10").fetchone() == (3000,)
+    again = run("query", "release", "--duckdb", "r.duckdb")
+    assert again.code == 2
+    assert "exists already" in again.err
+    both = run("query", "release", "sex = 'f'", "--duckdb", "other.duckdb")
+    assert both.code == 2
+    assert "there is a question too" in both.err
+
+
+def test_a_release_that_cannot_be_completed_has_its_published_tables_in_the_database(place: Path, run: Run) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    (place / "blind.toml").write_text(POLICY + '[method]\nname = "multi-size"\n')
+    assert run("publish", "people.csv", "-p", "blind.toml", "-o", "blind", "--seed", "1").code == 0
+    done = run("query", "blind", "--duckdb", "r.duckdb")
+    assert done.code == 0
+    assert "published tables only" in done.err.replace("\n", " ")
+    with duckdb.connect(str(place / "r.duckdb"), read_only=True) as database:
+        assert database.execute("SELECT count(*) FROM qit").fetchone() == (200,)
+    refused = run("complete", "blind", "--out", "done")
+    assert refused.code == 2
+    assert "cannot be completed" in refused.err

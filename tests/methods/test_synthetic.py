@@ -1,0 +1,184 @@
+"""Synthetic records: the conformance suite, what they may depend on, and what is refused."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.budget import spent
+from sfumato.errors import InputError, NotProvable, PolicyError
+from sfumato.testing import CHECKS, check_method
+from sfumato.testing.method import (
+    audit_confirms_the_claims,
+    input_order_changes_no_byte,
+    nothing_else_is_told,
+    release_survives_the_disk,
+)
+from tests.makers import skewed
+from tests.release._synthetic import declared, declared_examples
+
+VALUES = [f"v{k}" for k in range(9)]
+
+
+@pytest.mark.parametrize("method", [sf.PrivBayes, sf.NoisyTables])
+def test_they_pass_the_conformance_suite(method):
+    if method is sf.NoisyTables:
+        pytest.importorskip("mbi")
+    tables = declared_examples()
+    assert len(check_method(method(epsilon=1, accept_weaker_claim=True), tables=tables)) == len(CHECKS) * len(tables)
+
+
+def test_what_the_suite_asks_holds_for_the_differential_model_too():
+    for table in declared_examples().values():
+        for check in (audit_confirms_the_claims, input_order_changes_no_byte, release_survives_the_disk, nothing_else_is_told):
+            check(sf.PrivBayes(), sf.Differential("0.5"), table)
+
+
+def test_a_release_has_its_epsilon_and_no_claim():
+    table = declared(skewed())
+    release = sf.PrivBayes().run(table, sf.Differential("1"), random=1).release
+    public = release.manifest.parameters
+    assert (release.claims, release.rows, release.manifest.basis) == ((), table.rows, None)
+    assert (public["epsilon"], Fraction(public["gamma"]) < Fraction(math.e)) == ("1", True)
+    like = sf.PrivBayes(accept_weaker_claim=True).run(table, sf.BetaLikeness(3, against="reader"), random=1).release
+    assert like.manifest.parameters["gamma"] == "4"
+    assert float(Fraction(like.manifest.parameters["epsilon"])) == pytest.approx(math.log(4), abs=1e-9)
+
+
+def test_with_much_epsilon_records_are_like_the_people():
+    table = declared(skewed(rows=4000))
+    for method in (sf.PrivBayes(), sf.PrivBayes(degree=1)):
+        release = method.run(table, sf.Differential("20"), random=1).release
+        for value, people in table.sensitive.histogram().items():
+            off = abs(release.count(f"value = '{value}'").value - people)
+            assert off < 5 * math.sqrt(people) + 5
+
+
+def test_links_between_columns_survive_in_noisy_tables():
+    pytest.importorskip("mbi")
+    table = declared(skewed(rows=4000))
+    release = sf.NoisyTables().run(table, sf.Differential("20"), random=1).release
+    true = np.asarray(table.column("age").values)[table.column("age").codes] > 45
+    wanted = int((true & (np.array(table.sensitive.labels)[table.sensitive.codes] == "v0")).sum())
+    assert wanted == 0  # the young alone have v0
+    assert release.count("age > 45 AND value = 'v0'").value < 40
+    assert release.count("age <= 45 AND value = 'v0'").value > 400
+
+
+def test_what_nobody_has_is_drawn_too_because_noise_is_on_every_declared_value():
+    table = declared(skewed(), sex=["f", "m", "x"])
+    shown = sf.PrivBayes().run(table, sf.Differential("0.05"), random=1).release.tables()["records"]
+    assert "x" in set(shown["sex"].to_pylist())
+
+
+def test_one_persons_values_change_nothing_that_the_schema_says():
+    """Somebody else in the place of one: the same columns, types and domains, whoever is alone with a value."""
+    ages, sexes, values = [30, 40, 50] * 10, ["f", "m", "f"] * 10, ["v0", "v1", "v2"] * 10
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["value"], domains={"age": {"min": 20, "max": 60}, "sex": ["f", "m", "x"]})
+    method = sf.PrivBayes(values=["v0", "v1", "v2", "other"], otherwise="other")
+    seen = []
+    for age, sex, value in ((30, "f", "v0"), (60, "x", "v9"), (20, "m", None)):
+        frame = pa.table({"age": [age, *ages[1:]], "sex": [sex, *sexes[1:]], "value": [value, *values[1:]]})
+        table = sf.Table.from_frame(frame, method.close(schema))
+        release = method.run(table, sf.Differential("1"), random=1).release
+        seen.append((release.manifest.schema, release.manifest.rows, release.tables()["records"].schema.names))
+        assert release.tables()["records"]["age"].type.value_type == pa.int64()
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_a_column_without_a_domain_is_refused_by_its_name():
+    with pytest.raises(PolicyError, match=r"no domain is declared for 'age'(.|\n)*domains"):
+        sf.PrivBayes().run(skewed(), sf.Differential("1"))
+    frame, quasi = skewed().to_arrow(), {"age": {"min": 20, "max": 69}, "sex": ["f", "m"]}
+    table = sf.Table.from_frame(frame, sf.Schema(quasi=["age", "sex"], sensitive=["value"], domains=quasi))
+    with pytest.raises(PolicyError, match="no domain is declared for 'value'"):
+        sf.PrivBayes().run(table, sf.Differential("1"))
+
+
+def test_missing_values_must_be_declared_and_nobody_is_left_out():
+    frame = pa.table({"age": [30, None, 40, 50] * 5, "value": ["a", "b"] * 10})
+    roles = {"quasi": ["age"], "sensitive": ["value"], "domains": {"age": {"min": 20, "max": 60}, "value": ["a", "b"]}}
+    with pytest.raises(InputError, match="missing values, and its declared domain has none"):
+        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles)), sf.Differential("1"))
+    with pytest.raises(PolicyError, match="would tell of whoever was left out"):
+        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles, missing={"age": "drop"})), sf.Differential("1"))
+    table = sf.Table.from_frame(frame, sf.Schema(**roles, missing={"age": "value"}))
+    release = sf.PrivBayes().run(table, sf.Differential("20"), random=1).release
+    assert release.tables()["records"]["age"].null_count > 0
+
+
+def test_a_continuum_has_no_list_of_values():
+    frame = pa.table({"height": [1.5, 1.62, 1.8] * 4, "value": ["a", "b"] * 6})
+    roles = {"quasi": ["height"], "sensitive": ["value"], "domains": {"height": {"min": 1, "max": 2}, "value": ["a", "b"]}}
+    with pytest.raises(PolicyError, match="a continuum has no list of values"):
+        sf.PrivBayes().run(sf.Table.from_frame(frame, sf.Schema(**roles)), sf.Differential("1"))
+
+
+def test_recoded_columns_have_the_recoded_values_of_their_domain():
+    frame = pa.table({"age": [21, 34, 47, 58] * 6, "value": ["a", "b"] * 12})
+    schema = sf.Schema(
+        quasi=["age"],
+        sensitive=["value"],
+        recode={"age": {"width": 10}},
+        domains={"age": {"min": 20, "max": 60}, "value": ["a", "b"]},
+    )
+    release = sf.PrivBayes().run(sf.Table.from_frame(frame, schema), sf.Differential("0.01"), random=1).release
+    assert set(release.tables()["records"]["age"].to_pylist()) <= {20, 30, 40, 50, 60}
+
+
+def test_a_bound_on_belief_is_not_kept_so_the_weaker_claim_must_be_accepted():
+    table = declared(skewed())
+    with pytest.raises(NotProvable, match=r"proves no bound on what a reader believes(.|\n)*accept_weaker_claim"):
+        sf.PrivBayes(epsilon=1).run(table, sf.LDiversity(2, against="reader"))
+    with pytest.raises(NotProvable, match="not against 'engineer'"):
+        sf.PrivBayes(epsilon=1, accept_weaker_claim=True).run(table, sf.LDiversity(2))
+
+
+@pytest.mark.parametrize(
+    ("method", "requirement", "told"),
+    [
+        (sf.PrivBayes(epsilon=2), sf.Differential("1"), "not as the method says"),
+        (sf.PrivBayes(accept_weaker_claim=True), sf.LDiversity(2, against="reader"), "does not say how much odds may grow"),
+        (sf.PrivBayes(accept_weaker_claim=True), sf.BetaLikeness(0, against="reader"), "does not say how much odds may grow"),
+        (sf.PrivBayes(degree=3), sf.Differential("1"), "3 columns have at most 2 parents"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(method, requirement, told):
+    with pytest.raises(PolicyError, match=told):
+        method.run(declared(skewed()), requirement)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"epsilon": 0}, "from 0.001 to 20"),
+        ({"values": ["a", "b"]}, "go together"),
+        ({"values": ["a", "b"], "otherwise": "c"}, "otherwise"),
+        ({"degree": 2, "theta": 5}, "leave one of the two out"),
+        ({"theta": 0}, "above 0"),
+    ],
+)
+def test_parameters_are_checked_when_the_method_is_made(options, told):
+    with pytest.raises(PolicyError, match=told):
+        sf.PrivBayes(**options)
+
+
+def test_draws_are_booked_and_a_budget_is_kept(tmp_path):
+    table = declared(skewed())
+    made = {"register": tmp_path, "budget": Fraction(3, 2), "random": 1}
+    sf.publication(table, sf.Differential("1"), method=sf.PrivBayes(), **made)
+    assert spent(table.people_fingerprint, [tmp_path]).epsilon == pytest.approx(1)
+    with pytest.raises(PolicyError, match="nothing was drawn"):
+        sf.publication(table, sf.Differential("1"), method=sf.PrivBayes(), **made)
+    assert spent(table.people_fingerprint, [tmp_path]).draws == 1
+
+
+def test_without_mbi_noisy_tables_say_what_to_install(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "mbi", None)
+    with pytest.raises(PolicyError, match=r"mbi, which is not installed(.|\n)*sfumato\[baselines\]"):
+        sf.NoisyTables().run(declared(skewed()), sf.Differential("1"))
