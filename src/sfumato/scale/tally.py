@@ -79,24 +79,26 @@ class Counter:
 
     def histograms(self, tree: Integers, box: Integers) -> tuple[Integers, Integers]:
         """Return [boxes × codes of all columns] and [boxes × values]."""
-        first, published, boxes = self.frame.axes.first, self.frame.axes.published, int(box.max()) + 1
+        frame = self.frame  # alone: what is added up elsewhere must not carry along how sums are made
+        first, published, boxes = frame.axes.first, frame.axes.published, int(box.max()) + 1
 
         def empty() -> tuple[Integers, Integers]:
-            return np.zeros((boxes, int(first[-1])), np.int64), np.zeros((boxes, self.frame.values), np.int64)
+            return np.zeros((boxes, int(first[-1])), np.int64), np.zeros((boxes, frame.values), np.int64)
 
         def add(rows: Sequence[Array], to: tuple[Integers, Integers]) -> None:
-            add_histograms(self.frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, *to)
+            add_histograms(frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, *to)
 
         found: tuple[Integers, Integers] = self.total(empty, add)
         return found
 
     def lefts(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
         """Return [boxes × columns × values] on the left of these cuts."""
-        first, published = self.frame.axes.first, self.frame.axes.published
-        shape = (int(box.max()) + 1, len(self.frame.places), self.frame.values)
+        frame = self.frame
+        first, published = frame.axes.first, frame.axes.published
+        shape = (int(box.max()) + 1, len(frame.places), frame.values)
 
         def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            codes, secret = self.frame.codes(rows), rows[-1].astype(np.int32)
+            codes, secret = frame.codes(rows), rows[-1].astype(np.int32)
             add_lefts(codes, secret, tree, box, first, published, boundary, joins, to[0])
 
         found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
@@ -104,11 +106,12 @@ class Counter:
 
     def pairs(self, tree: Integers, box: Integers) -> Integers:
         """Return [boxes × codes of all columns × values]."""
-        first, published = self.frame.axes.first, self.frame.axes.published
-        shape = (int(box.max()) + 1, int(first[-1]), self.frame.values)
+        frame = self.frame
+        first, published = frame.axes.first, frame.axes.published
+        shape = (int(box.max()) + 1, int(first[-1]), frame.values)
 
         def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            add_pairs(self.frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, to[0])
+            add_pairs(frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, to[0])
 
         found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
         return found
