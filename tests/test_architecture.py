@@ -69,6 +69,21 @@ MAY_IMPORT = {
         "release",
         "__version__",
     },
+    "scale": {
+        "arrays",
+        "auditor",
+        "budget",
+        "errors",
+        "groups",
+        "methods",
+        "privacy",
+        "progress",
+        "randomness",
+        "randomize",
+        "register",
+        "release",
+        "table",
+    },
 }
 SANCTIONED = {("release", "query")}  # Release.count is sugar: it calls query inside the function
 
@@ -105,6 +120,12 @@ def test_the_auditor_shares_nothing_with_the_makers():
     makers = {"groups", "papers", "randomize", "synthetic", "methods", "privacy", "randomness", "api", "parameters"}
     for path in (ROOT / "auditor").glob("*.py"):
         assert not makers & {target for target, _ in imports(path)}
+
+
+def test_the_audit_beyond_memory_shares_nothing_with_the_makers():
+    makers = {"groups", "papers", "randomize", "methods", "privacy", "randomness", "api", "parameters"}
+    for name in ("audit", "reread"):
+        assert not makers & {target for target, _ in imports(ROOT / "scale" / f"{name}.py")}
 
 
 def test_what_an_attack_may_read_has_no_way_to_the_table():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, overload
 
 from sfumato.auditor import Audit, audit_release, audit_stored
 from sfumato.budget import book
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sfumato.explain import Explanation
     from sfumato.policy import Policy
     from sfumato.query import Workload
+    from sfumato.scale.choice import EngineName
+    from sfumato.scale.verb import Published
 
 ROLES: tuple[str, ...] = get_args(Role)
 
@@ -67,6 +69,7 @@ def publication(
         return chosen.run(people, asked, random=random, progress=tell)
 
 
+@overload
 def publish(
     table: Any,
     requirement: Requirement | Policy,
@@ -74,8 +77,36 @@ def publish(
     method: Method | None = None,
     random: Randomness | int | None = None,
     progress: Progress | None = None,
+    out: None = None,
+    engine: Literal["memory"] | None = None,
+    memory: None = None,
     **columns: Any,
-) -> Release:
+) -> Release: ...
+@overload
+def publish(
+    table: Any,
+    requirement: Requirement | Policy,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+    out: str | Path,
+    engine: EngineName | None = None,
+    memory: str | int | None = None,
+    **columns: Any,
+) -> Release | Published: ...
+def publish(
+    table: Any,
+    requirement: Requirement | Policy,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+    engine: EngineName | None = None,
+    memory: str | int | None = None,
+    **columns: Any,
+) -> Release | Published:
     """Return a release of the table that keeps the requirement and has passed an independent audit.
 
     The table is a `Table`, or a pandas, polars or pyarrow frame whose columns are named here, as `Schema` takes them; columns
@@ -89,8 +120,69 @@ def publish(
 
     A `Policy` says requirement, method and columns at once. Randomness is the operating system's; an integer seeds it for
     experiments, and the release then says so.
+
+    With `out` the release is written to that new directory. `engine="duckdb"` publishes what does not fit in memory: paths of
+    Parquet or CSV files, a directory, a DuckDB relation, a polars LazyFrame or any frame; it uses about so much `memory` ("4GB"),
+    and returns what there is to tell of the release, which stays on disk (docs/scale.md). Without an engine, files together
+    larger than 2 GB, and lazy frames, go to DuckDB.
     """
-    return publication(table, requirement, method=method, random=random, progress=progress, **columns).release
+    from sfumato.scale.choice import beyond_memory, require_engine
+
+    require_engine(engine)
+    if beyond_memory(table, engine):
+        if out is None:
+            raise PolicyError("engine: a release beyond memory is written to a directory", hint='out="release"')
+        return _published(
+            table, requirement, out, method=method, random=random, progress=progress, memory=memory, columns=columns
+        )
+    if memory is not None:
+        raise PolicyError("memory: it limits what an engine uses", hint='engine="duckdb", or leave it out')
+    made = publication(table, requirement, method=method, random=random, progress=progress, **columns).release
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _published(
+    source: Any,
+    requirement: Requirement | Policy,
+    out: str | Path,
+    *,
+    method: Method | None,
+    random: Randomness | int | None,
+    progress: Progress | None,
+    memory: str | int | None,
+    columns: dict[str, Any],
+) -> Published:
+    """Return what there is to tell of a source that an engine published to a directory."""
+    from sfumato.policy import Policy
+    from sfumato.scale.engine import Limits
+    from sfumato.scale.verb import publish_source
+
+    limits = Limits.of(memory)
+    if isinstance(requirement, Policy):
+        _require_publishable(requirement, columns)
+        return publish_source(
+            source,
+            requirement.schema,
+            requirement.requirement,
+            Path(out),
+            method=method or requirement.method,
+            random=random,
+            progress=progress,
+            budget=requirement.budget,
+            options=requirement.options,
+            limits=limits,
+        )
+    kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
+    _require_kind(requirement, Requirement, "requirement", kinds)
+    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "schema" in told:
+        schema = told["schema"]
+        _require_kind(schema, Schema, "schema", "a Schema")
+    else:
+        schema = Schema(**told)
+    return publish_source(source, schema, requirement, Path(out), method=method, random=random, progress=progress, limits=limits)
 
 
 def explain(
@@ -258,15 +350,20 @@ def _understood(
         kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
         _require_kind(requirement, Requirement, "requirement", kinds)
         return _table(table, columns), requirement, None
+    _require_publishable(requirement, columns, publishing=publishing)
+    people = table if isinstance(table, Table) else Table.from_frame(table, requirement.schema)
+    return people, requirement.requirement, requirement.method
+
+
+def _require_publishable(policy: Policy, columns: dict[str, Any], *, publishing: bool = True) -> None:
+    """Raise unless the policy alone says what the columns are, and somebody has reviewed it."""
     if columns:
         raise PolicyError(f"{next(iter(columns))}: the policy says what the columns are", hint="leave it out, or edit the policy")
-    if publishing and not requirement.reviewed:
+    if publishing and not policy.reviewed:
         raise PolicyError(
             "a draft that nobody has reviewed is not published",
             hint="look at every role in policy.text, then draft(…, reviewed=True), or reviewed = true in the policy",
         )
-    people = table if isinstance(table, Table) else Table.from_frame(table, requirement.schema)
-    return people, requirement.requirement, requirement.method
 
 
 def _table(table: Any, columns: dict[str, Any]) -> Table:

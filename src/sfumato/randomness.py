@@ -12,6 +12,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,10 @@ class Randomness(ABC):
         return self.below(probability.denominator, count) < probability.numerator
 
 
+def _started(key: bytes, path: tuple[int, ...]) -> Any:
+    return hashlib.shake_256(key + b"".join(step.to_bytes(8, "little") for step in (len(path), *path)))
+
+
 class KeyedRandomness(Randomness):
     """Words that follow from a key, the path of a task and their place in it: SHAKE-256 of the three.
 
@@ -94,8 +99,15 @@ class KeyedRandomness(Randomness):
 
     def __init__(self, key: bytes, *path: int) -> None:
         self._key, self._path = key, path
-        self._state = hashlib.shake_256(key + b"".join(step.to_bytes(8, "little") for step in (len(path), *path)))
+        self._state = _started(key, path)
         self._calls = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_state": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._state = _started(self._key, self._path)
 
     def words(self, count: int) -> Unsigned:
         """Return the first `count` words of the task's next draw: word i is the same whatever the count."""

@@ -55,21 +55,16 @@ def save_with_receipt(
     try:
         with workshop(directory) as hidden, workshop(home / directory.name) as desk:
             release.save(hidden / directory.name, format=format)
-            document = {
-                "private": PRIVATE,
-                "format": FORMAT,
-                "version": VERSION,
-                "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "software": f"sfumato {__version__}",
-                "release": {"directory": str(directory), "manifest_sha256": sha256(hidden / directory.name / MANIFEST)},
-                "table": fingerprint.to_dict(),
-                "people": None if people is None else people.to_dict(),
-                "gamma": release.manifest.parameters.get("gamma"),
-                "policy": policy,
-                "figures": figures,
-                "audit": audit,
-            }
-            text = json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
+            text = receipt_text(
+                directory,
+                hidden / directory.name,
+                fingerprint=fingerprint,
+                policy=policy,
+                figures=figures,
+                audit=audit,
+                people=people,
+                gamma=release.manifest.parameters.get("gamma"),
+            )
             draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
             let_in()
             written = _move_to_free_name(draft, home, directory.name)
@@ -88,6 +83,44 @@ def save_with_receipt(
             hint="check both paths and their permissions; --receipts DIR puts the receipt elsewhere",
         ) from None
     return written
+
+
+def receipt_text(
+    directory: Path,
+    written: Path,
+    *,
+    fingerprint: Fingerprint,
+    policy: str,
+    figures: Mapping[str, Any],
+    audit: Mapping[str, Any],
+    people: Fingerprint | None,
+    gamma: str | None,
+) -> str:
+    """Return the receipt of a release that is to lie in `directory` and now lies, `written`, in a workshop."""
+    document = {
+        "private": PRIVATE,
+        "format": FORMAT,
+        "version": VERSION,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "software": f"sfumato {__version__}",
+        "release": {"directory": str(directory), "manifest_sha256": sha256(written / MANIFEST)},
+        "table": fingerprint.to_dict(),
+        "people": None if people is None else people.to_dict(),
+        "gamma": gamma,
+        "policy": policy,
+        "figures": figures,
+        "audit": audit,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
+
+
+def place_receipt(text: str, home: Path, name: str) -> Path:
+    """Write a receipt to a directory of receipts, under a free name after that of its release, and return its path."""
+    with workshop(home / name) as desk:
+        draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
+        placed = _move_to_free_name(draft, home, name)
+        flush(home)
+    return placed
 
 
 def check_outputs(directory: Path, receipts: Path | None = None) -> None:

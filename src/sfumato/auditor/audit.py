@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,9 +81,16 @@ def audit_tables(
         audit = audit_apart(case, one) if isinstance(release, ApartRelease) else one(case)
     except FormatError as error:
         return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
+    return completed(audit, manifest, tables, table, found)
+
+
+def completed(
+    audit: Audit, manifest: Manifest, tables: Mapping[str, pa.Table], table: Table | None, problems: Sequence[str]
+) -> Audit:
+    """Return the audit of a form with what is said of every release: warnings, the notice, and problems found before."""
     return replace(
         audit,
-        problems=(*found, *audit.problems, *_several_rows(manifest, table)),
+        problems=(*problems, *audit.problems, *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=_notice(manifest),
         with_table=table is not None,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.histograms import Histograms
@@ -16,8 +20,23 @@ from sfumato.table.sorting import sorted_with_places
 from sfumato.table.table import Table
 
 
-def audit_buckets(case: Case[BucketsRelease]) -> Audit:
-    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
+class Walked(NamedTuple):
+    """What a walk over equal quasi rows finds, as `walk_people` says."""
+
+    invented: int
+    lost: int
+    misplaced: int
+    certain: Integers
+
+
+Walk = Callable[[BucketsRelease, Histograms, Table], Walked]
+
+
+def audit_buckets(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
+    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
+
+    `walk` compares people with those of the table; given where their rows are not in memory.
+    """
     release, manifest = case.release, case.manifest
     if release.noisy:
         return audit_noisy(case)
@@ -32,7 +51,8 @@ def audit_buckets(case: Case[BucketsRelease]) -> Audit:
         problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
     lost = 0
     if case.table is not None:
-        differences, lost = _compare(release, shown, case.table)
+        found = (walk or walk_rows)(release, shown, case.table)
+        differences, lost = _compare(release, shown, case.table, found)
         problems += differences
     return Audit(
         claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
@@ -48,14 +68,19 @@ def _may_suppress(manifest: Manifest) -> bool:
     return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
 
 
-def _compare(release: BucketsRelease, shown: Histograms, table: Table) -> tuple[list[str], int]:
-    """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
+def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
+    """Return how the published people differ from those of the table."""
     key, order = sorted_with_places(quasi_keys(release.quasi, table))
     truth = true_values(shown.labels, table).astype(np.int32)
     start = shown.start.astype(np.int32)
-    invented, lost, misplaced, certain = walk_people(
-        key, order, len(release.bucket), release.bucket, truth, start, shown.value, shown.shares, len(shown.labels)
+    return Walked(
+        *walk_people(key, order, len(release.bucket), release.bucket, truth, start, shown.value, shown.shares, len(shown.labels))
     )
+
+
+def _compare(release: BucketsRelease, shown: Histograms, table: Table, found: Walked) -> tuple[list[str], int]:
+    """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
+    invented, lost, misplaced, certain = found
     suppressed = lost if _may_suppress(release.manifest) else 0
     problems: list[str] = []
     if invented:

@@ -18,6 +18,14 @@ Data: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+DataFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input. "
+        "Several files, or a directory, of Parquet or CSV are published beyond memory.",
+        show_default=False,
+    ),
+]
 From: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -65,6 +73,24 @@ def table_source(data: Path | None, database: str | None, sql: str | None) -> Pa
     if database is None or sql is None:
         raise InputError("no table was given", hint='give a file, - for standard input, or --from DATABASE --sql "SELECT …"')
     return Database(database, sql)
+
+
+class EngineName(StrEnum):
+    """Who publishes: this process in memory, or DuckDB beyond it."""
+
+    memory = "memory"
+    duckdb = "duckdb"
+
+
+EngineOption: TypeAlias = Annotated[
+    EngineName | None,
+    typer.Option(
+        "--engine", help="Who holds the table: memory, or duckdb for one beyond it; by size otherwise.", show_default=False
+    ),
+]
+MemoryOption: TypeAlias = Annotated[
+    str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.", show_default=False)
+]
 
 
 class Format(StrEnum):

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli._options import Data, Format, From, Json, PolicyFile, Receipts, Seed, Sql, Workers, table_source
+from sfumato.cli._options import (
+    DataFiles,
+    EngineName,
+    EngineOption,
+    Format,
+    From,
+    Json,
+    MemoryOption,
+    PolicyFile,
+    Receipts,
+    Seed,
+    Sql,
+    Workers,
+    table_source,
+)
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, counted, near, print_json, progress_bar, shown, warn
 from sfumato.cli._state import STATE
@@ -33,7 +47,7 @@ NAMED = 5
 
 @verb
 def publish(
-    data: Data = None,
+    data: DataFiles = None,
     *,
     policy: PolicyFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
@@ -50,6 +64,8 @@ def publish(
         ),
     ] = None,
     workers: Workers = None,
+    engine: EngineOption = None,
+    memory: MemoryOption = None,
     as_json: Json = False,
 ) -> None:
     """Publish a table once: a release that keeps the policy's bounds, checked before it is written.
@@ -59,9 +75,51 @@ def publish(
     from sfumato.receipt import check_outputs
 
     check_outputs(out, receipts)
+    large = is_large(data, database, engine, memory)
+    if large:
+        refuse_beyond_memory(format, links)
+        from sfumato.cli.large import deliver_large
+
+        with limited(workers):
+            found, judged = deliver_large(data or [], policy, out, seed=seed, receipts=receipts, memory=memory, workers=workers)
+        tell_published(found, judged, as_json=as_json)
+        return
     with limited(workers):
-        source = table_source(data, database, sql)
+        source = table_source(data[0] if data else None, database, sql)
         document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+    tell_published(document, audit, as_json=as_json)
+
+
+def is_large(data: list[Path] | None, database: str | None, engine: EngineName | None, memory: str | None) -> bool:
+    """Return whether an engine publishes these files: as asked, else by size."""
+    from sfumato.errors import PolicyError
+    from sfumato.scale.choice import beyond_memory
+
+    chosen = None if engine is None else engine.value
+    if database is not None or not data or str(data[0]) == "-":
+        if chosen == "duckdb":
+            raise PolicyError("--engine duckdb: it reads files and directories", hint="write the table as Parquet first")
+        return False
+    large = beyond_memory(data if len(data) > 1 else data[0], chosen)
+    if not large and len(data) > 1:
+        raise PolicyError("--engine memory: it reads one file", hint="--engine duckdb reads several")
+    if memory is not None and not large:
+        raise PolicyError("--memory: it limits what an engine uses", hint="--engine duckdb, or leave it out")
+    return large
+
+
+def refuse_beyond_memory(format: Format, links: Path | None) -> None:
+    """Raise where something is asked for that only a release in memory has."""
+    from sfumato.errors import PolicyError
+
+    if format is not Format.parquet:
+        raise PolicyError("--format csv: beyond memory a release is written as Parquet", hint="leave --format out")
+    if links is not None:
+        raise PolicyError("--links: only methods in memory match people", hint="--engine memory")
+
+
+def tell_published(document: dict[str, Any], audit: Audit, *, as_json: bool) -> None:
+    """Print what was published, for machines or for people."""
     if as_json:
         print_json(document)
         return

@@ -77,6 +77,21 @@ def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Calla
 
 
 @njit(cache=True)
+def ceilings(count: int, whole: int, rest: int, under: int) -> Any:
+    """Return ⌈k · (whole + rest/under)⌉ for k = 0 … count, by adding up: nothing is multiplied, so nothing overflows."""
+    found = np.zeros(count + 1, np.int64)
+    floor, left = 0, 0
+    for k in range(1, count + 1):
+        floor += whole
+        left += rest
+        if left >= under:
+            left -= under
+            floor += 1
+        found[k] = floor + (1 if left > 0 else 0)
+    return found
+
+
+@njit(cache=True)
 def add_sets(counts: Any, secret: Any) -> None:
     """Fill in the counts of the sets, given those of the values."""
     for one in range(len(secret.start) - 1):

@@ -62,54 +62,81 @@ def cap(value: int, count: int, space: int, need: Any, start: Any) -> int:
 
 
 @njit(cache=True)
-def slack(mine: Any, left: int, sensitive: Any, counts: Any, told: int, need: Any, start: Any) -> tuple[bool, int]:
-    """Return whether a cut can keep the caps on both sides at all, and how many more people of any one event they would take.
+def possible(left: int, size: int, counts: Any, told: int, need: Any, start: Any) -> bool:
+    """Return whether a cut can keep the caps on both sides at all, by the counts of the box."""
+    left_room, right_room = room(left, told), room(size - left, told)
+    for value in range(len(counts)):
+        count = counts[value]
+        if count > 0:
+            both = cap(value, count, left_room, need, start) + cap(value, count, right_room, need, start)
+            if both < count:
+                return False
+    return True
+
+
+@njit(cache=True)
+def slack(here: Any, left: int, size: int, counts: Any, told: int, need: Any, start: Any) -> int:
+    """Return how many more people of any one event both sides would take, `here` being the counts of the left one.
 
     Only events that could exceed the cap of a side are looked at: which these are follows from the counts of the box. Exchanging
     the values of two people moves the count of a value, and of a set, on a side by at most one.
     """
-    here = count_events(mine[:left], sensitive)
-    left_room, right_room = room(left, told), room(len(mine) - left, told)
-    least = len(mine)
+    left_room, right_room = room(left, told), room(size - left, told)
+    least = size
     for value in range(len(counts)):
         count = counts[value]
         if count == 0:
             continue
         ours = cap(value, count, left_room, need, start)
         theirs = cap(value, count, right_room, need, start)
-        if ours + theirs < count:
-            return False, 0
         if ours < count:
             least = min(least, ours - here[value])
         if theirs < count:
             least = min(least, theirs - count + here[value])
-    return True, least
+    return least
+
+
+@njit(cache=True)
+def before_test(left: int, size: int, counts: Any, account: Any, need: Any, start: Any) -> int:
+    """Return 1 for a cut that is accepted and 0 for one that is refused by counts of the box alone, −1 for one to be tested.
+
+    Without coins a box that comes to a test waits for them, and the cut is taken as accepted meanwhile.
+    """
+    told = account[TOLD]
+    if keeps(counts, min(left, size - left), told, need, start):
+        return 1
+    drawn = len(account) > COINS
+    if drawn and account[MADE] == len(account) - COINS:
+        return 0
+    if not keeps(counts, size, told * account[OVER] // account[UNDER], need, start):
+        return 0
+    if not possible(left, size, counts, told, need, start):
+        return 0
+    if not drawn:
+        account[MADE] = WAITS
+        return 1
+    return -1
+
+
+@njit(cache=True)
+def passes(here: Any, left: int, size: int, counts: Any, account: Any, need: Any, start: Any) -> bool:
+    """Make a test with its coins, `here` being the counts of the left side; a refusal is put to the account."""
+    free = slack(here, left, size, counts, account[TOLD], need, start)
+    refusing = account[COINS + account[MADE]]
+    account[MADE] += 1
+    if free >= 0 and refusing <= free:
+        return True
+    account[TOLD] = account[TOLD] * account[OVER] // account[UNDER]
+    return False
 
 
 @njit(cache=True)
 def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, need: Any, start: Any) -> bool:
     """Return whether the first `left` people are cut from the others; a refusal that tells something is put to the account."""
-    told, size = account[TOLD], len(mine)
-    if keeps(counts, min(left, size - left), told, need, start):
-        return True
-    drawn = len(account) > COINS
-    if drawn and account[MADE] == len(account) - COINS:
-        return False
-    after = told * account[OVER] // account[UNDER]
-    if not keeps(counts, size, after, need, start):
-        return False
-    possible, free = slack(mine, left, sensitive, counts, told, need, start)
-    if not possible:
-        return False
-    if not drawn:
-        account[MADE] = WAITS
-        return True
-    refusing = account[COINS + account[MADE]]
-    account[MADE] += 1
-    if free >= 0 and refusing <= free:
-        return True
-    account[TOLD] = after
-    return False
+    verdict = before_test(left, len(mine), counts, account, need, start)
+    if verdict >= 0:
+        return verdict == 1
+    return passes(count_events(mine[:left], sensitive), left, len(mine), counts, account, need, start)
 
 
 @njit(cache=True)

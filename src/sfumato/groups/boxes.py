@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule, affords
@@ -69,17 +69,26 @@ def association(columns: Sequence[Column], sensitive: Array) -> Floats:
 
     That with several sensitive columns is the sum over them.
     """
-    information = np.sum([[_information(column, codes) for column in columns] for codes in np.atleast_2d(sensitive)], axis=0)
+    return weights_by_pairs([[_pairs(column, codes) for column in columns] for codes in np.atleast_2d(sensitive)])
+
+
+def _pairs(column: Column, sensitive: Array) -> Integers:
+    values = int(sensitive.max()) + 1
+    key = column.codes.astype(np.int64) * values + sensitive
+    return np.bincount(key, minlength=column.size * values).reshape(column.size, values).astype(np.int64)
+
+
+def weights_by_pairs(counts: Sequence[Sequence[Integers]]) -> Floats:
+    """Return the same from how often each code of each column occurs with each value: per sensitive column, per quasi column."""
+    information = np.sum([[_information(pairs) for pairs in columns] for columns in counts], axis=0)
     root = np.sqrt(np.maximum(information, 0.0))
     top = root.max()
-    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(columns))
+    return np.maximum(root / top, 1e-6) if top > 0 else np.ones(len(counts[0]))
 
 
-def _information(column: Column, sensitive: Array) -> float:
-    values = int(sensitive.max()) + 1
-    shared = np.bincount(sensitive, minlength=values) / len(sensitive)
-    pairs = np.bincount(column.codes.astype(np.int64) * values + sensitive, minlength=column.size * values)
-    joint = pairs.reshape(column.size, values) / len(sensitive)
-    apart = joint.sum(axis=1)[:, None] * shared[None, :]
+def _information(pairs: Integers) -> float:
+    people = int(pairs.sum())
+    joint = pairs / people
+    apart = joint.sum(axis=1)[:, None] * (pairs.sum(axis=0) / people)[None, :]
     seen = joint > 0
     return float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())

@@ -22,30 +22,43 @@ _SQUARINGS = 12  # an axis whose spread is a thousandth below the first one's th
 
 def category_places(j: int, columns: Sequence[Column]) -> Small:
     """Return the place of each category of column j along the axis on which the other columns' means differ most."""
-    others = [column for k, column in enumerate(columns) if k != j]
     column = columns[j]
-    if column.size < 3 or not others:
+    others = [other for k, other in enumerate(columns) if k != j]
+    if is_unordered(column.size, len(columns)):
         return np.arange(column.size, dtype=np.int32)
-    times = np.bincount(column.codes, minlength=column.size)
-    people, codes = len(column), column.codes.astype(np.int32)
-    away = np.empty((column.size, len(others)), np.int64)
-    for k, other in enumerate(others):
-        away[:, k] = _sums(codes, other, column.size) - people * times
+    codes = column.codes.astype(np.int32)
+    sums = [
+        add_by_code(
+            codes, other.codes.astype(np.int32), doubled_ranks(np.bincount(other.codes, minlength=other.size)), column.size
+        )
+        for other in others
+    ]
+    return places_by_sums(np.bincount(column.codes, minlength=column.size), sums)
+
+
+def is_unordered(categories: int, columns: int) -> bool:
+    """Return whether categories stand by name: there are too few of them, or no other column."""
+    return categories < 3 or columns < 2
+
+
+def doubled_ranks(times: Integers) -> Integers:
+    """Return the rank of each code that occurs so often: mid-ranks, doubled to be whole, n on average for n people."""
+    found: Integers = 2 * np.cumsum(times) - times
+    return found
+
+
+def places_by_sums(times: Integers, sums: Sequence[Integers]) -> Small:
+    """Return the same from how often each category occurs, and the sum of its people's doubled ranks in every other column."""
+    people = int(times.sum())
+    away = np.stack([total - people * times for total in sums], axis=1)
     # One quotient of two integers for each category and column: it can be rounded in one way only.
     mean = away / np.maximum(people * times, 1)[:, None]
     rough = np.rint(mean * _COARSE).astype(np.int64)
     axis = principal_axis(rough.T @ (rough * times[:, None]))
     along = np.rint(mean * _FINE).astype(np.int64) @ axis
-    place = np.empty(column.size, np.int32)
-    place[np.argsort(along, kind="stable")] = np.arange(column.size)
+    place = np.empty(len(times), np.int32)
+    place[np.argsort(along, kind="stable")] = np.arange(len(times))
     return place
-
-
-def _sums(codes: Small, other: Column, size: int) -> Integers:
-    """Return the sum of each category's ranks in another column: mid-ranks, doubled to be whole, n on average for n people."""
-    times = np.bincount(other.codes, minlength=other.size)
-    found: Integers = add_by_code(codes, other.codes.astype(np.int32), 2 * np.cumsum(times) - times, size)
-    return found
 
 
 def principal_axis(squares: Integers) -> Integers:

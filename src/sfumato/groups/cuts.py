@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import Safe, Secret, Tight, cut_level
+from sfumato.groups._cut_kernels import Safe, Secret, Tight, ceilings, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.bounds import Bounds
@@ -78,27 +78,36 @@ class Space:
     def of(cls, columns: Sequence[Column]) -> Space:
         """Return the space of these columns."""
         codes = np.stack([column.codes.astype(np.int32) for column in columns])
-        missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
-        first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
-        position = np.zeros(int(first[-1]))
         for j, column in enumerate(columns):
-            place = position[first[j] : first[j + 1]]
             if column.kind == "categorical":
                 codes[j] = category_places(j, columns)[codes[j]]
-                place[:] = np.arange(column.size) / max(column.size - 1, 1)
-            else:
-                place[: len(column.values)] = _on_a_line(column)
-        return cls(codes, first, missing, position)
+        return cls(codes, *axes(columns))
 
 
-def need_table(bounds: Bounds, scale: int = 1) -> tuple[Integers, Integers]:
+def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
+    """Return where each column's codes begin, whether its last one means missing, and the positions: by its values alone."""
+    missing = np.array([int(column.has_missing and column.kind != "categorical") for column in columns], dtype=np.int64)
+    first = np.concatenate(([0], np.cumsum([column.size for column in columns]))).astype(np.int64)
+    position = np.zeros(int(first[-1]))
+    for j, column in enumerate(columns):
+        place = position[first[j] : first[j + 1]]
+        if column.kind == "categorical":
+            place[:] = np.arange(column.size) / max(column.size - 1, 1)
+        else:
+            place[: len(column.values)] = _on_a_line(column)
+    return first, missing, position
+
+
+def need_table(bounds: Bounds, scale: int = 1, most: int | None = None) -> tuple[Integers, Integers]:
     """Return the smallest group for every count of every event up to its own, exactly, and where each event's entries start.
 
-    That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own.
+    That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own. Whoever has
+    only some of the people says how many they are at `most`: larger counts are then left out.
     """
-    start = np.concatenate(([0], np.cumsum([count + 1 for count in bounds.event_counts]))).astype(np.int64)
+    counts = [count if most is None else min(count, most) for count in bounds.event_counts]
+    start = np.concatenate(([0], np.cumsum([count + 1 for count in counts]))).astype(np.int64)
     need = np.zeros(int(start[-1]), np.int64)
-    for k, (count, limit) in enumerate(zip(bounds.event_counts, bounds.event_limits, strict=True)):
+    for k, (count, limit) in enumerate(zip(counts, bounds.event_limits, strict=True)):
         if limit < 1:
             need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
     return need, start
@@ -113,9 +122,11 @@ def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
 
 
 def _ceilings(count: int, limit: Fraction) -> Integers:
+    """Return ⌈k / limit⌉ for k = 0 … count."""
     over, under = limit.denominator, limit.numerator
-    if over * (count + 1) < 1 << 62:
-        return -(-(np.arange(count + 1, dtype=np.int64) * over) // under)
+    if under < 1 << 62 and count * (over // under + 1) < _ENDLESS:
+        found: Integers = ceilings(count, over // under, over % under, under)
+        return found
     return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)
 
 

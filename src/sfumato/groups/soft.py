@@ -7,7 +7,7 @@ Every refusal multiplies what a box *told*, 1 for everybody, by q, and its caps 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -86,17 +86,24 @@ def leading(coins: Randomness, chance: Fraction, tests: int) -> Integers:
 
 @dataclass(eq=False)
 class Accounts(Ledger):
-    """The accounts of the boxes of one level after another: coins by box, whoever cuts it, and what final boxes told."""
+    """The accounts of the boxes of one level after another: coins by box, whoever cuts it, and what final boxes told.
+
+    Whoever cuts only the people from place `begin` on along the cuts says so, with what account
+    (`first`) they come, and how many they are (`most`).
+    """
 
     bounds: Bounds
     rule: Rule
     floor: int
     random: Randomness
+    begin: int = field(default=0, kw_only=True)
+    first: int = field(default=SHOWN * FINE, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self._final: list[tuple[Integers, Integers]] = []
-        self._told = np.array([SHOWN * FINE])
-        self._need = need_table(self.bounds, SHOWN)
+        self._told = np.array([self.first], dtype=np.int64)
+        self._need = need_table(self.bounds, SHOWN, self.most)
         self._coins = self.random.spawn(Step.CUTS)
 
     def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
@@ -114,7 +121,7 @@ class Accounts(Ledger):
         self._late = boxes, self._accounts(self._told[boxes], high - low, self.rule.tests)
         for account, begin, end in zip(self._late[1], low.tolist(), high.tolist(), strict=True):
             chance = refusing(self.rule.patience, end - begin)
-            account[COINS:] = leading(self._coins.spawn(begin, end), chance, self.rule.tests)
+            account[COINS:] = leading(self._coins.spawn(self.begin + begin, self.begin + end), chance, self.rule.tests)
         return self.acceptance(self._late[1])
 
     def settle(self, low: Integers, done: Flags) -> None:
@@ -138,8 +145,15 @@ class Accounts(Ledger):
         ledger[:, UNDER] = np.where(least, LEAST_CHANCE.denominator, sizes)
         return ledger
 
+    def leave(self, some: Flags) -> Integers:
+        """Return the accounts of these boxes of the level to come, in billionths; somebody else goes on with them."""
+        left = self._told[some]
+        self._told = self._told[~some]
+        return left
+
     @property
     def told(self) -> Integers:
         """What each final box told, in thousandths rounded down, boxes from left to right along the cuts."""
-        low, told = (np.concatenate(parts) for parts in zip(*self._final, strict=True))
+        none = np.zeros(0, np.int64)
+        low, told = (np.concatenate(parts) for parts in zip((none, none), *self._final, strict=True))
         return told[np.argsort(low)]

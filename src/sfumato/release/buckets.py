@@ -166,25 +166,57 @@ class BucketsRelease(Release):
     @classmethod
     def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> BucketsRelease:
         """Return the same with rows and buckets in the order in which they are read."""
-        quasi_names, sensitive_names, kinds = published_names(manifest)
+        quasi_names, _, kinds = published_names(manifest)
         require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
-        st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
+        told = cls._of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
+        quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
+        return cls(manifest, quasi, bucket, **told)
+
+    @classmethod
+    def from_buckets(
+        cls, manifest: Manifest, tables: Mapping[str, pa.Table], quasi: tuple[Column, ...], sizes: Integers
+    ) -> BucketsRelease:
+        """Return the same release without its people's rows: how many people each bucket has, and all tables but `qit`.
+
+        What is told of buckets is there; the rows of `qit`, and with them the canonical order, are the caller's to look after.
+        """
+        require_tables(tables, cls.form, ("st", *account_names(manifest), *noise_names(manifest)))
+        none = np.zeros(0, np.int32)
+        release = cls(manifest, quasi, none, **cls._of_buckets(manifest, tables, sizes, in_any_order=False))
+        release.__dict__["sizes"] = sizes
+        key = release.st_bucket * np.int64(len(release.domain)) + release.st_value
+        if (key[1:] < key[:-1]).any():
+            raise FormatError("the rows of table 'st' are not in the canonical order, and another order could tell anything")
+        return release
+
+    @classmethod
+    def _of_buckets(
+        cls, manifest: Manifest, tables: Mapping[str, pa.Table], sizes: Integers, *, in_any_order: bool
+    ) -> dict[str, Any]:
+        """Return what the other tables tell of buckets that have so many people each."""
+        _, sensitive_names, kinds = published_names(manifest)
+        st = take_table(tables, "st", {BUCKET: "group"} | {name: kinds[name] for name in sensitive_names} | {COUNT: "count"})
+        buckets = len(sizes)
         st_bucket, _ = groups_of(st, BUCKET, "st", buckets)
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
         if is_noisy(manifest):
             count = noisy_counts(st, COUNT, st_bucket, value, buckets * len(domain))
         else:
             count = whole_numbers(st, COUNT, "st")
-            _require_people(manifest, count, st_bucket, bucket, buckets)
+            _require_people(manifest, count, st_bucket, sizes)
             require_distinct(st_bucket * np.int64(len(domain)) + value, "table 'st'")
-        quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        told = read_accounts(manifest, tables, buckets, in_any_order=in_any_order)
-        draws = read_noise(manifest, tables, BUCKET, buckets, in_any_order=in_any_order)
-        return cls(manifest, quasi, bucket, domain, st_bucket, value.astype(np.int32), count, told=told, draws=draws)
+        return {
+            "domain": domain,
+            "st_bucket": st_bucket,
+            "st_value": value.astype(np.int32),
+            "st_count": count,
+            "told": read_accounts(manifest, tables, buckets, in_any_order=in_any_order),
+            "draws": read_noise(manifest, tables, BUCKET, buckets, in_any_order=in_any_order),
+        }
 
 
 def nearest_shares(shares: Floats) -> Floats:
@@ -196,12 +228,12 @@ def nearest_shares(shares: Floats) -> Floats:
     return found
 
 
-def _require_people(manifest: Manifest, count: Integers, st_bucket: Small, bucket: Small, buckets: int) -> None:
+def _require_people(manifest: Manifest, count: Integers, st_bucket: Small, sizes: Integers) -> None:
     """Raise `FormatError` unless the counts of every bucket add up to its people, and decoys."""
     decoys = int(manifest.parameters.get("decoys", 0))
-    require_counts(count, manifest.rows + decoys * buckets)
-    shown = np.bincount(st_bucket, weights=count, minlength=buckets).astype(np.int64)
-    wrong = int((shown != np.bincount(bucket, minlength=buckets) + decoys).sum())
+    require_counts(count, manifest.rows + decoys * len(sizes))
+    shown = np.bincount(st_bucket, weights=count, minlength=len(sizes)).astype(np.int64)
+    wrong = int((shown != sizes + decoys).sum())
     if wrong:
         raise FormatError(f"{wrong} buckets show another number of sensitive values than they have people (and decoys)")
 

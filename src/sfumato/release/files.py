@@ -24,6 +24,8 @@ from sfumato.release.parquet import decode, encode
 
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 1 << 25
+PART_ROWS = 1 << 22
+"""A table of more rows is written in part files of so many rows each, the last with what is left: by this rule alone."""
 TableFormat = Literal["parquet", "csv"]
 _KINDS = ("parquet", "csv")
 
@@ -47,12 +49,17 @@ def write_release(directory: Path, manifest: Manifest, tables: Mapping[str, pa.T
         with ThreadPoolExecutor(pa.cpu_count()) as pool:
             facts = pool.map(lambda name: _write_table(partial, name, tables[name], kind), tables)
             written = replace(manifest, tables=dict(zip(tables, facts, strict=True)))
-        text = written.to_json()
-        Manifest.from_json(text)  # what could not be read again is not written
-        (partial / MANIFEST).write_text(text, encoding="utf-8")
+        write_manifest(partial, written)
         return written
 
     return write_directory(Path(directory), fill)
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write the manifest, last of all files: a directory without one is no release."""
+    text = manifest.to_json()
+    Manifest.from_json(text)  # what could not be read again is not written
+    (directory / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def read_release(directory: Path) -> Stored:
@@ -66,16 +73,15 @@ def read_release(directory: Path) -> Stored:
         manifest = Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
     except UnicodeDecodeError:
         raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
-    kind = _kind_of(manifest)
+    kind = kind_of(manifest)
     tables: dict[str, pa.Table] = {}
     problems: list[str] = []
-    listed = {MANIFEST, *(f"{name}.{kind}" for name in manifest.tables)}
-    extra = sorted(entry.name for entry in os.scandir(directory) if entry.name not in listed)
+    extra = not_listed(directory, manifest)
     if extra:
-        problems.append(f"{len(extra)} files lie in the release that its manifest does not list")
+        problems.append(f"{extra} files lie in the release that its manifest does not list")
     for name, facts in manifest.tables.items():
         try:
-            tables[name] = _stored_table(directory / f"{name}.{kind}", facts, problems)
+            tables[name] = _joined([stored_part(directory, facts, file, problems) for file in files_of(name, facts, kind)])
         except FormatError as error:
             if out_of_memory(error):
                 raise MemoryError from error  # nothing is wrong with the file
@@ -83,34 +89,68 @@ def read_release(directory: Path) -> Stored:
     return Stored(manifest, tables, tuple(problems))
 
 
-def _kind_of(manifest: Manifest) -> str:
+def part_names(name: str, rows: int, kind: str) -> list[tuple[str, int]]:
+    """Return the files of a table of so many rows, and how many rows each has: one file, or parts in a directory."""
+    if rows <= PART_ROWS:
+        return [(f"{name}.{kind}", rows)]
+    parts = range(-(-rows // PART_ROWS))
+    return [(f"{name}/part-{part:05d}.{kind}", min(PART_ROWS, rows - part * PART_ROWS)) for part in parts]
+
+
+def kind_of(manifest: Manifest) -> str:
     """Return whether the tables are Parquet or CSV; files that are not named after their tables are refused."""
     for kind in _KINDS:
         if all(
-            [file["file"] for file in facts["files"]] == [f"{name}.{kind}"] and name == os.path.basename(name)
+            [file["file"] for file in facts["files"]] == [file for file, _ in part_names(name, facts["rows"], kind)]
+            and name == os.path.basename(name)
             for name, facts in manifest.tables.items()
         ):
             return kind
     raise FormatError("manifest.json: the files are not named after their tables, all .parquet or all .csv")
 
 
-def _stored_table(path: Path, facts: Mapping[str, Any], problems: list[str]) -> pa.Table:
-    """Return one table, after comparing its file with what the manifest says; differences go to `problems`."""
-    (file,) = facts["files"]
-    if file["rows"] != facts["rows"]:
-        raise FormatError(f"{path.name}: the manifest gives two numbers of rows")
-    data = read_file(path)
+def files_of(name: str, facts: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """Return what the manifest says of each file of a table; FormatError where it gives them other rows than the table has."""
+    files: list[Mapping[str, Any]] = list(facts["files"])
+    if [file["rows"] for file in files] != [rows for _, rows in part_names(name, facts["rows"], kind)]:
+        raise FormatError(f"{files[0]['file']}: the manifest gives two numbers of rows")
+    return files
+
+
+def not_listed(directory: Path, manifest: Manifest) -> int:
+    """Return how many files lie in a release, or in the directories of its parts, that its manifest does not list."""
+    listed = {MANIFEST, *(file["file"] for facts in manifest.tables.values() for file in facts["files"])}
+    folders = {name for name, facts in manifest.tables.items() if len(facts["files"]) > 1}
+    found = {entry.name for entry in os.scandir(directory)} - folders
+    for folder in folders:
+        place = directory / folder
+        if place.is_dir() and not place.is_symlink():
+            found |= {f"{folder}/{entry.name}" for entry in os.scandir(place)}
+    return len(found - listed)
+
+
+def stored_part(directory: Path, facts: Mapping[str, Any], file: Mapping[str, Any], problems: list[str]) -> pa.Table:
+    """Return the table in one file, after comparing it with what the manifest says; differences go to `problems`."""
+    name = file["file"]
+    if (directory / name).parent.is_symlink():
+        raise FormatError(f"{name} is not a file of this release")
+    data = read_file(directory / name)
     if hashlib.sha256(data).hexdigest() != file["sha256"]:
-        problems.append(f"{path.name}: its content does not have the sha-256 that the manifest gives")
+        problems.append(f"{name}: its content does not have the sha-256 that the manifest gives")
     types = {column["name"]: column["type"] for column in facts["columns"]}
     if len(types) < len(facts["columns"]):
-        raise FormatError(f"{path.name}: the manifest lists a column twice")
+        raise FormatError(f"{name}: the manifest lists a column twice")
     try:
-        if path.suffix == ".csv":
-            return read_csv(data, rows=facts["rows"], types=types)
-        return pa.table({name: arrow(column) for name, column in decode(data, rows=facts["rows"], types=types).items()})
+        if name.endswith(".csv"):
+            return read_csv(data, rows=file["rows"], types=types)
+        return pa.table({column: arrow(found) for column, found in decode(data, rows=file["rows"], types=types).items()})
     except FormatError as error:
-        raise FormatError(f"{path.name}: {error.message}", hint=error.hint) from None
+        raise FormatError(f"{name}: {error.message}", hint=error.hint) from None
+
+
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    """Return the table whose parts these are, every column with one dictionary."""
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts).unify_dictionaries()
 
 
 def read_file(path: Path, largest: int | None = None) -> bytes:
@@ -141,13 +181,25 @@ def _write_table(directory: Path, name: str, table: pa.Table, kind: TableFormat)
     """Write one table and return what the manifest says about it."""
     if kind == "csv":
         table = lists_as_text(table)
-        data = write_csv(table)
+    files, at = part_names(name, table.num_rows, kind), 0
+    written = []
+    for file, rows in files:
+        written.append(write_part(directory, file, table.slice(at, rows)))
+        at += rows
+    return {"rows": table.num_rows, "columns": described_columns(table.schema), "files": written}
+
+
+def write_part(directory: Path, file: str, part: pa.Table) -> dict[str, Any]:
+    """Write the rows of one file and return what the manifest says about it."""
+    if file.endswith(".csv"):
+        data = write_csv(part)
     else:
-        data = encode({column: coded(table[column]) for column in table.column_names})
-    (directory / f"{name}.{kind}").write_bytes(data)
-    return {
-        "rows": table.num_rows,
-        "columns": [{"name": column.name, "type": str(value_type(column.type))} for column in table.schema],
-        # A list: large tables may come to be written in parts.
-        "files": [{"file": f"{name}.{kind}", "rows": table.num_rows, "sha256": hashlib.sha256(data).hexdigest()}],
-    }
+        data = encode({column: coded(part[column]) for column in part.column_names})
+    (directory / file).parent.mkdir(exist_ok=True)
+    (directory / file).write_bytes(data)
+    return {"file": file, "rows": part.num_rows, "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def described_columns(schema: pa.Schema) -> list[dict[str, str]]:
+    """Return names and types of a table's columns, as the manifest lists them."""
+    return [{"name": column.name, "type": str(value_type(column.type))} for column in schema]

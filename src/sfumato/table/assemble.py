@@ -67,11 +67,11 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     source = Source((*quasi, *sensitive), identity, rows, kept)
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
-    schema = _settled(schema, sensitive)
-    published = tuple(_recoded(column, schema) for column in quasi)
-    values = [] if closed[0] else [_few_values(column, schema) for column in sensitive]
+    schema = settled(schema, sensitive, [np.bincount(column.codes, minlength=column.size) for column in sensitive])
+    published = tuple(recoded(column, schema) for column in quasi)
+    values = [] if closed[0] else [few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
-        _check_domain(column, schema)
+        check_domain(column, schema)
     if closed[0] is None:
         attribute = sensitive_of(values)
     elif schema.apart:
@@ -157,13 +157,18 @@ def _refuse_repeated(columns: Sequence[pa.ChunkedArray], schema: Schema) -> None
     _, counts = np.unique(whole, return_counts=True)
     several = int((counts > 1).sum())
     if several:
-        names = ", ".join(map(repr, schema.identifier))
-        raise InputError(
-            f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
-            f"({int(counts[counts > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint='people={"key": "COLUMN", "keep": "first by COLUMN"} keeps one row of each person; or one_row_per_person=False, '
-            "knowing that the claims then speak of rows",
-        )
+        refuse_repeated(several, int(counts[counts > 1].sum()), schema)
+
+
+def refuse_repeated(several: int, rows: int, schema: Schema) -> None:
+    """Raise the error for so many people who have so many rows together."""
+    names = ", ".join(map(repr, schema.identifier))
+    raise InputError(
+        f"identifier {names}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
+        f"({rows:,} rows together), and a bound per row is no bound per person",
+        hint='people={"key": "COLUMN", "keep": "first by COLUMN"} keeps one row of each person; or one_row_per_person=False, '
+        "knowing that the claims then speak of rows",
+    )
 
 
 def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers | None:
@@ -176,8 +181,8 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
         missing = column.codes == len(column.values)
         if rule == "error":
             hint = (
-                f'missing={{{_quoted(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people out, '
-                "and the claim then holds against a reader only"
+                f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people '
+                "out, and the claim then holds against a reader only"
             )
             raise InputError(f"column {column.name!r}: {int(missing.sum()):,} of {rows:,} values are missing", hint=hint)
         drop |= missing
@@ -190,7 +195,8 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
     return np.flatnonzero(~drop)
 
 
-def _recoded(column: Column, schema: Schema) -> Column:
+def recoded(column: Column, schema: Schema) -> Column:
+    """Return a quasi column as the schema recodes it."""
     recode = schema.recoding(column.name)
     if recode is None:
         return column
@@ -198,10 +204,10 @@ def _recoded(column: Column, schema: Schema) -> Column:
     return build(column.name, kind, values, column.codes)
 
 
-def _settled(schema: Schema, columns: Sequence[Column]) -> Schema:
-    """Return the schema in which bins of equally many people have their edges."""
+def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) -> Schema:
+    """Return the schema in which bins of equally many people have their edges, given how often each code of a column occurs."""
     found = dict(schema.bins)
-    for column in columns:
+    for column, times in zip(columns, counts, strict=True):
         rule = schema.bins.get(column.name)
         if not isinstance(rule, EqualPeople):
             continue
@@ -209,13 +215,12 @@ def _settled(schema: Schema, columns: Sequence[Column]) -> Schema:
             raise PolicyError(
                 f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
             )
-        counts = np.bincount(column.codes, minlength=column.size)[: len(column.values)]
         numbers = column.values.to_numpy(zero_copy_only=False)
-        found[column.name] = rule.over(numbers, counts, column.name)
+        found[column.name] = rule.over(numbers, times[: len(column.values)], column.name)
     return schema if found == dict(schema.bins) else replace(schema, bins=found)
 
 
-def _few_values(column: Column, schema: Schema) -> Column:
+def few_values(column: Column, schema: Schema) -> Column:
     """Return a sensitive column with the values that bounds speak of: bins where the policy has them."""
     bins = schema.bins_of(column.name)
     if bins is not None:
@@ -223,7 +228,7 @@ def _few_values(column: Column, schema: Schema) -> Column:
     if column.kind == "numeric" and len(column.values) > MOST_UNBINNED:
         raise InputError(
             f"sensitive column {column.name!r}: {len(column.values):,} different numbers; a bound on each would say little",
-            hint=f'bins={{{_quoted(column.name)}: [edge, edge, …]}}; or types={{{_quoted(column.name)}: "categorical"}}',
+            hint=f'bins={{{quoted_name(column.name)}: [edge, edge, …]}}; or types={{{quoted_name(column.name)}: "categorical"}}',
         )
     return column
 
@@ -252,11 +257,13 @@ def _binned(column: Column, bins: Bins) -> Column:
     return Column(column.name, "categorical", labels, codes, column.has_missing)
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """Return a column's name as a policy writes it."""
     return json.dumps(name, ensure_ascii=False)
 
 
-def _check_domain(column: Column, schema: Schema) -> None:
+def check_domain(column: Column, schema: Schema) -> None:
+    """Raise an `InputError` where a published column has values outside its declared domain."""
     domain = schema.domain(column.name)
     if domain is None:
         return

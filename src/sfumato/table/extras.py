@@ -12,7 +12,8 @@ _EXTRAS = {
     "pyreadstat": ("files of Stata, SPSS and SAS", "stats"),
     "adbc_driver_postgresql.dbapi": ("PostgreSQL", "database"),
     "adbc_driver_sqlite.dbapi": ("SQLite", "database"),
-    "duckdb": ("DuckDB", "database"),
+    "duckdb": ("DuckDB", "duckdb"),
+    "pyspark.sql.functions": ("Spark DataFrames", "spark"),
 }
 
 

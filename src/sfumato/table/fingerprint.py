@@ -77,10 +77,10 @@ def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | No
     total = np.zeros(rows, np.uint64) if identity is None else identity.copy()
     own = {}
     for column in columns:
-        hashes = _named(np.append(hash_texts(texts(column.values)), _ABSENT), column.name)
+        hashes = value_hashes(column)
         total += hashes[column.codes]
-        own[column.name] = _column_digest(hashes, np.bincount(column.codes, minlength=len(hashes)))
-    ordered = np.sort(_mix(total))
+        own[column.name] = column_digest(hashes, np.bincount(column.codes, minlength=len(hashes)))
+    ordered = np.sort(mix(total))
     smallest = ordered[: 64 * SKETCH]
     distinct = np.unique(smallest)
     if len(distinct) < SKETCH:
@@ -89,7 +89,13 @@ def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | No
     return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]), own)
 
 
-def _column_digest(hashes: Unsigned, times: Integers) -> str:
+def value_hashes(column: Column) -> Unsigned:
+    """Return what each value of a column, and then a missing one, adds to the hash of its row."""
+    return _named(np.append(hash_texts(texts(column.values)), _ABSENT), column.name)
+
+
+def column_digest(hashes: Unsigned, times: Integers) -> str:
+    """Return the digest of a column whose values, with these hashes, occur so often."""
     occurring = np.flatnonzero(times)
     order = occurring[np.argsort(hashes[occurring])]
     content = np.stack([hashes[order], times[order].astype(np.uint64)])
@@ -121,7 +127,7 @@ def _hash_some(text: pa.Array) -> Unsigned:
     sums = np.zeros(count + 1, np.uint64)
     np.cumsum((raw.astype(np.uint64) + np.uint64(1)) * _powers(_BASE, count), out=sums[1:])
     hashes = (sums[ends[1:]] - sums[ends[:-1]]) * _powers(_INVERSE, count + 1)[ends[:-1]]
-    hashes = _mix(hashes + _mix(np.diff(ends).astype(np.uint64)))
+    hashes = mix(hashes + mix(np.diff(ends).astype(np.uint64)))
     if text.null_count:
         hashes[pc.is_null(text).to_numpy(zero_copy_only=False)] = _ABSENT
     return hashes
@@ -136,10 +142,10 @@ def _powers(base: int, count: int) -> Unsigned:
 def _named(hashes: Unsigned, name: str) -> Unsigned:
     """Return the hashes mixed with a column's name, so that equal values in two columns differ."""
     key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-    return _mix(hashes + np.uint64(key))
+    return mix(hashes + np.uint64(key))
 
 
-def _mix(words: Unsigned) -> Unsigned:
+def mix(words: Unsigned) -> Unsigned:
     """Return each word scrambled by a bijection in which every bit depends on every other."""
     words = words ^ (words >> np.uint64(30))
     words = words * np.uint64(0xBF58476D1CE4E5B9)

@@ -117,7 +117,7 @@ def choose(
 
     The `compared` columns are those of which something is published: rows that agree in them need no coin.
     """
-    person = _persons(data, tuple(rule.key))
+    person = persons(data, tuple(rule.key))
     rows = len(person)
     times = np.bincount(person)
     several = int((times > 1).sum())
@@ -125,24 +125,29 @@ def choose(
     if not several:
         return np.arange(rows), Choice(rule.keep, rows, len(times), 0, coins)
     if rule.by is None:
-        raise InputError(
-            f"{_listed(rule.key)}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
-            f"({int(times[times > 1].sum()):,} rows together), and a bound per row is no bound per person",
-            hint='people={"keep": "first by COLUMN"} or "last by COLUMN" keeps one row of each',
-        )
-    rank = _ranks(data.column(rule.by), rule)
+        refuse_several(rule, several, int(times[times > 1].sum()))
+    rank = ranks(data.column(rule.by), rule)
     best = np.full(len(times), np.iinfo(np.int64).max)
     np.minimum.at(best, person, rank)
     candidate = rank == best[person]
     many = np.bincount(person[candidate], minlength=len(times)) > 1
     clear = candidate & ~many[person]
     open_rows = np.flatnonzero(candidate & many[person])
-    chosen, tied = _by_coins(data, open_rows, person[open_rows], [*rule.key, *compared], SecureRandomness(coins))
+    chosen, tied = by_coins(data, open_rows, person[open_rows], [*rule.key, *compared], SecureRandomness(coins))
     kept = np.sort(np.concatenate([np.flatnonzero(clear), chosen]))
     return kept, Choice(rule.keep, rows, len(times), tied, coins)
 
 
-def _by_coins(
+def refuse_several(rule: People, several: int, rows: int) -> None:
+    """Raise the error for so many people who have so many rows together."""
+    raise InputError(
+        f"{_listed(rule.key)}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
+        f"({rows:,} rows together), and a bound per row is no bound per person",
+        hint='people={"keep": "first by COLUMN"} or "last by COLUMN" keeps one row of each',
+    )
+
+
+def by_coins(
     data: pa.Table, rows: Integers, person: Integers, columns: Sequence[str], random: Randomness
 ) -> tuple[Integers, int]:
     """Return one of each person's rows, every one as likely, and for how many people that made a difference.
@@ -167,7 +172,7 @@ def _by_coins(
     return rows[drawn == first[person]], len(np.unique(person[1:][differs & same]))
 
 
-def _persons(data: pa.Table, key: Sequence[str]) -> Integers:
+def persons(data: pa.Table, key: Sequence[str]) -> Integers:
     """Return a number for every row, the same for the rows of one person."""
     whole = np.zeros(data.num_rows, np.int64)
     for name in key:
@@ -182,7 +187,7 @@ def _persons(data: pa.Table, key: Sequence[str]) -> Integers:
     return whole
 
 
-def _ranks(column: pa.ChunkedArray, rule: People) -> Integers:
+def ranks(column: pa.ChunkedArray, rule: People) -> Integers:
     """Return the place of every row by the column that decides, 0 for what is kept first; a missing value comes last."""
     values, codes = split(column)
     numbers = _in_order(values, str(rule.by))

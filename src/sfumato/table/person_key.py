@@ -89,11 +89,7 @@ def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] 
         people = len(np.unique(present))
         rows = len(present)
         named = names_a_person(name)
-        if people in (0, rows) or rows > _OFTEN * people or (people < 3 and not named):
-            continue
-        if not named and (rows > _FEW_ROWS * people or people < _MANY_VALUES):
-            continue
-        if not _may_be_key(columns[name]):
+        if not may_be_key(name, people, rows) or not _may_be_key(columns[name]):
             continue
         follow = _following(name, coded)
         if named or len(follow) >= _DETERMINED:
@@ -101,6 +97,14 @@ def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] 
             why = (["it is called like the number of a person"] if named else []) + ([shown] if follow else [])
             found.append((not named, -len(follow), PersonKey(name, people, rows, " and ".join(why))))
     return [key for _, _, key in sorted(found, key=lambda one: one[:2])]
+
+
+def may_be_key(name: str, people: int, rows: int) -> bool:
+    """Return whether a column with so many different values in so many rows may number people, by its name and these numbers."""
+    named = names_a_person(name)
+    if people in (0, rows) or rows > _OFTEN * people or (people < 3 and not named):
+        return False
+    return named or not (rows > _FEW_ROWS * people or people < _MANY_VALUES)
 
 
 def _may_be_key(column: pa.ChunkedArray) -> bool:

@@ -35,11 +35,11 @@ class Rows:
     def beside(self) -> list[str]:
         """The further columns that are looked at: what the rule of people names, and where a key of people could hide."""
         rule = self.schema.people_rule
-        names = [*rule.key, *([] if rule.by is None else [rule.by]), *(self.schema.other if self._in_doubt else ())]
+        names = [*rule.key, *([] if rule.by is None else [rule.by]), *(self.schema.other if self.in_doubt else ())]
         return [name for name in dict.fromkeys(names) if name not in self.used]
 
     @property
-    def _in_doubt(self) -> bool:
+    def in_doubt(self) -> bool:
         """True unless the policy says what a row is."""
         return self.schema.one_row_per_person and self.schema.people_rule.rows is None
 
@@ -54,7 +54,7 @@ class Rows:
             if len(kept) < data.num_rows:
                 places = pa.array(kept)
                 data = pa.table({name: _without_unused(data.column(name).take(places)) for name in data.column_names})
-        if self._in_doubt:
+        if self.in_doubt:
             looked = [field.name for field in data.schema if field.name not in self.schema.sensitive and comparable(field.type)]
             self.suspects = tuple(person_keys({name: data.column(name) for name in looked}, known=rule.key))
         return data.select(self.used)

@@ -8,8 +8,9 @@ import csv
 import io
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -152,13 +153,7 @@ class TextFile:
         if ragged:
             # Only a single thread knows the number of a row.
             _, ragged = self._read(kinds, threads=False)
-            row, width = ragged[0]
-            first = "header" if self.options.header else "first line"
-            raise InputError(
-                f"{self.name}: the {first} has {len(self.names)} values, but row {row} has {width}"
-                f"{f'; {len(ragged):,} rows in all do not fit' if len(ragged) > 1 else ''} (delimiter {self._delimiter()})",
-                hint='put values that contain the delimiter in double quotes, or set [input] delimiter = "…"',
-            )
+            raise self._ragged(ragged[0], len(ragged))
         if table.num_rows == 0:
             raise InputError(
                 f"{self.name}: the file has a header and no rows", hint="expected one line per person after the header"
@@ -172,24 +167,60 @@ class TextFile:
             ragged.append((row.number, row.actual_columns))
             return "skip"
 
+        with self._telling():
+            table = arrow_csv.read_csv(self.found.open(), **self._options(kinds, note, threads=threads))
+        return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield these columns as plain text, some rows at a time, so that no file is too large."""
+        ragged: list[tuple[int | None, int]] = []
+
+        def note(row: arrow_csv.InvalidRow) -> str:
+            ragged.append((row.number, row.actual_columns))
+            return "skip"
+
+        kinds = dict.fromkeys(columns, _TEXT)
+        with self._telling():
+            for batch in arrow_csv.open_csv(self.found.open(), **self._options(kinds, note, threads=False)):
+                if ragged:
+                    raise self._ragged(ragged[0], 1)
+                some = pa.Table.from_batches([batch])
+                yield pa.table([self._without_blanks(column) for column in some.columns], names=list(kinds))
+        if ragged:
+            raise self._ragged(ragged[0], 1)
+
+    def _options(self, kinds: Mapping[str, pa.DataType], note: Any, *, threads: bool) -> dict[str, Any]:
+        """Return how Arrow reads these columns of the file."""
         written = dict(zip(self.names, self._written if self.options.header else self.names, strict=True))
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                column_names=None if self.options.header else self.names,
+                encoding=self.options.encoding,
+                use_threads=threads,
+                block_size=_BLOCK * (1 + len(self.names) // _NARROW),  # a row must fit in a block
+            ),
+            "parse_options": arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types={written[name]: kind for name, kind in kinds.items()},
+                include_columns=[written[name] for name in kinds],
+                null_values=list(self.options.null),
+                strings_can_be_null=True,
+            ),
+        }
+
+    def _ragged(self, row: tuple[int | None, int], rows: int) -> InputError:
+        first = "header" if self.options.header else "first line"
+        return InputError(
+            f"{self.name}: the {first} has {len(self.names)} values, but row {row[0]} has {row[1]}"
+            f"{f'; {rows:,} rows in all do not fit' if rows > 1 else ''} (delimiter {self._delimiter()})",
+            hint='put values that contain the delimiter in double quotes, or set [input] delimiter = "…"',
+        )
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Turn what Arrow says of a file into one sentence: its own messages may quote cells."""
         try:
-            table = arrow_csv.read_csv(
-                self.found.open(),
-                read_options=arrow_csv.ReadOptions(
-                    column_names=None if self.options.header else self.names,
-                    encoding=self.options.encoding,
-                    use_threads=threads,
-                    block_size=_BLOCK * (1 + len(self.names) // _NARROW),  # a row must fit in a block
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types={written[name]: kind for name, kind in kinds.items()},
-                    include_columns=[written[name] for name in kinds],
-                    null_values=list(self.options.null),
-                    strings_can_be_null=True,
-                ),
-            )
+            yield
         except UnicodeError:
             raise self._encoding_problem() from None
         except (pa.ArrowException, OSError) as problem:
@@ -199,7 +230,6 @@ class TextFile:
                 f"{self.name}: cannot be read as delimited text (delimiter {self._delimiter()})",
                 hint='set [input] delimiter = "…"; quotes must be closed',
             ) from None
-        return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
 
     def _without_blanks(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return a column without blanks around its values; what is then written like a missing value is one."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.errors import InputError
 from sfumato.exact import percent
 from sfumato.table.table import Table
@@ -27,21 +29,25 @@ class NearlyUnique:
         return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their text"
 
 
-def nearly_unique(table: Table) -> list[NearlyUnique]:
-    """Return the quasi columns whose texts nearly name people, except those that the schema allows. No secret is looked at."""
+def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> list[NearlyUnique]:
+    """Return the quasi columns whose texts nearly name people, except those that the schema allows. No secret is looked at.
+
+    `counts` say how often each code of each column occurs, where the table has no rows at hand.
+    """
     found = []
-    for column in table.quasi:
+    for j, column in enumerate(table.quasi):
         if column.kind != "categorical" or column.name in table.schema.allow_unique:
             continue
-        alone = int((np.bincount(column.codes)[: len(column.values)] == 1).sum())
+        times = np.bincount(column.codes) if counts is None else counts[j]
+        alone = int((times[: len(column.values)] == 1).sum())
         if alone >= max(PEOPLE, SHARE * table.rows):
             found.append(NearlyUnique(column.name, alone, table.rows))
     return found
 
 
-def require_shared_texts(table: Table) -> None:
-    """Raise an `InputError` for quasi columns of texts that nearly name people."""
-    found = nearly_unique(table)
+def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
+    """Raise an `InputError` for quasi columns of texts that nearly name people; `counts` as for `nearly_unique`."""
+    found = nearly_unique(table, counts)
     if found:
         names = ", ".join(f'"{one.column}"' for one in found)
         raise InputError(

@@ -1,0 +1,187 @@
+"""Cutting a box by what was counted of it, without its people: the same acceptances as in `cut_level`, on the same counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from sfumato._jit import njit
+from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, least_side, only_for, tight_cut
+from sfumato.groups._even_kernels import Even
+from sfumato.groups._soft_kernels import Soft, before_test, passes
+
+
+def choose(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    """Return (last code on the left, whether missing goes left, size of the left side) of a column's cut; size 0: none.
+
+    `histogram` counts the codes of the column in the box, the last one those that are missing where `missing`. `known` has the
+    counts of events that this acceptance looks at beside those of the box: of every code, of the left side, or none.
+    """
+    raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
+
+
+@njit(cache=True)
+def side(histogram: Any, boundary: int, joins: bool) -> int:
+    """Return how many people lie on the left of a cut."""
+    left = 0
+    for code in range(boundary + 1):
+        left += histogram[code]
+    return int(left + (histogram[len(histogram) - 1] if joins else 0))
+
+
+@njit(cache=True)
+def by_sizes(histogram: Any, missing: int, size: int, least: int) -> tuple[int, bool, int]:
+    """Return the most even cut, if both sides hold at least so many people."""
+    boundary, joins, smaller = even_cut(histogram, missing, size)
+    return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
+
+
+def _safely(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    return by_sizes(histogram, missing, size, least)
+
+
+def _tightly(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    need, start = acceptance.need, acceptance.start
+    boundary, joins, smaller = tight_cut(known, values, missing, size, least, counts, need, start)
+    return boundary, joins, side(histogram, boundary, joins) if smaller >= least and smaller > 0 else 0
+
+
+def _softly(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    account, need, start = acceptance.ledger[0], acceptance.need, acceptance.start
+    boundary, joins, left = by_sizes(histogram, missing, size, least)
+    if left > 0:
+        verdict = before_test(left, size, counts, account, need, start)
+        if verdict == 0 or (verdict < 0 and not passes(known[0], left, size, counts, account, need, start)):
+            left = 0
+    return boundary, joins, left
+
+
+@overload(choose)
+def _safe(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    return only_for(Safe, acceptance, _safely)
+
+
+@overload(choose)
+def _even(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    return only_for(Even, acceptance, _safely)
+
+
+@overload(choose)
+def _tight(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    return only_for(Tight, acceptance, _tightly)
+
+
+@overload(choose)
+def _soft(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
+    return only_for(Soft, acceptance, _softly)
+
+
+@njit(cache=True)
+def spread(histogram: Any, missing: int, position: Any) -> float:
+    """Return how far apart the values of a column lie in a box, as the engine over people does."""
+    values = len(histogram) - missing
+    low, high = values, -1
+    for code in range(values):
+        if histogram[code] > 0:
+            low, high = min(low, code), code
+    if high < 0:
+        return 0.0
+    wide = float(position[high] - position[low])
+    return max(wide, 1e-9) if missing and histogram[values] > 0 else wide
+
+
+@njit(cache=True)
+def cut_counted(
+    histogram: Any,
+    counts: Any,
+    size: int,
+    values: int,
+    known: Any,
+    at: Any,
+    first: Any,
+    missing: Any,
+    position: Any,
+    weight: Any,
+    acceptance: Any,
+) -> tuple[int, int, bool, int]:
+    """Cut one box across the first column that can be cut: column, boundary, whether missing goes left, left size; size 0: none.
+
+    `histogram` has the codes of all columns one after another, as `position` has; rows at[j] … at[j + 1] of `known` are for
+    column j.
+    """
+    least = least_side(acceptance, counts, size)
+    if size >= 2 * least:
+        score = np.zeros(len(missing))
+        for j in range(len(missing)):
+            score[j] = weight[j] * spread(histogram[first[j] : first[j + 1]], missing[j], position[first[j] : first[j + 1]])
+        for j in by_falling_score(score):
+            if score[j] <= 0:
+                break
+            mine = histogram[first[j] : first[j + 1]]
+            boundary, joins, left = choose(acceptance, mine, missing[j], size, values, counts, least, known[at[j] : at[j + 1]])
+            if left > 0:
+                return int(j), int(boundary), bool(joins), int(left)
+    return -1, -1, False, 0
+
+
+@njit(cache=True)
+def tree_node(codes: Any, row: int, tree: Any, first: Any, published: Any) -> int:
+    """Return the leaf of a tree of cuts that a person lies in.
+
+    `tree` has a row a node: column (−1 for a leaf), boundary, code that goes left too (−1: none), whether codes are compared in
+    their published order, left and right node.
+    """
+    node = 0
+    while tree[node, 0] >= 0:
+        column = tree[node, 0]
+        code = codes[column, row]
+        if tree[node, 3] == 1:
+            code = published[first[column] + code]
+        node = tree[node, 4] if code <= tree[node, 1] or code == tree[node, 2] else tree[node, 5]
+    return int(node)
+
+
+@njit(cache=True, nogil=True)
+def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, found: Any) -> None:
+    """Set the leaf of every person."""
+    for row in range(codes.shape[1]):
+        found[row] = tree_node(codes, row, tree, first, published)
+
+
+@njit(cache=True, nogil=True)
+def add_histograms(codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, histogram: Any, counts: Any) -> None:
+    """Count codes and values of the people in the boxes of a level: `box` numbers the nodes, −1 for others."""
+    for row in range(codes.shape[1]):
+        mine = box[tree_node(codes, row, tree, first, published)]
+        if mine < 0:
+            continue
+        counts[mine, secret[row]] += 1
+        for j in range(codes.shape[0]):
+            histogram[mine, first[j] + codes[j, row]] += 1
+
+
+@njit(cache=True, nogil=True)
+def add_lefts(
+    codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, boundary: Any, joins: Any, lefts: Any
+) -> None:
+    """Count the values on the left of a cut in every column: boundary and code that goes left too, [boxes × columns]."""
+    for row in range(codes.shape[1]):
+        mine = box[tree_node(codes, row, tree, first, published)]
+        if mine < 0:
+            continue
+        for j in range(codes.shape[0]):
+            if codes[j, row] <= boundary[mine, j] or codes[j, row] == joins[mine, j]:
+                lefts[mine, j, secret[row]] += 1
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, pairs: Any) -> None:
+    """Count the values of the people with every code of every column, [boxes × codes × values]."""
+    for row in range(codes.shape[1]):
+        mine = box[tree_node(codes, row, tree, first, published)]
+        if mine < 0:
+            continue
+        for j in range(codes.shape[0]):
+            pairs[mine, first[j] + codes[j, row], secret[row]] += 1

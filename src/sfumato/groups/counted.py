@@ -1,0 +1,258 @@
+"""The first cuts of a table that nobody holds in memory: decided by what was counted of each box, the tree kept by the caller.
+
+Boxes are cut level by level, as `cut_space` cuts them, by the same acceptances and with the same coins, down to boxes of at most
+`shard` people; those are then cut by `cut_space` wherever they lie. A box that cannot be cut any more and is still larger is
+divided once more, by its values in their published order, only so that its rows can be sorted piece by piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sfumato.arrays import Floats, Integers
+from sfumato.groups._counted_kernels import by_sizes, cut_counted
+from sfumato.groups._cut_kernels import Secret, Tight, add_sets
+from sfumato.groups.cuts import Ledger
+from sfumato.groups.soft import Accounts
+from sfumato.privacy.bounds import Bounds
+
+COLUMN, BOUNDARY, JOINS, PUBLISHED, LEFT, RIGHT = range(6)
+"""What a row of a tree says of a node; COLUMN is −1 for a leaf."""
+
+_CELLS = 1 << 25
+"""So many counts are asked for at once."""
+
+
+class Axes(NamedTuple):
+    """Quasi space without its people: see `Space`. `published` is the published code of every code, column after column."""
+
+    first: Integers
+    missing: Integers
+    position: Floats
+    published: Integers
+    weights: Floats
+
+
+class Tally(Protocol):
+    """Whoever counts people in the boxes of a tree: `box` numbers its nodes, −1 for those that are not asked for."""
+
+    def histograms(self, tree: Integers, box: Integers) -> tuple[Integers, Integers]:
+        """Return [boxes × codes of all columns] and [boxes × values]."""
+
+    def lefts(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+        """Return [boxes × columns × values] on the left of these cuts, given for every box and column."""
+
+    def pairs(self, tree: Integers, box: Integers) -> Integers:
+        """Return [boxes × codes of all columns × values]."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A box of people, or a piece of one: its node, where it begins along the cuts, how many people, what its box told.
+
+    `told` is in billionths, for a final box in thousandths rounded down. `final`: it is cut no further. Pieces of one final box
+    have its `begin` and follow one another in the order of their rows.
+    """
+
+    node: int
+    begin: int
+    people: int
+    told: int | None
+    final: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TopCuts:
+    """The tree of first cuts and its leaves, from left to right."""
+
+    tree: Integers
+    leaves: tuple[Leaf, ...]
+
+
+class _Growing:
+    """A tree that gets nodes, and what is asked of a tally about some of them."""
+
+    def __init__(self, tally: Tally, axes: Axes, secret: Secret, people: int) -> None:
+        self.tally, self.axes, self.secret = tally, axes, secret
+        self.rows = [[-1, -1, -1, 0, -1, -1]]
+        self.people = {0: people}
+
+    @property
+    def tree(self) -> Integers:
+        return np.array(self.rows, dtype=np.int64)
+
+    def cut(self, node: int, column: int, boundary: int, joins: int, left: int, *, published: bool = False) -> tuple[int, int]:
+        """Cut a node in two and return the numbers of its sides."""
+        sides = len(self.rows), len(self.rows) + 1
+        self.rows[node] = [column, boundary, joins, int(published), *sides]
+        for side, size in zip(sides, (left, self.people[node] - left), strict=True):
+            self.rows.append([-1, -1, -1, 0, -1, -1])
+            self.people[side] = size
+        return sides
+
+    def histograms(self, nodes: list[int]) -> tuple[Integers, Integers]:
+        """Return the histograms of codes, and the counts of events, of each of these nodes."""
+        found = [self.tally.histograms(self.tree, box) for box in self._boxes(nodes, int(self.axes.first[-1]))]
+        histogram, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return histogram, self.with_sets(counts)
+
+    def pairs(self, nodes: list[int]) -> Callable[[int], Integers]:
+        """Return a function that gives the counts of events by code of each of these nodes, asked for in their order."""
+        cells = int(self.axes.first[-1]) * self.secret.values
+        parts = (part for box in self._boxes(nodes, cells) for part in self.tally.pairs(self.tree, box))
+        return lambda _: self.with_sets(next(parts))
+
+    def lefts(self, nodes: list[int], boundary: Integers, joins: Integers) -> Integers:
+        """Return the counts of events left of a cut in every column."""
+        cells, at, found = len(self.axes.missing) * self.secret.values, 0, []
+        for box in self._boxes(nodes, cells):
+            here = slice(at, at + int(box.max()) + 1)
+            found.append(self.tally.lefts(self.tree, box, boundary[here], joins[here]))
+            at = here.stop
+        return self.with_sets(np.concatenate(found))
+
+    def _boxes(self, nodes: list[int], cells: int) -> list[Integers]:
+        """Return numberings of the nodes, so many of them at once that what is counted stays small."""
+        step = max(1, _CELLS // max(cells, 1))
+        found = []
+        for at in range(0, len(nodes), step):
+            some = nodes[at : at + step]
+            box = np.full(len(self.rows), -1, np.int64)
+            box[some] = np.arange(len(some))
+            found.append(box)
+        return found
+
+    def with_sets(self, counts: Integers) -> Integers:
+        """Return counts of events, from those of values in the last axis."""
+        sets = len(self.secret.start) - 1
+        whole = np.concatenate([counts, np.zeros((*counts.shape[:-1], sets), np.int64)], axis=-1)
+        if sets:
+            for row in whole.reshape(-1, whole.shape[-1]):
+                add_sets(row, self.secret)
+        return whole
+
+
+def top_cuts(
+    tally: Tally, axes: Axes, secret: Secret, acceptance: tuple[Any, ...] | Accounts, *, people: int, shard: int
+) -> TopCuts:
+    """Return the first cuts of a table of so many people, and the boxes that are left for somebody to go on with."""
+    growing = _Growing(tally, axes, secret, people)
+    leaves: list[Leaf] = []
+    nodes, low = [0], np.zeros(1, np.int64)
+    while nodes:
+        sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
+        small = sizes <= shard
+        told = acceptance.leave(small) if isinstance(acceptance, Accounts) else None
+        for k, place in enumerate(np.flatnonzero(small).tolist()):
+            account = None if told is None else int(told[k])
+            leaves.append(Leaf(nodes[place], int(low[place]), int(sizes[place]), account, False))
+        nodes, low = [node for node, few in zip(nodes, small.tolist(), strict=True) if not few], low[~small]
+        if nodes:
+            nodes, low = _level(growing, nodes, low, acceptance, leaves, shard)
+    return TopCuts(growing.tree, tuple(sorted(_settled(leaves, acceptance), key=lambda leaf: leaf.begin)))
+
+
+def _settled(leaves: list[Leaf], acceptance: tuple[Any, ...] | Accounts) -> list[Leaf]:
+    """Return the leaves, final ones with what they told in the end."""
+    if not isinstance(acceptance, Accounts):
+        return leaves
+    begins = sorted({leaf.begin for leaf in leaves if leaf.final})
+    told = dict(zip(begins, acceptance.told.tolist(), strict=True))
+    return [
+        Leaf(leaf.node, leaf.begin, leaf.people, told[leaf.begin] if leaf.final else leaf.told, leaf.final) for leaf in leaves
+    ]
+
+
+def _level(
+    growing: _Growing, nodes: list[int], low: Integers, acceptance: tuple[Any, ...] | Accounts, leaves: list[Leaf], shard: int
+) -> tuple[list[int], Integers]:
+    """Cut the boxes of a level; final ones become leaves. Return the boxes of the next level and where they begin."""
+    sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
+    high = low + sizes
+    histogram, counts = growing.histograms(nodes)
+    axes, values = growing.axes, growing.secret.values
+    nothing = np.zeros((0, counts.shape[1]), np.int64)
+    none_at = np.zeros(len(axes.missing) + 1, np.int64)
+
+    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> tuple[int, int, bool, int]:
+        found: tuple[int, int, bool, int] = cut_counted(
+            histogram[box], counts[box], int(sizes[box]), values, known, at,
+            axes.first, axes.missing, axes.position, axes.weights, rule,
+        )  # fmt: skip
+        return found
+
+    boxes = range(len(nodes))
+    if isinstance(acceptance, Ledger):
+        open_ = acceptance.level(low, high)
+        made = [cut(box, _of_box(open_, box), nothing, none_at) for box in boxes]
+        late = acceptance.waiting
+        tossed = acceptance.tossed(late, low[late], high[late])
+        if len(late):
+            boundary, joins = _candidates(axes, histogram[late], sizes[late], tossed[2])
+            lefts = growing.lefts([nodes[box] for box in late.tolist()], boundary, joins)
+            each = np.arange(len(axes.missing) + 1)
+            for k, box in enumerate(late.tolist()):
+                made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
+        acceptance.settle(low, np.array([one[3] == 0 for one in made]))
+    elif isinstance(acceptance, Tight):
+        pairs = growing.pairs(nodes)
+        made = [cut(box, acceptance, pairs(box), axes.first) for box in boxes]
+    else:
+        made = [cut(box, acceptance, nothing, none_at) for box in boxes]
+    fresh: list[int] = []
+    begins: list[int] = []
+    for box, (column, boundary_, joined, left) in enumerate(made):
+        begin = int(low[box])
+        if left == 0:
+            for piece in _pieces(growing, nodes[box], shard):
+                leaves.append(Leaf(piece, begin, growing.people[piece], None, True))
+            continue
+        absent = int(axes.first[column + 1] - axes.first[column] - 1) if joined else -1
+        fresh += growing.cut(nodes[box], column, boundary_, absent, left)
+        begins += [begin, begin + left]
+    return fresh, np.array(begins, dtype=np.int64)
+
+
+def _of_box(acceptance: tuple[Any, ...], box: int) -> tuple[Any, ...]:
+    """Return the acceptance of one box: the same, with the box's own account."""
+    return acceptance._replace(ledger=acceptance.ledger[box : box + 1])  # type: ignore[attr-defined, no-any-return]
+
+
+def _candidates(axes: Axes, histogram: Integers, sizes: Integers, floor: int) -> tuple[Integers, Integers]:
+    """Return the most even cut of every column of every box: boundary and code that goes left too, −1 where there is none."""
+    boundary = np.full((len(sizes), len(axes.missing)), -1, np.int64)
+    joins = boundary.copy()
+    for box, size in enumerate(sizes.tolist()):
+        for j, missing in enumerate(axes.missing.tolist()):
+            mine = histogram[box, axes.first[j] : axes.first[j + 1]]
+            last, joined, left = by_sizes(mine, missing, size, floor)
+            if left > 0:
+                boundary[box, j] = last
+                joins[box, j] = len(mine) - 1 if joined else -1
+    return boundary, joins
+
+
+def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
+    """Return a final box divided by its rows in their published order, in pieces of at most `shard` people where rows differ."""
+    if growing.people[node] <= shard:
+        return [node]
+    histogram, _ = growing.histograms([node])
+    first, published = growing.axes.first, growing.axes.published
+    for j in range(len(first) - 1):
+        here = slice(int(first[j]), int(first[j + 1]))
+        ordered = np.zeros(here.stop - here.start, np.int64)
+        ordered[published[here]] = histogram[0, here]
+        boundary, _, left = by_sizes(ordered, 0, growing.people[node], 1)
+        if left > 0:
+            one, other = growing.cut(node, j, int(boundary), -1, int(left), published=True)
+            return _pieces(growing, one, shard) + _pieces(growing, other, shard)
+    return [node]
+
+
+def secret_shape(bounds: Bounds) -> Secret:
+    """Return what kernels need of the sensitive values where nobody's own value is at hand."""
+    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), len(bounds.values), *bounds.incidence)

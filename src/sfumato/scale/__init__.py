@@ -1,0 +1,1 @@
+"""Publishing beyond memory: one plan, several engines (docs/scale.md)."""

@@ -1,0 +1,156 @@
+"""The audit of a release whose people are not held in memory: the auditor's own code, on buckets and on people in turn.
+
+Whatever concerns one quasi combination is found where all its people are: published rows and those of the table are put into the
+same file by a hash of their quasi values, and one file after another is walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array, Integers
+from sfumato.auditor._kernels import walk_people
+from sfumato.auditor.audit import completed
+from sfumato.auditor.buckets import Walked, audit_buckets
+from sfumato.auditor.claims import Case
+from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.original import other_columns, other_schema
+from sfumato.auditor.result import Audit
+from sfumato.errors import FormatError
+from sfumato.release.buckets import BucketsRelease
+from sfumato.release.manifest import Manifest
+from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.outline import Outline
+from sfumato.scale.reread import Reread, reread
+from sfumato.table.column import Column
+from sfumato.table.sorting import sorted_with_places
+from sfumato.table.table import Table
+
+AT_ONCE = 1 << 21
+"""About so many people are walked at once."""
+
+
+def audit_parts(
+    directory: Path,
+    manifest: Manifest,
+    place: Path,
+    found: Outline | None = None,
+    people: Blocks | None = None,
+    *,
+    draw: bool = True,
+) -> Audit:
+    """Return the audit of a buckets release on disk; with the table's outline and everybody's codes also against those.
+
+    `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
+    """
+    table = None if found is None else found.table
+    try:
+        read = reread(directory, manifest, place / "release")
+        problems = [*read.problems, *read.release.contradictions()]
+        shown = {"qit": _empty(read.release), "st": read.release.tables()["st"].slice(0, 0)}
+        comparable = table
+        if table is not None:
+            problems += other_schema(manifest, table)
+            unlike = other_columns(manifest, shown, table)
+            problems += unlike
+            comparable = None if unlike else table
+
+        def walk(release: BucketsRelease, told: Histograms, against: Table) -> Walked:
+            assert people is not None
+            return _walked(read, told, against, people, place / "people")
+
+        audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk)
+    except FormatError as error:
+        return Audit(claims=(), problems=(error.message,), with_table=table is not None)
+    return completed(audit, manifest, _texts(read.release), table, problems)
+
+
+def _empty(release: BucketsRelease) -> pa.Table:
+    return pa.table({column.name: column.values.slice(0, 0) for column in release.quasi})
+
+
+def _texts(release: BucketsRelease) -> dict[str, pa.Table]:
+    """Return every published value once, for whoever looks at texts."""
+    quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in release.quasi}
+    return quasi | {"st": release.domain.table}
+
+
+def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
+    """Return how the published people differ from those of the table, one file of quasi combinations after another."""
+    place.mkdir(mode=0o700, exist_ok=True)
+    names = {column.name: j for j, column in enumerate(table.quasi)}
+    order = [names[column.name] for column in read.release.quasi]
+    ours, theirs, sizes = _numbering(read.release.quasi, [table.quasi[j] for j in order])
+    files = max(1, -(-(read.rows.total + people.total) // AT_ONCE))
+    wide = Layout((*(np.dtype(np.int32) for _ in sizes), np.dtype(np.int32)))
+    published, original = ([Blocks(place / f"{name}{part}", wide) for part in range(files)] for name in ("published", "original"))
+    for *codes, bucket in read.rows:
+        _scatter([place_[code] for place_, code in zip(ours, codes, strict=True)], bucket, published)
+    for *codes, secret in people:
+        _scatter([place_[codes[j]] for place_, j in zip(theirs, order, strict=True)], secret, original)
+    number = {label: k for k, label in enumerate(shown.labels)}
+    truth = np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
+    start = shown.start.astype(np.int64)
+    total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
+    for mine, real in zip(published, original, strict=True):
+        *codes, bucket = mine.read()
+        *others, secret = real.read()
+        key = _keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes)
+        ranked, places = sorted_with_places(key)
+        found = walk_people(
+            ranked, places, len(bucket), bucket, truth[secret], start, shown.value, shown.shares, len(shown.labels)
+        )
+        total.certain[:] += found[3]
+        total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
+        for file in (mine, real):
+            file.path.unlink(missing_ok=True)
+    return total
+
+
+def _numbering(quasi: Sequence[Column], theirs: Sequence[Column]) -> tuple[list[Array], list[Array], list[int]]:
+    """Return for every column a number of each published value and of each of the table's, equal where the values are."""
+    ours_as: list[Array] = []
+    theirs_as: list[Array] = []
+    sizes: list[int] = []
+    for column, other in zip(quasi, theirs, strict=True):
+        numbers: dict[Any, int] = {}
+        for values, listed in ((column, ours_as), (other, theirs_as)):
+            listed.append(
+                np.array([numbers.setdefault(value, len(numbers)) for value in values.dictionary().to_pylist()], dtype=np.int32)
+            )
+        sizes.append(len(numbers))
+    return ours_as, theirs_as, sizes
+
+
+def _scatter(codes: list[Array], last: Array, files: list[Blocks]) -> None:
+    """Put rows into files by a hash of their codes."""
+    word = np.zeros(len(last), np.uint64)
+    for code in codes:
+        word = (word ^ code.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        word ^= word >> np.uint64(29)
+    which = (word % np.uint64(len(files))).astype(np.int64)
+    places = sorted_with_places(which)[1]
+    ends = np.cumsum(np.bincount(which, minlength=len(files)))
+    begin = 0
+    for file, end in zip(files, ends.tolist(), strict=True):
+        some = places[begin:end]
+        file.append([*(code[some] for code in codes), last[some].astype(np.int32)])
+        begin = end
+
+
+def _keys(codes: list[Array], sizes: list[int]) -> Integers:
+    """Return a number for every row, equal for equal codes."""
+    key = np.zeros(len(codes[0]), np.int64)
+    room = 1
+    for code, size in zip(codes, sizes, strict=True):
+        if room * size >= 1 << 62:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            room = int(key.max(initial=0)) + 1
+        key = key * size + code
+        room *= size
+    return key

@@ -1,0 +1,89 @@
+"""Boxes beyond memory: the first cuts by counting, then one shard after another by the makers in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.groups.boxes import weights_by_pairs
+from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
+from sfumato.groups.cuts import column_weights
+from sfumato.groups.soft import Rule
+from sfumato.privacy.bounds import Bounds
+from sfumato.progress import Progress
+from sfumato.randomness import Randomness
+from sfumato.scale.collect import Collected, Kept, collect
+from sfumato.scale.outline import Outline
+from sfumato.scale.shard import Cut, Cutting
+from sfumato.scale.tally import Counter, Frame, Sum, frame_of
+
+
+class People(Protocol):
+    """Everybody's published codes, wherever they lie, the sensitive value last."""
+
+    @property
+    def total(self) -> Sum:
+        """How sums over all blocks of rows are made."""
+
+    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterable[Kept]:
+        """Yield every leaf cut to the end, from left to right along the cuts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What decides about cuts, fixed before the first one."""
+
+    cutting: Cutting
+    floor: int
+    weights: object
+    rule: Rule | None
+
+
+def boxes(
+    found: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
+) -> tuple[Collected, Frame, TopCuts]:
+    """Return all boxes in canonical order, where the people of each lie; the same ones that everybody in memory would give."""
+    progress("ordering categories", 0.3)
+    frame = frame_of(found, np.ones(len(found.table.quasi)), people.total)
+    frame = Frame(frame.axes._replace(weights=_weights(found, frame, people, rules)), frame.places, frame.values)
+    sizes = tuple(column.size for column in found.table.quasi)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random)
+    progress("cutting quasi space", 0.35)
+    secret = secret_shape(bounds)
+    cuts = top_cuts(
+        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=found.rows, shard=max(shard, 2 * rules.floor)
+    )
+    progress("cutting quasi space", 0.5)
+    shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
+    return collect(shards), frame, cuts
+
+
+def _weights(found: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
+    if rules.weights != "association":
+        return column_weights(found.table.quasi, rules.weights)  # type: ignore[arg-type]
+    root = np.array([[-1, -1, -1, 0, -1, -1]], dtype=np.int64)
+    pairs: Integers = Counter(frame, people.total).pairs(root, np.zeros(1, np.int64))[0]
+    first, by_place = frame.axes.first, []
+    for j, place in enumerate(frame.places):
+        by_place.append(pairs[first[j] : first[j + 1]][place])  # codes as published, as a column has them
+    return weights_by_pairs([by_place])
+
+
+def pieces(leaves: Sequence[Leaf]) -> list[int]:
+    """Return for every leaf how many pieces of the same final box come before it."""
+    found: list[int] = []
+    for k, leaf in enumerate(leaves):
+        same = k > 0 and leaf.final and leaves[k - 1].final and leaves[k - 1].begin == leaf.begin
+        found.append(found[-1] + 1 if same else 0)
+    return found
+
+
+def shard_of(nodes: Integers, leaves: Sequence[Leaf], tree: Integers) -> Array:
+    """Return for the leaf node of each row the number of its leaf."""
+    number = np.full(len(tree), -1, np.int64)
+    number[[leaf.node for leaf in leaves]] = np.arange(len(leaves))
+    return number[nodes]

@@ -1,0 +1,148 @@
+"""What shards leave behind, put together: boxes numbered as one release numbers them, and the rows of any part of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.arrays import Array, Integers
+from sfumato.groups.counted import Leaf
+from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.shard import Made
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A shard whose rows lie on disk, in canonical order; what is left of it in memory is about boxes, not people.
+
+    `piece` is how many of the pieces of its final box come before it; all other shards hold whole boxes.
+    """
+
+    leaf: Leaf
+    rows: Blocks
+    made: Made
+    piece: int = 0
+
+
+def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: Made, piece: int) -> Kept:
+    """Write the rows of a shard to disk and return the rest."""
+    rows = Blocks(place / name, layout)
+    rows.append(made.rows)
+    lean = Made([], made.sizes, made.firsts, made.entries, made.value, made.count, made.told, made.box)
+    return Kept(leaf, rows, lean, piece)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """All boxes in canonical order, from 0 on: where the rows of each lie, its size, its account and its counts of values.
+
+    A box lies in one shard, or in pieces in several; `run`s are boxes or pieces in the order of their rows.
+    """
+
+    shards: tuple[Kept, ...]
+    shard: Integers
+    offset: Integers
+    length: Integers
+    box: Integers
+    sizes: Integers
+    entries: Integers
+    value: Integers
+    count: Integers
+    told: Integers | None
+    along: Integers
+    """The number of each box from left to right along the cuts."""
+
+    @property
+    def rows(self) -> int:
+        """Number of people."""
+        return int(self.sizes.sum())
+
+    def part(self, begin: int, end: int) -> tuple[list[Array], Integers]:
+        """Return the rows of a table of people from one place up to another: their codes, and the box of each."""
+        ends = np.cumsum(self.length)
+        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(ends, end, side="left") + 1
+        shard, offset, length = (array[low:high].copy() for array in (self.shard, self.offset, self.length))
+        ahead = begin - (int(ends[low]) - int(length[0]))
+        offset[0] += ahead
+        length[0] -= ahead
+        length[-1] -= int(ends[high - 1]) - end
+        pieces: list[list[Array]] = []
+        start, at = np.zeros(len(self.shards), np.int64), 0
+        for one in np.unique(shard).tolist():
+            mine = shard == one
+            first, last = int(offset[mine].min()), int((offset[mine] + length[mine]).max())
+            pieces.append(self.shards[one].rows.slice(first, last))
+            start[one] = at - first
+            at += last - first
+        after = np.cumsum(length)
+        places = np.repeat(offset + start[shard] - (after - length), length) + np.arange(end - begin)
+        columns = [np.concatenate(parts)[places] for parts in zip(*pieces, strict=True)]
+        return columns, np.repeat(self.box[low:high], length)
+
+
+def collect(shards: Sequence[Kept]) -> Collected:
+    """Return the boxes of all shards, which come from left to right along the cuts, numbered by their first rows.
+
+    Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
+    """
+    sizes, firsts, shard, offset, piece = [], [], [], [], []
+    for place, one in enumerate(shards):
+        made = one.made
+        sizes.append(made.sizes)
+        firsts.append(made.firsts)
+        shard.append(np.full(len(made.sizes), place))
+        offset.append(np.cumsum(made.sizes) - made.sizes)
+        piece.append(np.full(len(made.sizes), one.piece))
+    size, first, of_shard, at, of_piece = (np.concatenate(parts) for parts in (sizes, firsts, shard, offset, piece))
+    whole = np.cumsum(of_piece == 0) - 1  # pieces of one box follow one another
+    boxes = int(whole[-1]) + 1
+    head = np.flatnonzero(of_piece == 0)
+    order = np.lexsort(first[head].T[::-1])
+    number = np.empty(boxes, np.int64)
+    number[order] = np.arange(boxes)
+    runs = np.argsort(number[whole], kind="stable")
+    total = np.bincount(number[whole], weights=size, minlength=boxes).astype(np.int64)
+    entries, value, count = _entries(shards, number[whole], boxes)
+    told = None if shards[0].made.told is None else np.concatenate([one.made.told for one in shards if one.made.told is not None])
+    return Collected(
+        shards=tuple(shards),
+        shard=of_shard[runs],
+        offset=at[runs],
+        length=size[runs],
+        box=number[whole][runs],
+        sizes=total,
+        entries=entries,
+        value=value,
+        count=count,
+        told=None if told is None else told[head][order],
+        along=_along(shards, of_piece)[head][order],
+    )
+
+
+def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:
+    """Return how many entries each box has, and value and count of all of them, box by box; counts of pieces are added up."""
+    each = np.concatenate([one.made.entries for one in shards])
+    group = np.repeat(number, each)
+    value = np.concatenate([one.made.value for one in shards])
+    count = np.concatenate([one.made.count for one in shards])
+    order = np.lexsort((value, group))
+    group, value, count = group[order], value[order], count[order]
+    fresh = np.ones(len(group), bool)
+    fresh[1:] = (group[1:] != group[:-1]) | (value[1:] != value[:-1])
+    if not fresh.all():
+        count = np.add.reduceat(count, np.flatnonzero(fresh))
+        group, value = group[fresh], value[fresh]
+    return np.bincount(group, minlength=boxes).astype(np.int64), value, count
+
+
+def _along(shards: Sequence[Kept], piece: Integers) -> Integers:
+    """Return for every run the number of its box along the cuts."""
+    found, before = [], 0
+    for one in shards:
+        found.append(before + one.made.box)
+        before += len(one.made.box)
+    along = np.concatenate(found)
+    return along - np.cumsum(piece > 0)

@@ -1,0 +1,103 @@
+"""DuckDB as an engine: it reads the source, groups and joins; memory is limited, and what does not fit is spilled to disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import InputError
+from sfumato.table.extras import extra
+
+BATCH = 1 << 20
+"""Rows that are coded at once."""
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Duck:
+    """A connection of its own, and the source under a name."""
+
+    def __init__(self, spill: Path, *, memory: int, threads: int) -> None:
+        duckdb = extra("duckdb")
+        self.error = duckdb.Error
+        self.connection = duckdb.connect(":memory:")
+        spill.mkdir(mode=0o700, exist_ok=True)
+        for name, value in (
+            ("memory_limit", f"{memory // (1 << 20)}MiB"),
+            ("threads", str(threads)),
+            ("temp_directory", str(spill)),
+            ("preserve_insertion_order", "false"),
+            ("enable_progress_bar", "false"),
+        ):
+            self.connection.execute(f"SET {name} = '{value}'")
+        self.source = "source"
+
+    def close(self) -> None:
+        """Let go of the connection and of what it spilled."""
+        self.connection.close()
+
+    def view(self, sql: str, name: str = "source") -> None:
+        """Give a query a name; from then on it is the source."""
+        self.connection.execute(f"CREATE VIEW {quoted(name)} AS {sql}")
+        self.source = name
+
+    def schema(self) -> pa.Schema:
+        """Return names and Arrow types of the source's columns."""
+        return self.table(f"SELECT * FROM {quoted(self.source)} LIMIT 0").schema
+
+    def table(self, sql: str) -> pa.Table:
+        """Return the result of a query, which must be small."""
+        return self._reader(sql, BATCH).read_all()
+
+    def number(self, sql: str) -> int:
+        """Return the one number that a query gives."""
+        return int(self.table(sql).column(0)[0].as_py())
+
+    def rows(self) -> int:
+        """Return how many rows the source has."""
+        return self.number(f"SELECT count(*) FROM {quoted(self.source)}")
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different combinations of these columns, and how often each occurs, in a last column."""
+        listed = ", ".join(f"{quoted(name)} AS c{k}" for k, name in enumerate(names))
+        keys = ", ".join(f"c{k}" for k in range(len(names)))
+        found = self.table(f"SELECT {keys}, count(*) AS n FROM (SELECT {listed} FROM {quoted(self.source)}) GROUP BY {keys}")
+        return found
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
+        keys = ", ".join(quoted(name) for name in names)
+        some = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in names)
+        found = self.table(
+            f"SELECT count(*), coalesce(sum(n), 0)::BIGINT FROM "
+            f"(SELECT count(*) AS n FROM {quoted(self.source)} WHERE {some} GROUP BY {keys} HAVING count(*) > 1)"
+        )
+        return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
+
+    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield rows with the number of each known combination (in `distinct`, from 0 on), and further columns as they are."""
+        joins, wanted = [], []
+        for k, (names, values) in enumerate(known.items()):
+            numbered = values.append_column("i", pa.array(range(values.num_rows), pa.int32()))
+            self.connection.register(f"known{k}", numbered.drop_columns(["n"]))
+            on = " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM k{k}.c{j}" for j, name in enumerate(names))
+            joins.append(f"LEFT JOIN known{k} AS k{k} ON {on}")
+            wanted.append(f"k{k}.i AS i{k}")
+        wanted += [f"s.{quoted(name)} AS p{j}" for j, name in enumerate(plain)]
+        yield from self._reader(f"SELECT {', '.join(wanted)} FROM {quoted(self.source)} AS s {' '.join(joins)}", BATCH)
+
+    def _reader(self, sql: str, rows: int) -> Any:
+        try:
+            relation = self.connection.sql(sql)
+            for name in ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch"):
+                if hasattr(relation, name):
+                    return getattr(relation, name)(rows)
+        except self.error as problem:
+            raise InputError(f"DuckDB: {type(problem).__name__}", hint="check the source and its types") from None
+        raise InputError("this DuckDB gives no Arrow data", hint="pip install --upgrade duckdb")

@@ -1,0 +1,138 @@
+"""The DuckDB engine: any source that DuckDB reads, on one machine, in as much memory as it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+
+from sfumato.randomness import Randomness
+from sfumato.scale.duck import Duck, quoted
+from sfumato.scale.engine import Limits
+from sfumato.scale.layout import Blocks
+from sfumato.scale.local import LocalPeople
+from sfumato.scale.outline import Outline, outline
+from sfumato.scale.people import choose, suspects
+from sfumato.scale.rows import code_rows, fingerprints
+from sfumato.scale.source import listed_files, names_of, parquet_files
+from sfumato.table.coding import Reading
+from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.person_key import PersonKey
+from sfumato.table.rows import Rows
+from sfumato.table.schema import Schema
+from sfumato.table.textfile import ReadOptions
+
+
+class DuckEngine:
+    """A source under DuckDB: `Engine` says what it gives."""
+
+    def __init__(
+        self,
+        source: Any,
+        place: Path,
+        limits: Limits,
+        *,
+        options: ReadOptions | None = None,
+        random: Randomness | int | bytes | None = None,
+    ) -> None:
+        self.source, self.place, self.limits = source, place, limits
+        self.options, self.random = options or ReadOptions(), random
+        self.duck = Duck(place / "spill", memory=limits.memory // 2, threads=limits.threads)
+        self.reading = Reading(decimal=self.options.decimal)
+        self._coded: Blocks | None = None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.duck.close()
+
+    def scratch(self, name: str) -> Path:
+        """Return a new private directory for work."""
+        place = self.place / name
+        place.mkdir(mode=0o700)
+        return place
+
+    def outline(self, schema: Schema) -> Outline:
+        """Return the table without its rows."""
+        self._open(schema)
+        rows = Rows(schema)
+        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        if schema.people_rule.key:
+            every = list(dict.fromkeys([*rows.used, *rows.beside]))
+            choice = choose(self.duck, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
+        if rows.in_doubt:
+            looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
+            found = suspects(self.duck, looked, tuple(schema.people_rule.key))
+        self._whole = self.duck.source
+        self._found = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        return self._found
+
+    def people(self, found: Outline) -> LocalPeople:
+        """Return everybody's codes, in files."""
+        return LocalPeople(self.coded(found), self.place / "shards", self.limits.threads)
+
+    def coded(self, found: Outline) -> Blocks:
+        """Return everybody's codes in a file of this machine; they are coded once."""
+        if self._coded is None:
+            self._coded = code_rows(self.duck, found, self.place)
+        return self._coded
+
+    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
+        """Return the fingerprint of the table as it came, and of who is in it."""
+        now, self.duck.source = self.duck.source, self._whole
+        try:
+            return fingerprints(self.duck, self._found, self._found.every, self.scratch("hashes"))
+        finally:
+            self.duck.source = now
+
+    def _without(self, absent: Mapping[str, pa.Array]) -> Duck:
+        """Return the source without the rows that have one of these values."""
+        tests = []
+        for k, (name, values) in enumerate(absent.items()):
+            self.duck.connection.register(f"absent{k}", pa.table({"v": values}))
+            equal = f"s.{quoted(name)} IS NOT DISTINCT FROM a.v"
+            tests.append(f"NOT EXISTS (SELECT 1 FROM absent{k} AS a WHERE {equal})")
+        self.duck.view(f"SELECT * FROM {quoted(self.duck.source)} AS s WHERE {' AND '.join(tests)}", "kept")
+        return self.duck
+
+    def _open(self, schema: Schema) -> None:
+        """Give the source its name in DuckDB, after checking its columns."""
+        rows = Rows(schema)
+        used = [*rows.used, *rows.beside]
+        files = listed_files(self.source)
+        if files is not None:
+            schema.check_columns(names_of(files, self.options), files[0].name)
+            found, text = parquet_files(files, used, self.options, self.place / "text")
+            self.reading = Reading(decimal=self.options.decimal, guessed=text)
+            listed = ", ".join("'" + str(file.absolute()).replace("'", "''") + "'" for file in found)
+            self.duck.view(f"SELECT {_selected(used)} FROM read_parquet([{listed}], hive_partitioning = false)")
+            return
+        name = _register(self.duck, self.source, self.place)
+        self.duck.source = name
+        schema.check_columns(self.duck.schema().names, "the source")
+        self.duck.view(f"SELECT {_selected(used)} FROM {quoted(name)}")
+
+
+def _selected(names: list[str]) -> str:
+    return ", ".join(quoted(name) for name in names)
+
+
+def _register(duck: Duck, source: Any, place: Path) -> str:
+    """Give a frame a name in DuckDB: an Arrow table or reader, a polars LazyFrame, a DuckDB relation, or any other frame."""
+    copy = place / "frame.parquet"
+    if hasattr(source, "sink_parquet"):
+        source.sink_parquet(copy)
+    elif type(source).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(source, "write_parquet"):
+        source.write_parquet(str(copy))
+    else:
+        data = source
+        if not isinstance(source, pa.Table):
+            from sfumato.table.frames import as_arrow
+
+            data = as_arrow(source)
+        duck.connection.register("frame", data)
+        return "frame"
+    path = str(copy.absolute()).replace("'", "''")
+    duck.view(f"SELECT * FROM read_parquet('{path}')", "frame")
+    return "frame"

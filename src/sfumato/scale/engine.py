@@ -1,0 +1,65 @@
+"""What every engine gives: an outline of the table, everybody's codes, and fingerprints. And how much memory they may use."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sfumato.errors import PolicyError
+from sfumato.scale.boxes import People
+from sfumato.scale.layout import Blocks
+from sfumato.scale.outline import Outline
+from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.schema import Schema
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_BYTES_A_PERSON = 400
+"""What a person of a shard takes at most while her shard is cut, with a dozen columns."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much memory may be used, how many threads, and how many people a shard has."""
+
+    memory: int = 1 << 30
+    threads: int = 1
+    shard: int = 1 << 20
+
+    @classmethod
+    def of(cls, memory: str | int | None = None, threads: int | None = None) -> Limits:
+        """Return the limits of so much memory ("4GB"), 1 GiB where none is given."""
+        whole = bytes_of(memory) if isinstance(memory, str) else memory or 1 << 30
+        if whole < 1 << 28:
+            raise PolicyError(f"memory: {memory!r} is too little", hint="give at least 256MB")
+        shard = max(1 << 16, min(1 << 22, whole // 2 // _BYTES_A_PERSON))
+        return cls(whole, threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1, shard)
+
+
+def bytes_of(text: str) -> int:
+    """Return a number of bytes, written as 4GB, 512MB or 1500000000."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    if found is None:
+        raise PolicyError(f"memory: {text!r} is no amount of memory", hint="write it as 4GB or 512MB")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+class Engine(Protocol):
+    """A source that somebody else holds."""
+
+    def outline(self, schema: Schema) -> Outline:
+        """Return the table without its rows."""
+
+    def people(self, found: Outline) -> People:
+        """Return everybody's codes, wherever they lie."""
+
+    def coded(self, found: Outline) -> Blocks:
+        """Return everybody's codes in files of this machine, for the audit."""
+
+    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
+        """Return the fingerprint of the table as it came, and of who is in it."""
+
+    def scratch(self, name: str) -> Path:
+        """Return a new private directory for work."""

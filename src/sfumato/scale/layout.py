@@ -1,0 +1,119 @@
+"""Coded rows on disk while a release is made: columns of small integers one after another, in blocks, in a private directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Array
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The integer type of each column of a block."""
+
+    types: tuple[np.dtype[Any], ...]
+
+    @property
+    def width(self) -> int:
+        """Bytes a row."""
+        return sum(kind.itemsize for kind in self.types)
+
+    def pack(self, columns: Sequence[Array]) -> bytes:
+        """Return the bytes of a block."""
+        return b"".join(np.ascontiguousarray(column, kind).tobytes() for column, kind in zip(columns, self.types, strict=True))
+
+    def unpack(self, data: bytes | memoryview, rows: int) -> list[Array]:
+        """Return the columns of a block of so many rows."""
+        found, at = [], 0
+        for kind in self.types:
+            found.append(np.frombuffer(data, kind, rows, at))
+            at += rows * kind.itemsize
+        return found
+
+
+@dataclass(eq=False)
+class Blocks:
+    """A file of blocks that grows at its end."""
+
+    path: Path
+    layout: Layout
+    rows: list[int] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Number of rows in all blocks."""
+        return sum(self.rows)
+
+    def append(self, columns: Sequence[Array]) -> None:
+        """Write a block."""
+        if len(columns[0]) == 0:
+            return
+        with self.path.open("ab") as stream:
+            stream.write(self.layout.pack(columns))
+        self.rows.append(len(columns[0]))
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        if not self.rows:
+            return
+        with self.path.open("rb") as stream:
+            for rows in self.rows:
+                yield self.layout.unpack(stream.read(rows * self.layout.width), rows)
+
+    def read(self) -> list[Array]:
+        """Return the columns of all blocks together."""
+        blocks = list(self)
+        if len(blocks) == 1:
+            return blocks[0]
+        if not blocks:
+            return [np.zeros(0, kind) for kind in self.layout.types]
+        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+    def slice(self, begin: int, end: int) -> list[Array]:
+        """Return these rows of a file of one block."""
+        (rows,) = self.rows
+        found, at = [], 0
+        with self.path.open("rb") as stream:
+            for kind in self.layout.types:
+                stream.seek(at + begin * kind.itemsize)
+                found.append(np.frombuffer(stream.read((end - begin) * kind.itemsize), kind))
+                at += rows * kind.itemsize
+        return found
+
+
+def summed(blocks: Blocks, empty: Any, add: Any, threads: int) -> Any:
+    """Return the sum over all blocks of what `add(columns, total)` adds to a total that `empty()` makes, in threads.
+
+    Whole numbers are added up, so that who adds what changes nothing.
+    """
+    waiting = iter(blocks)
+    if threads < 2 or len(blocks.rows) < 2:
+        total = empty()
+        for columns in waiting:
+            add(columns, total)
+        return total
+    totals = [empty() for _ in range(threads)]
+    from threading import Lock
+
+    lock = Lock()
+
+    def work(total: Any) -> None:
+        while True:
+            with lock:
+                columns = next(waiting, None)
+            if columns is None:
+                return
+            add(columns, total)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, totals))
+    whole = totals[0]
+    for other in totals[1:]:
+        for mine, theirs in zip(whole, other, strict=True):
+            mine += theirs
+    return whole

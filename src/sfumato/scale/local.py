@@ -1,0 +1,60 @@
+"""Everybody's codes in files of this machine: counted in threads, divided into shards in one pass, cut one shard at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.arrays import Array
+from sfumato.groups.counted import TopCuts
+from sfumato.scale.boxes import pieces, shard_of
+from sfumato.scale.collect import Kept, keep
+from sfumato.scale.layout import Blocks, Layout, summed
+from sfumato.scale.shard import Cut, make_shard
+from sfumato.scale.tally import Add, Sum
+from sfumato.table.sorting import sorted_with_places
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPeople:
+    """Blocks of codes in one file."""
+
+    blocks: Blocks
+    place: Path
+    threads: int
+
+    @property
+    def total(self) -> Sum:
+        """How sums over all blocks are made."""
+
+        def total(empty: Callable[[], Any], add: Add) -> Any:
+            return summed(self.blocks, empty, add, self.threads)
+
+        return total
+
+    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterator[Kept]:
+        """Yield every leaf cut to the end; its people are read once more, from a file of their own."""
+        self.place.mkdir(mode=0o700)
+        files = [Blocks(self.place / f"shard{k}", self.blocks.layout) for k in range(len(cuts.leaves))]
+        for columns in self.blocks:
+            which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+            scatter(columns, which, files)
+        layout = Layout(self.blocks.layout.types[:-1])
+        for k, (leaf, piece) in enumerate(zip(cuts.leaves, pieces(cuts.leaves), strict=True)):
+            told(k / len(files))
+            made = make_shard(how, leaf, files[k].read())
+            files[k].path.unlink()
+            yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)
+
+
+def scatter(columns: Sequence[Array], which: Array, files: Sequence[Blocks]) -> None:
+    """Put every row at the end of the file that `which` numbers."""
+    order = sorted_with_places(which)[1] if len(files) > 1 else np.arange(len(which))
+    ends = np.cumsum(np.bincount(which, minlength=len(files))).tolist()
+    ordered = [column[order] for column in columns]
+    for file, begin, end in zip(files, [0, *ends], ends, strict=False):
+        file.append([column[begin:end] for column in ordered])

@@ -1,0 +1,243 @@
+"""A table without its rows: columns, domains and counts by aggregation, and how the source's values become codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array, Integers, Unsigned
+from sfumato.errors import InputError, PolicyError
+from sfumato.table.assemble import (
+    Source,
+    check_domain,
+    closed_of,
+    few_values,
+    quoted_name,
+    recoded,
+    refuse_repeated,
+    sensitive_of,
+    settled,
+)
+from sfumato.table.cells import cell_column
+from sfumato.table.coding import Reading, code_column, split
+from sfumato.table.column import Column, code_type
+from sfumato.table.fingerprint import value_hashes
+from sfumato.table.parse import guess
+from sfumato.table.people import Choice
+from sfumato.table.person_key import PersonKey
+from sfumato.table.schema import Schema
+from sfumato.table.sensitive import Sensitive
+from sfumato.table.table import Table
+
+
+class Counting(Protocol):
+    """What domains need of an engine."""
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different combinations of these columns (c0, c1, …), and how often each occurs (n)."""
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows those are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tallied(Sensitive):
+    """A sensitive attribute of which only the counts are known."""
+
+    tally: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def counts(self) -> Integers:
+        """Number of people with each value."""
+        return self.tally
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """One column of the source, or the sensitive ones together: their combinations, the code of each, and what it hashes to."""
+
+    names: tuple[str, ...]
+    combinations: pa.Table
+    codes: Array
+    hashes: tuple[Unsigned, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The table as methods see it, without people: `table` has domains and counts, and columns without rows.
+
+    `known` says how the source's values become codes: the quasi columns one by one, then the sensitive ones. `counts` are those
+    of each code of each quasi column. Rows that `drop` rejects have a missing value where the rule is "drop".
+    """
+
+    table: Table
+    known: tuple[Known, ...]
+    counts: tuple[Integers, ...]
+    source: tuple[Column, ...]
+    source_counts: tuple[Integers, ...]
+    every: tuple[Known, ...]
+    """The combinations of the source with the rows that are dropped, and their hashes; their codes are the source's own."""
+
+    @property
+    def rows(self) -> int:
+        """How many people are published."""
+        return self.table.rows
+
+    @property
+    def types(self) -> tuple[np.dtype[np.unsignedinteger], ...]:
+        """The smallest type for the codes of each quasi column, then of the sensitive values."""
+        return (*(code_type(column.size) for column in self.table.quasi), code_type(max(len(self.table.sensitive.domain), 1)))
+
+
+def outline(
+    engine: Counting,
+    schema: Schema,
+    reading: Reading,
+    *,
+    without: Callable[[Mapping[str, pa.Array]], Counting] | None = None,
+    choice: Choice | None = None,
+    suspects: tuple[PersonKey, ...] = (),
+) -> Outline:
+    """Return the table that an engine's source holds, by its different values alone.
+
+    `without` gives the same source without the rows that have one of these values in one of these columns.
+    """
+    if schema.apart:
+        raise PolicyError(
+            'protect = "each": several secrets, each by itself, are published in memory only',
+            hint='engine = "memory", or protect = "combination"',
+        )
+    if schema.identifier and schema.one_row_per_person and not schema.people_rule.key:
+        several, rows = engine.repeated(schema.identifier)
+        if several:
+            refuse_repeated(several, rows, schema)
+    found = _Domains.of(engine, schema, reading)
+    if not found.rows:
+        raise InputError("the table has no rows", hint="expected one row per person")
+    source, source_counts, every = found.columns, found.counts, found.hashed(schema)
+    absent = found.rejected(schema)
+    if absent and without is not None:
+        found = _Domains.of(without(absent), schema, reading)
+        if not found.rows:
+            raise InputError(
+                "every row has a missing value in a column whose rule is drop", hint='use the rule "value" where possible'
+            )
+    everybody = source_counts[0].sum()
+    quasi, values = found.columns[: len(schema.quasi)], found.columns[len(schema.quasi) :]
+    schema = settled(schema, values, found.counts[len(schema.quasi) :])
+    published = [recoded(column, schema) for column in quasi]
+    closed = schema.closed_attribute()
+    few = [] if closed else [few_values(column, schema) for column in values]
+    for column in (*published, *few):
+        check_domain(column, schema)
+    attribute = closed_of(values, closed) if closed else sensitive_of(few)
+    known = [
+        Known((column.name,), combinations, column.codes, (_hashes(raw),))
+        for column, raw, combinations in zip(published, quasi, found.combinations, strict=False)
+    ]
+    known.append(Known(tuple(schema.sensitive), found.combinations[-1], attribute.codes, tuple(map(_hashes, values))))
+    tally = _weighed(attribute.codes, found.weights[-1], len(attribute.domain))
+    table = Table(
+        schema=schema,
+        quasi=tuple(replace(column, codes=np.zeros(0, column.codes.dtype)) for column in published),
+        sensitive=Tallied(attribute.domain, np.zeros(0, attribute.codes.dtype), tally),
+        rows=found.rows,
+        dropped=int(everybody) - found.rows,
+        choice=choice,
+        suspects=suspects,
+        _source=Source((), None, int(everybody)),
+    )
+    counts = tuple(_weighed(one.codes, weight, one.size) for one, weight in zip(published, found.weights, strict=False))
+    return Outline(table, tuple(known), counts, source, source_counts, every)
+
+
+@dataclass(frozen=True, eq=False)
+class _Domains:
+    """The different values of every column as coded columns, a row a combination, and how many rows of the source each has."""
+
+    columns: tuple[Column, ...]
+    combinations: tuple[pa.Table, ...]
+    weights: tuple[Integers, ...]
+    of_column: tuple[int, ...]
+
+    @classmethod
+    def of(cls, engine: Counting, schema: Schema, reading: Reading) -> _Domains:
+        asked = [*((name,) for name in schema.quasi), tuple(schema.sensitive)]
+        combinations = tuple(engine.distinct(names) for names in asked)
+        columns, of_column = [], []
+        for k, (names, table) in enumerate(zip(asked, combinations, strict=True)):
+            for j, name in enumerate(names):
+                data, sensitive = table.column(f"c{j}"), k == len(asked) - 1
+                of_column.append(k)
+                if sensitive and schema.closed_attribute():
+                    columns.append(cell_column(name, data, reading.decimal))
+                else:
+                    kind = schema.types.get(name)
+                    if reading.guessed and kind is None:
+                        data = _typed(data, reading.decimal)
+                    columns.append(code_column(name, data, kind=kind, show=not sensitive, reading=reading))
+        weights = tuple(np.asarray(table.column("n"), dtype=np.int64) for table in combinations)
+        return cls(tuple(columns), combinations, weights, tuple(of_column))
+
+    @property
+    def rows(self) -> int:
+        return int(self.weights[0].sum())
+
+    @property
+    def counts(self) -> tuple[Integers, ...]:
+        """How often each code of each column occurs."""
+        columns = zip(self.columns, self.of_column, strict=True)
+        return tuple(_weighed(column.codes, self.weights[k], column.size) for column, k in columns)
+
+    def hashed(self, schema: Schema) -> tuple[Known, ...]:
+        """Return every combination with what it hashes to."""
+        names = [*((name,) for name in schema.quasi), tuple(schema.sensitive)]
+        found = []
+        for k, (listed, table) in enumerate(zip(names, self.combinations, strict=True)):
+            mine = [column for column, place in zip(self.columns, self.of_column, strict=True) if place == k]
+            found.append(Known(listed, table, mine[0].codes, tuple(map(_hashes, mine))))
+        return tuple(found)
+
+    def rejected(self, schema: Schema) -> dict[str, pa.Array]:
+        """Return the source's values that mean missing, of the columns whose rows are then dropped; raise where none may be."""
+        found: dict[str, pa.Array] = {}
+        first: dict[int, int] = {}
+        for place, k in enumerate(self.of_column):
+            first.setdefault(k, place)
+        for place, (column, k) in enumerate(zip(self.columns, self.of_column, strict=True)):
+            rule = schema.missing_rule(column.name)
+            if not column.has_missing or rule == "value":
+                continue
+            missing = column.codes == len(column.values)
+            if rule == "error":
+                hint = (
+                    f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these '
+                    "people out, and the claim then holds against a reader only"
+                )
+                many = int(self.weights[k][missing].sum())
+                raise InputError(f"column {column.name!r}: {many:,} of {self.rows:,} values are missing", hint=hint)
+            found[column.name] = self.combinations[k].column(f"c{place - first[k]}").filter(pa.array(missing)).unique()
+        return found
+
+
+def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+    """Return a text column with the type its different values suggest."""
+    values, codes = split(column)
+    missing = pa.array(codes == len(values))
+    indices = pa.array(codes, pa.int32(), mask=np.asarray(missing))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, guess(values, decimal).values)])
+
+
+def _weighed(codes: Array, weights: Integers, size: int) -> Integers:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, codes, weights)
+    return total
+
+
+def _hashes(column: Column) -> Unsigned:
+    """Return what each combination contributes to the hash of a row, as a fingerprint has it."""
+    return value_hashes(column)[column.codes]

@@ -1,0 +1,97 @@
+"""From the rows of a source to blocks of codes on disk, and to fingerprints of the table: one pass, batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array, Unsigned
+from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.outline import Known, Outline
+from sfumato.table.fingerprint import SKETCH, Fingerprint, column_digest, hash_rows, mix, value_hashes
+from sfumato.table.schema import Schema
+
+_PARTS = 64
+"""Row hashes lie in so many files by their highest bits, so that they are sorted a file at a time."""
+
+
+class Rowwise(Protocol):
+    """What coding needs of an engine."""
+
+    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterable[pa.RecordBatch]:
+        """Yield rows with the number of each known combination, and further columns as they are."""
+
+
+class RowHashes:
+    """The hashes of all rows, on disk, until they are sorted and digested."""
+
+    def __init__(self, place: Path) -> None:
+        place.mkdir(mode=0o700)
+        layout = Layout((np.dtype(np.uint64),))
+        self.files = [Blocks(place / f"{part:02d}", layout) for part in range(_PARTS)]
+
+    def add(self, hashes: Unsigned) -> None:
+        """Keep the hashes of some rows."""
+        mixed = mix(hashes)
+        mixed.sort()
+        ends = np.searchsorted(mixed, (np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(58)))
+        for file, some in zip(self.files, np.split(mixed, ends), strict=True):
+            file.append([some])
+
+    def digest(self, columns: Mapping[str, str]) -> Fingerprint:
+        """Return the fingerprint of rows with these hashes: the one that a table in memory has."""
+        whole, smallest, rows = hashlib.blake2b(digest_size=16), np.zeros(0, np.uint64), 0
+        for file in self.files:
+            hashes = np.sort(file.read()[0])
+            rows += len(hashes)
+            whole.update(hashes.astype("<u8").tobytes())
+            if len(smallest) < SKETCH:
+                smallest = np.unique(np.concatenate([smallest, hashes]))[:SKETCH]
+            file.path.unlink(missing_ok=True)
+        return Fingerprint(whole.hexdigest(), rows, tuple(int(one) for one in smallest), dict(columns))
+
+
+def code_rows(engine: Rowwise, found: Outline, place: Path) -> Blocks:
+    """Return the published codes of everybody: the quasi columns, then the sensitive value."""
+    blocks = Blocks(place / "coded", Layout(found.types))
+    for numbers, _ in _numbered(engine, found.known, ()):
+        blocks.append([one.codes[number] for one, number in zip(found.known, numbers, strict=True)])
+    return blocks
+
+
+def fingerprints(engine: Rowwise, found: Outline, known: Sequence[Known], place: Path) -> tuple[Fingerprint, Fingerprint]:
+    """Return the fingerprint of the table as it came, and that of who is in it: identifiers and quasi values alone."""
+    schema: Schema = found.table.schema
+    whole, people = RowHashes(place / "table"), RowHashes(place / "people")
+    for numbers, plain in _numbered(engine, known, schema.identifier):
+        rows = len(numbers[0])
+        total = np.zeros(rows, np.uint64) if not plain else hash_rows(plain, rows)
+        for one, number in zip(known[:-1], numbers[:-1], strict=True):
+            total += one.hashes[0][number]
+        people.add(total.copy())
+        for hashes in known[-1].hashes:
+            total += hashes[numbers[-1]]
+        whole.add(total)
+    own = {
+        column.name: column_digest(value_hashes(column), np.append(counts, [0] * (len(column.values) + 1 - len(counts))))
+        for column, counts in zip(found.source, found.source_counts, strict=True)
+    }
+    quasi = {name: own[name] for name in schema.quasi}
+    return whole.digest(own), people.digest(quasi)
+
+
+def _numbered(
+    engine: Rowwise, known: Sequence[Known], plain: Sequence[str]
+) -> Iterable[tuple[list[Array], list[tuple[str, pa.ChunkedArray]]]]:
+    """Yield for some rows at a time the number of each known combination, and further columns."""
+    tables = {one.names: one.combinations for one in known}
+    for batch in engine.batches(tables, plain):
+        if batch.num_rows == 0:
+            continue
+        numbers = [np.asarray(batch.column(k)) for k in range(len(known))]
+        yield numbers, [(name, pa.chunked_array([batch.column(len(known) + j)])) for j, name in enumerate(plain)]

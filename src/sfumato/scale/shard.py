@@ -1,0 +1,99 @@
+"""One shard: the people of a box of the first cuts, cut to the end by the makers in memory, and put in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sfumato.arrays import Array, Integers
+from sfumato.groups._cut_kernels import Safe, Tight
+from sfumato.groups.counted import Leaf
+from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
+from sfumato.groups.grouping import histograms
+from sfumato.groups.soft import Accounts, Rule
+from sfumato.privacy.bounds import Bounds
+from sfumato.randomness import Randomness
+from sfumato.release.canonical import Shown, canonical_order
+from sfumato.scale.tally import Frame
+from sfumato.table.assemble import combine_codes
+
+Cutting = Literal["safe", "tight", "soft"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """How boxes are cut, wherever they lie: everything that a worker has to know beside the people of its box."""
+
+    frame: Frame
+    sizes: tuple[int, ...]
+    bounds: Bounds
+    cutting: Cutting
+    floor: int
+    rule: Rule | None
+    random: Randomness
+
+    def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
+        """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
+        if self.cutting == "soft":
+            assert self.rule is not None
+            if told is None:
+                return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
+            return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
+        kind = Tight if self.cutting == "tight" else Safe
+        return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
+
+    `box` numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
+    """
+
+    rows: list[Array]
+    sizes: Integers
+    firsts: Integers
+    entries: Integers
+    value: Integers
+    count: Integers
+    told: Integers | None
+    box: Integers
+
+
+def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
+    """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
+    people = len(columns[0])
+    quasi, secret = list(columns[:-1]), columns[-1].astype(np.int32)
+    group, groups, told = np.zeros(people, np.int32), 1, None
+    if how.cutting == "soft":
+        told = np.array([leaf.told], dtype=np.int64)
+    if not leaf.final:
+        axes = how.frame.axes
+        space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
+        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
+        seen = secret_of(secret, how.bounds)
+        found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
+        group, groups = found.group, found.groups
+        told = acceptance.told if isinstance(acceptance, Accounts) else None
+    key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
+    shown = histograms(group, secret, how.frame.values)
+    order = canonical_order([Shown("qit", group, key)], groups)
+    rows, number = order.rows[0], order.number
+    box = np.argsort(number)
+    sizes = np.bincount(group, minlength=groups)[box].astype(np.int64)
+    begins = np.cumsum(sizes) - sizes
+    ordered = [codes[rows] for codes in quasi]
+    by_number = np.argsort(number[shown.group], kind="stable")
+    return Made(
+        rows=ordered,
+        sizes=sizes,
+        firsts=np.stack([codes[begins].astype(np.int64) for codes in ordered], axis=1),
+        entries=np.bincount(shown.group, minlength=groups)[box].astype(np.int64),
+        value=shown.value[by_number].astype(np.int64),
+        count=shown.count[by_number],
+        told=None if told is None else told[box],
+        box=box,
+    )

@@ -1,0 +1,102 @@
+"""What can be published beyond memory: files and directories of Parquet or text, and frames that others hold."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.errors import InputError
+from sfumato.table.found import TEXT_ENDINGS, ending_of, find
+from sfumato.table.textfile import ReadOptions, TextFile
+
+MANY = 1 << 20
+
+
+def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] | None:
+    """Return the files that a path, a pattern, a directory or a list of them names, sorted; None for anything else."""
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if path.is_dir():
+            found = sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith((".", "_")))
+        elif any(sign in os.fspath(source) for sign in "*?[") and not path.exists():
+            found = sorted(Path(one) for one in glob.glob(os.fspath(source)))
+        else:
+            found = [path]
+        if not found:
+            raise InputError(f"{path.name or path}: no file is there", hint="give files or a directory of Parquet or CSV files")
+        return found
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
+        return [file for one in source for file in listed_files(one) or ()]
+    return None
+
+
+def size_of(files: Sequence[Path]) -> int:
+    """Return how many bytes the files have."""
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def parquet_files(files: Sequence[Path], columns: Sequence[str], options: ReadOptions, place: Path) -> tuple[list[Path], bool]:
+    """Return the same rows as Parquet files with one schema, and whether they were text; text is copied to a private place.
+
+    A file whose columns or types are not those of the first one is refused by name.
+    """
+    kinds = {ending_of(file) in TEXT_ENDINGS for file in files}
+    if len(kinds) > 1:
+        raise InputError("the source has text files and others", hint="give files of one kind")
+    if not kinds.pop():
+        _require_same([find(file).path or file for file in files])
+        return list(files), False
+    place.mkdir(mode=0o700, exist_ok=True)
+    first = TextFile(find(files[0]), options)
+    target = place / "text.parquet"
+    with pq.ParquetWriter(target, pa.schema([(name, pa.string()) for name in columns])) as writer:
+        for file in files:
+            text = TextFile(find(file), options)
+            if text.names != first.names:
+                raise InputError(
+                    f"{file.name}: its columns are not those of {files[0].name}",
+                    hint="all files of a source have the same columns",
+                )
+            for some in text.batches(columns):
+                writer.write_table(some, row_group_size=MANY)
+    return [target], True
+
+
+def _require_same(files: Sequence[Path]) -> None:
+    """Raise an `InputError` that names the first file whose columns or types differ from those of the first one."""
+    schema: pa.Schema | None = None
+    for file in files:
+        if ending_of(file) != ".parquet":
+            raise InputError(f"{file.name}: beyond memory only Parquet and text files are read", hint="write it as Parquet")
+        try:
+            found = pq.read_schema(file)
+        except (pa.ArrowException, OSError, ValueError):
+            raise InputError(
+                f"{file.name}: the file is damaged or not a file of Parquet", hint="write it again, or leave it out"
+            ) from None
+        mine = {field.name: _plain(field.type) for field in found}
+        if schema is None:
+            schema, names = found, mine
+        elif mine != names:
+            wrong = sorted({*mine.items()} ^ {*names.items()}, key=str)[0][0]
+            raise InputError(
+                f"{file.name}: the column {wrong!r} is not there, or of another type than in {files[0].name}",
+                hint="all files of a source have the same columns and types",
+            )
+
+
+def _plain(kind: pa.DataType) -> str:
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind).replace("large_", "")
+
+
+def names_of(files: Sequence[Path], options: ReadOptions) -> list[str]:
+    """Return the names of the columns of the first file."""
+    from sfumato.table.read import column_names
+
+    return column_names(files[0], options)

@@ -1,0 +1,256 @@
+"""The Spark engine: the cluster reads, groups, joins, counts and cuts; the driver decides, and writes what shards come back with.
+
+Coins of a box follow from the driver's one key and the box's own place along the cuts. A task that is tried again, here or
+elsewhere, draws the same coins and gives the same shard, so that it does not matter whose result is taken.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Array
+from sfumato.errors import InputError
+from sfumato.groups.counted import Leaf, TopCuts
+from sfumato.scale.boxes import pieces, shard_of
+from sfumato.scale.collect import Kept, keep
+from sfumato.scale.engine import Limits
+from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.outline import Outline, outline
+from sfumato.scale.rows import fingerprints
+from sfumato.scale.shard import Cut, make_shard
+from sfumato.scale.tally import Add, Sum
+from sfumato.table.coding import Reading
+from sfumato.table.extras import extra
+from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.rows import Rows
+from sfumato.table.schema import Schema
+
+
+class SparkSource:
+    """A Spark DataFrame as domains and rows need it."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.functions = extra("pyspark.sql.functions")
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different combinations of these columns (c0, c1, …), and how often each occurs (n)."""
+        f = self.functions
+        listed = [f.col(f"`{name}`").alias(f"c{k}") for k, name in enumerate(names)]
+        keys = [f"c{k}" for k in range(len(names))]
+        return self.frame.select(*listed).groupBy(*keys).agg(f.count(f.lit(1)).alias("n")).toArrow()
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
+        f = self.functions
+        columns = [f.col(f"`{name}`") for name in names]
+        some = self.frame.where(f.coalesce(*(column.cast("string") for column in columns)).isNotNull())
+        counts = some.groupBy(*columns).agg(f.count(f.lit(1)).alias("n")).where("n > 1")
+        found = counts.agg(f.count(f.lit(1)), f.coalesce(f.sum("n"), f.lit(0))).first()
+        return int(found[0]), int(found[1])
+
+    def numbered(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Any:
+        """Return the rows with the number of each known combination (i0, i1, …), and further columns (p0, p1, …)."""
+        f, frame = self.functions, self.frame
+        session = frame.sparkSession
+        frame = frame.select(*(f.col(f"`{name}`").alias(_safe(k)) for k, name in enumerate(frame.columns)))
+        place = {name: _safe(k) for k, name in enumerate(self.frame.columns)}
+        for k, (names, values) in enumerate(known.items()):
+            listed = values.drop_columns(["n"]).rename_columns([f"k{k}_{j}" for j in range(len(names))])
+            small = session.createDataFrame(listed.append_column(f"i{k}", pa.array(range(values.num_rows), pa.int32())))
+            on = [f.col(place[name]).eqNullSafe(f.col(f"k{k}_{j}")) for j, name in enumerate(names)]
+            frame = frame.join(f.broadcast(small), on, "left").drop(*(f"k{k}_{j}" for j in range(len(names))))
+        kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
+        return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
+
+    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the numbered rows on the driver, a partition at a time."""
+        frame = self.numbered(known, plain)
+        parts = frame.mapInArrow(_packed, "part binary")
+        for row in parts.toLocalIterator(prefetchPartitions=False):
+            with pa.ipc.open_stream(row["part"]) as stream:
+                yield from stream
+
+
+def _safe(k: int) -> str:
+    return f"column{k}"
+
+
+def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn batches into bytes of Arrow's own format, which Spark carries as they are."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.record_batch({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+
+class SparkEngine:
+    """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
+
+    def __init__(self, source: Any, place: Path, limits: Limits) -> None:
+        self.place, self.limits = place, limits
+        self.source = SparkSource(source)
+        self._coded: Blocks | None = None
+        self._frame: Any = None
+
+    def close(self) -> None:
+        """Let go of what is kept in the cluster."""
+        if self._frame is not None:
+            self._frame.unpersist()
+
+    def scratch(self, name: str) -> Path:
+        """Return a new private directory for work on the driver."""
+        place = self.place / name
+        place.mkdir(mode=0o700)
+        return place
+
+    def outline(self, schema: Schema) -> Outline:
+        """Return the table without its rows."""
+        schema.check_columns(self.source.frame.columns, "the source")
+        if schema.people_rule.key:
+            raise InputError(
+                "people: the Spark engine does not choose among rows of one person",
+                hint="make one row a person first (Window and row_number), or engine='duckdb'",
+            )
+        if Rows(schema).in_doubt:
+            raise InputError(
+                "people: the Spark engine does not look for columns that number people, so it has to be told what a row is",
+                hint='people = { rows = "people" } states that every row is a person',
+            )
+        used = Rows(schema).used
+        self.source = SparkSource(self.source.frame.select(*(f"`{name}`" for name in used)))
+        self._whole = self.source
+        self._found = outline(self.source, schema, Reading(), without=self._without)
+        return self._found
+
+    def _without(self, absent: Mapping[str, pa.Array]) -> SparkSource:
+        f, frame = self.source.functions, self.source.frame
+        for name, values in absent.items():
+            column = f.col(f"`{name}`")
+            for value in values.to_pylist():
+                same = f.isnan(column) if isinstance(value, float) and np.isnan(value) else column.eqNullSafe(f.lit(value))
+                frame = frame.where(~same)
+        self.source = SparkSource(frame)
+        return self.source
+
+    def people(self, found: Outline) -> SparkPeople:
+        """Return everybody's codes, in the cluster."""
+        numbered = self.source.numbered({one.names: one.combinations for one in found.known}, ())
+        layout = Layout(found.types)
+        codes = [one.codes for one in found.known]
+        shared = numbered.sparkSession.sparkContext.broadcast((codes, layout))
+        self._frame = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary").persist()
+        return SparkPeople(self._frame, layout, self.place / "shards")
+
+    def coded(self, found: Outline) -> Blocks:
+        """Return everybody's codes in a file of the driver, for its audit."""
+        if self._coded is None:
+            blocks = Blocks(self.place / "coded", Layout(found.types))
+            for row in self._frame.toLocalIterator():
+                blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
+            self._coded = blocks
+        return self._coded
+
+    def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
+        """Return the fingerprint of the table as it came, and of who is in it."""
+        return fingerprints(self._whole, self._found, self._found.every, self.scratch("hashes"))
+
+
+def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
+    """Turn numbers of combinations into blocks of codes."""
+    codes, layout = shared.value
+    for batch in batches:
+        columns = [mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)]
+        yield _block(layout.pack(columns), batch.num_rows)
+
+
+def _block(data: bytes, rows: int) -> pa.RecordBatch:
+    return pa.record_batch({"rows": pa.array([rows], pa.int32()), "block": pa.array([data], pa.binary())})
+
+
+class SparkPeople:
+    """Everybody's codes as blocks in a cluster: `People` says what they give."""
+
+    def __init__(self, frame: Any, layout: Layout, place: Path) -> None:
+        self.frame, self.layout, self.place = frame, layout, place
+
+    @property
+    def total(self) -> Sum:
+        """How sums over all blocks are made: in every partition by itself, then on the driver."""
+
+        def total(empty: Callable[[], Any], add: Add) -> Any:
+            work = partial(_summed, layout=self.layout, empty=empty, add=add)
+            whole = empty()
+            for row in self.frame.mapInArrow(work, "sums binary").toLocalIterator():
+                for mine, theirs in zip(whole, pickle.loads(bytes(row["sums"])), strict=True):  # our own arrays, not a stranger's
+                    mine += theirs
+            return whole
+
+        return total
+
+    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterator[Kept]:
+        """Yield every leaf cut to the end, by one shuffle; each comes to the driver as its rows in canonical order."""
+        self.place.mkdir(mode=0o700)
+        context = self.frame.sparkSession.sparkContext
+        shared = context.broadcast((how, cuts, self.layout))
+        divided = self.frame.mapInArrow(partial(_divided, shared=shared), "shard int, rows int, block binary")
+        made = divided.groupBy("shard").applyInArrow(partial(_cut, shared=shared), "shard int, made binary")
+        found: dict[int, Kept] = {}
+        order = pieces(cuts.leaves)
+        layout = Layout(self.layout.types[:-1])
+        for row in made.toLocalIterator():
+            told(len(found) / len(cuts.leaves))
+            k: int = row["shard"]
+            found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
+        yield from (found[k] for k in range(len(cuts.leaves)))
+
+
+def _summed(batches: Iterator[pa.RecordBatch], layout: Layout, empty: Callable[[], Any], add: Add) -> Iterator[pa.RecordBatch]:
+    """Add up the blocks of a partition."""
+    whole = empty()
+    for columns in _blocks(batches, layout):
+        add(columns, whole)
+    yield pa.record_batch({"sums": pa.array([pickle.dumps(list(whole))], pa.binary())})
+
+
+def _blocks(batches: Iterator[pa.RecordBatch], layout: Layout) -> Iterator[list[Array]]:
+    for batch in batches:
+        for rows, data in zip(batch.column("rows").to_pylist(), batch.column("block").to_pylist(), strict=True):
+            yield layout.unpack(data, rows)
+
+
+def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
+    """Divide blocks by the leaf that each row lies in."""
+    how, cuts, layout = shared.value
+    for columns in _blocks(batches, layout):
+        which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(cuts.leaves)))
+        begin = 0
+        for k, end in enumerate(ends.tolist()):
+            if end > begin:
+                data = layout.pack([column[order[begin:end]] for column in columns])
+                rows = pa.array([end - begin], pa.int32())
+                yield pa.record_batch({"shard": pa.array([k], pa.int32()), "rows": rows, "block": pa.array([data], pa.binary())})
+            begin = end
+
+
+def _cut(table: pa.Table, shared: Any) -> pa.Table:
+    """Cut one shard to the end."""
+    how, cuts, layout = shared.value
+    k = table.column("shard")[0].as_py()
+    blocks = list(_blocks(iter(table.select(["rows", "block"]).to_batches()), layout))
+    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    leaf: Leaf = cuts.leaves[k]
+    # Rows come in another order whenever a task is tried again: their own codes put them in one.
+    order = np.lexsort(columns)
+    made = make_shard(how, leaf, [column[order] for column in columns])
+    return pa.table({"shard": pa.array([k], pa.int32()), "made": pa.array([pickle.dumps(made)], pa.binary())})

@@ -1,0 +1,160 @@
+"""The verbs of large tables: publish a source to a directory, and audit such a release, each whole or not at all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfumato.auditor.result import Audit
+from sfumato.errors import FormatError
+from sfumato.methods import Method
+from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Requirement
+from sfumato.progress import Progress, listening, silent
+from sfumato.randomness import Randomness
+from sfumato.release.atomic import flush, move_new, refuse_existing, workshop
+from sfumato.release.base import Release
+from sfumato.release.files import LARGEST_MANIFEST, MANIFEST, read_file
+from sfumato.release.manifest import Manifest
+from sfumato.release.undisturbed import let_in
+from sfumato.scale.audit import audit_parts
+from sfumato.scale.engine import Limits
+from sfumato.scale.publish import prepare
+from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
+from sfumato.table.textfile import ReadOptions
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A release that lies in a directory, its audit, and what only the publisher may see. Its people are not in memory.
+
+    `table` has the domains and counts of the table that was published, without its rows.
+    """
+
+    directory: Path
+    manifest: Manifest
+    audit: Audit
+    private: Mapping[str, Any]
+    method: Method
+    bounds: Bounds
+    table: Table
+    fingerprints: tuple[Fingerprint, Fingerprint] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of people published."""
+        return self.manifest.rows
+
+    def load(self) -> Release:
+        """Return the release in memory."""
+        return Release.load(self.directory)
+
+
+def publish_source(
+    source: Any,
+    schema: Schema,
+    requirement: Requirement,
+    out: Path,
+    *,
+    method: Method | None = None,
+    random: Randomness | int | None = None,
+    progress: Progress | None = None,
+    register: Path | None = None,
+    budget: Fraction | None = None,
+    options: ReadOptions | None = None,
+    limits: Limits | None = None,
+    fingerprinted: bool = False,
+    receipt: Any = None,
+) -> Published:
+    """Publish a source to a new directory, and return what there is to tell; the directory appears last of all.
+
+    A Spark DataFrame is published by its cluster, anything else by DuckDB.
+
+    `receipt`, if given, is called with what was published before the directory appears. A process that is killed leaves nothing
+    that loads; what it left is removed by the next one that writes there.
+    """
+    from sfumato.scale.choice import is_spark
+    from sfumato.scale.duckdb import DuckEngine
+    from sfumato.scale.spark import SparkEngine
+
+    out = out.absolute()
+    refuse_existing(out)
+    chosen = limits or Limits.of()
+    with workshop(out) as hidden, listening(progress or silent) as tell:
+        target, work = hidden / out.name, hidden / "work"
+        target.mkdir()
+        work.mkdir(mode=0o700)
+        engine: Any = SparkEngine(source, work, chosen) if is_spark(source) else None
+        engine = engine or DuckEngine(source, work, chosen, options=options, random=random)
+        try:
+            made = prepare(
+                engine,
+                schema,
+                requirement,
+                target,
+                method=method,
+                random=random,
+                progress=tell,
+                register=register,
+                budget=budget,
+                limits=chosen,
+            )
+            marks = engine.fingerprints() if fingerprinted else None
+        finally:
+            engine.close()
+        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.found.table, marks)
+        let_in()
+        if receipt is not None:
+            receipt(done, target)
+        move_new(target, out)
+        flush(out.parent)
+    return done
+
+
+def audit_directory(
+    directory: Path,
+    source: Any = None,
+    schema: Schema | None = None,
+    *,
+    options: ReadOptions | None = None,
+    random: bytes | int | None = None,
+    limits: Limits | None = None,
+) -> Audit:
+    """Return the audit of a buckets release in a directory, people in files; with its source also against that."""
+    from sfumato.scale.duckdb import DuckEngine
+
+    manifest = stored_manifest(directory)
+    if manifest.form != "buckets" or manifest.basis == "noisy":
+        raise FormatError(
+            "an audit beyond memory reads buckets without noise", hint='engine = "memory" audits releases of every form'
+        )
+    chosen = limits or Limits.of()
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
+        place = Path(private)
+        if source is None:
+            return audit_parts(directory, manifest, place)
+        assert schema is not None
+        work = place / "table"
+        work.mkdir(mode=0o700)
+        engine = DuckEngine(source, work, chosen, options=options, random=random)
+        try:
+            found = engine.outline(schema)
+            return audit_parts(directory, manifest, place, found, engine.coded(found))
+        finally:
+            engine.close()
+
+
+def stored_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a release directory."""
+    if not (directory / MANIFEST).exists():
+        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made")
+    try:
+        return Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None

@@ -1,0 +1,279 @@
+"""DuckDB gives the release that memory gives: the same bytes, the same audit, the same figures and fingerprints."""
+
+import os
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.api import publication
+from sfumato.errors import FormatError, InputError, NotProvable, PolicyError
+from sfumato.release import files
+from sfumato.scale.engine import Limits, bytes_of
+from sfumato.scale.verb import audit_directory, publish_source
+from sfumato.table.generators import sample
+
+SCHEMA = sf.Schema(
+    quasi=["age", "gender", "education", "country"],
+    sensitive=["salary"],
+    other=["marital", "race", "workclass", "occupation"],
+    bins={"salary": list(range(0, 51, 2))},
+    recode={"age": {"width": 2}},
+    people={"rows": "people"},
+)
+ASKED = sf.FPrivacy(theta=4, offset="0.02")
+
+
+@pytest.fixture(scope="module")
+def people():
+    table = sample("census", rows=6000, seed=3)
+    return table.set_column(6, "country", table["country"].cast(pa.string()))
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    monkeypatch.setattr(files, "PART_ROWS", 1700)
+
+
+def content(directory):
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def both(frame, schema, requirement, place, *, method=None, source=None, shard=900, random=1):
+    """Publish in memory and by DuckDB; return both, after comparing everything that is written and told."""
+    table = sf.Table.from_frame(frame, schema, random=random)
+    made = publication(table, requirement, method=method, random=random)
+    made.release.save(place / "memory")
+    large = publish_source(
+        frame if source is None else source, schema, requirement, place / "large",
+        method=method, random=random, limits=Limits(1 << 29, 2, shard), fingerprinted=True,
+    )  # fmt: skip
+    assert content(place / "memory") == content(place / "large")
+    assert large.audit.to_dict() == made.audit.to_dict()
+    assert dict(large.private) == dict(made.private)
+    assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+    return made, large
+
+
+@pytest.mark.parametrize("shard", [150, 900, 10_000])
+@pytest.mark.parametrize(
+    ("against", "method"),
+    [
+        ("engineer", sf.Boxes(floor=40)),
+        ("engineer", sf.Boxes(floor=40, patience=0)),
+        ("engineer", sf.Boxes(floor=40, patience=900, weights={"country": 3})),
+        ("reader", sf.Boxes(floor=40)),
+        ("reader", sf.Boxes(floor=40, weights="association")),
+    ],
+)
+def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against, method, shard):
+    asked = sf.FPrivacy(theta=4, offset="0.02", against=against)
+    made, large = both(people, SCHEMA, asked, tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 4
+    assert {"qit/part-00003.parquet", "manifest.json"} < set(content(tmp_path / "large"))
+    assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
+
+
+def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
+    """With little patience some of the first cuts, which are decided by counting, are refused: their accounts are handed down."""
+    asked = sf.FPrivacy(theta=2, offset="0.01")
+    made, _ = both(people, SCHEMA, asked, tmp_path, method=sf.Boxes(floor=40, patience=400), shard=500, random=5)
+    assert (made.release.told < 1000).any()
+
+
+def test_one_huge_box_is_sorted_in_pieces(people, tmp_path):
+    with pytest.warns(sf.errors.OneBox):
+        made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=4000), shard=300)
+    assert made.private["groups"] == 1
+
+
+def test_skewed_boxes(tmp_path):
+    """Nine of ten people have the same quasi values, so that one box holds most of them."""
+    coins = np.random.default_rng(1)
+    age = np.where(coins.random(5000) < 0.9, 40, coins.integers(20, 80, 5000))
+    frame = pa.table({"age": age, "sex": coins.choice(["f", "m"], 5000), "ill": coins.choice(list("abcdefgh"), 5000)})
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["ill"])
+    both(frame, schema, sf.LDiversity(4), tmp_path, method=sf.Boxes(floor=20), shard=200)
+
+
+RULES = {
+    "missing values are values": ({}, {}),
+    "missing values are dropped": ({"missing": {"when": "drop", "place": "drop"}, "against": "reader"}, {}),
+    "bins of equally many people": ({"bins": {"pay": {"people": 5}}, "types": {}}, {"sensitive": ["pay"]}),
+    "dates to months": ({"recode": {"when": {"to": "month"}}}, {}),
+    "prefixes": ({"recode": {"place": {"prefix": 1}}}, {}),
+    "categories regrouped": ({"recode": {"place": {"map": {"x1": "one"}, "other": "rest"}}}, {}),
+    "rounded numbers": ({"recode": {"weight": {"round": 5}}}, {}),
+    "several sensitive columns": ({"protect": "combination"}, {"sensitive": ["ill", "smokes"]}),
+    "the first row of a person": ({"people": {"key": "patient", "keep": "first by seen"}}, {}),
+    "the last row of a person": ({"people": {"key": "patient", "keep": "last by seen"}}, {}),
+    "identifiers": ({"identifier": ["name"]}, {}),
+}
+
+
+def odd_table(rows=1500):
+    """Return people with every oddity a rule speaks of."""
+    coins = np.random.default_rng(4)
+    days = np.datetime64("2020-01-01") + coins.integers(0, 900, rows)
+    weight = coins.normal(70, 10, rows)
+    weight[::50] = np.nan
+    place = [None if k % 40 == 0 else f"x{k % 13}" for k in coins.integers(0, 1000, rows)]
+    return pa.table(
+        {
+            "when": pa.array(days, pa.date32(), mask=coins.random(rows) < 0.03),
+            "weight": pa.array(weight, from_pandas=False),
+            "place": place,
+            "ill": coins.choice(["flu", "gout", "asthma", "rash", "cough", "ache"], rows),
+            "smokes": coins.choice([True, False], rows),
+            "pay": coins.integers(1000, 9000, rows),
+            "patient": coins.integers(0, rows * 3 // 4, rows),
+            "seen": coins.integers(0, 5, rows),
+            "name": [f"person {k}" for k in range(rows)],
+        }
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["frame", "parquet", "csv"])
+def test_rules_mean_the_same_in_every_engine(rule, kind, tmp_path):
+    words, roles = RULES[rule]
+    words = dict(words)
+    against = words.pop("against", "engineer")
+    sensitive = roles.get("sensitive", ["ill"])
+    identifier = words.pop("identifier", [])
+    frame = odd_table()
+    quasi = ["when", "weight", "place"]
+    other = [name for name in frame.column_names if name not in (*quasi, *sensitive, *identifier)]
+    words.setdefault("people", {"rows": "people"})
+    schema = sf.Schema(quasi=quasi, sensitive=sensitive, identifier=identifier, other=other, **words)
+    asked = sf.FPrivacy(theta=4, offset="0.1", against=against)
+    source = frame
+    if kind == "parquet":
+        source = tmp_path / "rows.parquet"
+        pq.write_table(frame, source, row_group_size=400)
+    elif kind == "csv":
+        source = tmp_path / "rows.csv"
+        pa_csv.write_csv(frame, source)
+    table = sf.Table.from_frame(frame, schema, random=2) if kind == "frame" else sf.Table.read(source, schema, random=2)
+    made = publication(table, asked, method=sf.Boxes(floor=30), random=2)
+    made.release.save(tmp_path / "memory")
+    large = publish_source(
+        source, schema, asked, tmp_path / "large", method=sf.Boxes(floor=30), random=2, limits=Limits(1 << 29, 2, 200),
+        fingerprinted=True,
+    )  # fmt: skip
+    assert content(tmp_path / "memory") == content(tmp_path / "large")
+    assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+    assert large.table.dropped == table.dropped
+    assert large.table.choice == table.choice
+
+
+def test_sources_of_many_kinds_give_one_release(people, tmp_path):
+    pq.write_table(people, tmp_path / "people.parquet")
+    (tmp_path / "many").mkdir()
+    for k in range(50):
+        pq.write_table(people.slice(k * 120, 120), tmp_path / "many" / f"{k}.parquet")
+    connection = duckdb.connect()
+    sources = {
+        "file": tmp_path / "people.parquet",
+        "directory": tmp_path / "many",
+        "pattern": str(tmp_path / "many" / "*.parquet"),
+        "relation": connection.sql(f"SELECT * FROM read_parquet('{tmp_path / 'people.parquet'}')"),
+        "lazy": pl.scan_parquet(tmp_path / "people.parquet"),
+        "polars": pl.read_parquet(tmp_path / "people.parquet"),
+    }
+    found = []
+    for name, source in sources.items():
+        made = sf.publish(source, ASKED, schema=SCHEMA, out=tmp_path / name, engine="duckdb", random=1, memory="512MB")
+        assert made.rows == 6000
+        found.append(content(tmp_path / name))
+    assert all(one == found[0] for one in found)
+
+
+def test_a_file_with_another_schema_is_named(people, tmp_path):
+    (tmp_path / "many").mkdir()
+    for k in range(3):
+        part = people.slice(k * 100, 100)
+        if k == 1:
+            part = part.set_column(0, "age", part["age"].cast(pa.string()))
+        pq.write_table(part, tmp_path / "many" / f"part{k}.parquet")
+    with pytest.raises(InputError, match=r"part1\.parquet: the column 'age'"):
+        publish_source(tmp_path / "many", SCHEMA, ASKED, tmp_path / "out", random=1)
+    assert not (tmp_path / "out").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many"]
+
+
+def test_somebody_with_several_rows_is_noticed(people, tmp_path):
+    several = people.append_column("patient_id", pa.array(np.arange(6000) // 2))
+    schema = sf.Schema(
+        quasi=list(SCHEMA.quasi), sensitive=["salary"], other=[*SCHEMA.other, "patient_id"], bins=dict(SCHEMA.bins)
+    )
+    with pytest.raises(InputError, match="looks like a key of people"):
+        publish_source(several, schema, ASKED, tmp_path / "out", random=1)
+    named = sf.Schema(quasi=["age"], sensitive=["salary"], identifier=["patient_id"],
+                      other=[name for name in people.column_names if name not in ("age", "salary")],
+                      bins=dict(SCHEMA.bins))  # fmt: skip
+    with pytest.raises(InputError, match="3,000 people have several rows"):
+        publish_source(several, named, ASKED, tmp_path / "out", random=1)
+
+
+def test_methods_that_need_everybody_say_so(people, tmp_path):
+    with pytest.raises(NotProvable, match="made in memory only") as refused:
+        publish_source(people, SCHEMA, ASKED, tmp_path / "out", method=sf.BuReL(), random=1)
+    assert "boxes" in refused.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path):
+    made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
+    table = sf.Table.from_frame(people, SCHEMA)
+    found = audit_directory(tmp_path / "large", people, SCHEMA)
+    assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
+    assert audit_directory(tmp_path / "large").to_dict() == sf.audit(tmp_path / "large").to_dict()
+    other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
+    wrong = audit_directory(tmp_path / "large", other, SCHEMA)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, SCHEMA)).problems
+    assert wrong.holds is not True
+    (tmp_path / "large" / "qit" / "part-00001.parquet").write_bytes(b"PAR1")
+    assert not audit_directory(tmp_path / "large").holds
+    assert made.audit.holds
+
+
+def test_a_part_more_or_a_link_is_no_release(people, tmp_path):
+    _, large = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
+    (tmp_path / "large" / "qit" / "part-00009.parquet").write_bytes(b"")
+    with pytest.raises(FormatError, match="does not list"):
+        large.load()
+
+
+def test_a_killed_job_leaves_nothing_that_loads(people, tmp_path):
+    pq.write_table(people, tmp_path / "people.parquet")
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "import sfumato.scale.publish as publish\n"
+        "from tests.scale.test_duckdb import ASKED, SCHEMA\n"
+        "from sfumato.scale.verb import publish_source\n"
+        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert run.returncode == -9
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.glob(".out.*.partial"))
+    publish_source(tmp_path / "people.parquet", SCHEMA, ASKED, tmp_path / "out", random=1)
+    assert not list(tmp_path.glob(".out.*.partial"))
+
+
+def test_amounts_of_memory_are_read_as_people_write_them():
+    assert [bytes_of(text) for text in ("4GB", "512 mb", "1.5G", "300000000")] == [4 << 30, 512 << 20, 3 << 29, 300_000_000]
+    with pytest.raises(PolicyError, match="no amount of memory"):
+        bytes_of("much")
+    with pytest.raises(PolicyError, match="too little"):
+        Limits.of("1MB")

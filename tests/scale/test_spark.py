@@ -1,0 +1,130 @@
+"""Spark gives the release that memory gives, also when an executor is killed while it works."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.api import publication
+from sfumato.errors import InputError
+from sfumato.release import files
+from sfumato.scale.engine import Limits
+from sfumato.scale.verb import publish_source
+from tests.scale.test_duckdb import ASKED, SCHEMA, content, odd_table, people
+
+pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
+pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
+census = people
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .appName("tests")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    monkeypatch.setattr(files, "PART_ROWS", 1700)
+
+
+def written(source, place, **given):
+    limits = Limits(1 << 29, 1, given.pop("shard", 1200))
+    return publish_source(source, given.pop("schema", SCHEMA), given.pop("asked", ASKED), place, random=1, limits=limits, **given)
+
+
+def executors(session):
+    """Return the process ids of the executors, found by tasks that run in them."""
+
+    def above(_):
+        import pathlib
+
+        found, pid = [], os.getpid()
+        while pid > 1:
+            pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+            if b"CoarseGrainedExecutorBackend" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        return found
+
+    return sorted({pid for one in session.sparkContext.parallelize(range(8), 8).map(above).collect() for pid in one})
+
+
+@pytest.mark.parametrize("against", ["engineer", "reader"])
+def test_spark_writes_the_bytes_that_memory_writes(census, spark, tmp_path, against):
+    pq.write_table(census, tmp_path / "people.parquet", row_group_size=1000)
+    asked = sf.FPrivacy(theta=4, offset="0.02", against=against)
+    table = sf.Table.from_frame(census, SCHEMA)
+    made = publication(table, asked, method=sf.Boxes(floor=40), random=1)
+    made.release.save(tmp_path / "memory")
+    frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(5)
+    large = written(frame, tmp_path / "spark", asked=asked, method=sf.Boxes(floor=40), fingerprinted=True)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    assert large.audit.to_dict() == made.audit.to_dict()
+    assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+
+
+def test_missing_values_and_dates_mean_the_same(spark, tmp_path):
+    frame = odd_table(800)
+    other = ["smokes", "pay", "patient", "seen", "name"]
+    words = {"missing": {"place": "drop", "weight": "drop"}, "recode": {"when": {"to": "month"}}, "people": {"rows": "people"}}
+    schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], other=other, **words)
+    asked = sf.FPrivacy(theta=4, offset="0.1", against="reader")
+    sf.publish(sf.Table.from_frame(frame, schema), asked, method=sf.Boxes(floor=30), random=1).save(tmp_path / "memory")
+    pq.write_table(frame, tmp_path / "rows.parquet")
+    source = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    written(source, tmp_path / "spark", schema=schema, asked=asked, method=sf.Boxes(floor=30), shard=150)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
+
+
+def test_a_killed_executor_changes_nothing(census, spark, tmp_path):
+    pq.write_table(census, tmp_path / "people.parquet", row_group_size=500)
+    frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
+    written(frame, tmp_path / "quiet", method=sf.Boxes(floor=40))
+    victims = executors(spark)
+    assert victims
+    killed = []
+
+    def kill():
+        os.kill(victims[0], signal.SIGKILL)
+        killed.append(time.monotonic())
+
+    def heard(stage, done):
+        if stage == "cutting quasi space" and done >= 0.35 and not killed:
+            killer = threading.Thread(target=kill)
+            killer.start()
+            killer.join()
+
+    written(frame, tmp_path / "killed", method=sf.Boxes(floor=40), progress=heard)
+    assert killed
+    assert victims[0] not in executors(spark)
+    assert content(tmp_path / "quiet") == content(tmp_path / "killed")
+
+
+def test_what_spark_cannot_do_it_says(census, spark, tmp_path):
+    frame = spark.createDataFrame(census.slice(0, 100))
+    doubtful = sf.Schema(quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), bins=dict(SCHEMA.bins))
+    with pytest.raises(InputError, match="has to be told what a row is"):
+        written(frame, tmp_path / "out", schema=doubtful)
+    assert not (tmp_path / "out").exists()
