@@ -301,3 +301,20 @@ def test_the_order_of_the_input_changes_nothing(form):
     assert {name: one.to_pydict() for name, one in tables[0].items()} == {
         name: one.to_pydict() for name, one in tables[1].items()
     }
+
+
+def test_each_column_is_attacked_by_itself():
+    everybody = table(600)
+    release = sf.publish(everybody, sf.FPrivacy(**RULE), random=1, method=sf.Boxes(floor=50))
+    found = sf.attack(release, everybody, ["random-worlds"], random=1)
+    assert [one.variant for one in found] == ["illness", "income"]
+    assert {one.verdict for one in found} == {"claimed"}
+    assert all(one.worst <= one.bound for one in found)
+
+
+def test_other_figures_are_those_of_the_column_they_name():
+    release = sf.publish(table(), sf.FPrivacy(**RULE), random=1)
+    question = "SELECT AVG(age) FROM t WHERE illness = 'HIV'"
+    assert release.count(question).value == release.of("illness").count(question).value
+    with pytest.raises(sf.errors.QueryError, match="how the sensitive columns of this release go together is not published"):
+        release.impute(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +19,7 @@ from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
+from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.table.table import Table
 
@@ -90,8 +91,11 @@ def attack(
     An attack reads the release and quasi values; the table is only looked at to judge it. `outsiders` are people who are not in
     the table, with their sensitive values if they have any: the control. `sets` are values that mean one secret together,
     `others` further releases about the same people, `persons` says for each row whose it is. Large tables are attacked on a
-    sample of people. An attack that makes no sense on such a release comes back with the reason.
+    sample of people. An attack that makes no sense on such a release comes back with the reason. Where each of several sensitive
+    columns is protected by itself, each is attacked, and its name stands in the `variant`.
     """
+    if isinstance(release, ApartRelease):
+        return _each(release, table, attacks, outsiders, sets or {}, others, persons, randomness(random), progress)
     chosen = [ATTACKS[name] for name in _names(attacks)]
     coins = randomness(random)
     tell = progress or silent
@@ -101,6 +105,37 @@ def attack(
         tell(one.name, number / len(chosen))
         results += _run(one, sight, judge)
     tell("done", 1.0)
+    return results
+
+
+def _each(
+    release: ApartRelease,
+    table: Table,
+    attacks: str | Iterable[str] | None,
+    outsiders: Table | None,
+    sets: Mapping[str, Sequence[str]],
+    others: Sequence[Release],
+    persons: Any,
+    coins: Randomness,
+    progress: Progress | None,
+) -> list[AttackResult]:
+    """Return what is reached of each sensitive column by itself."""
+    asked = attacks if attacks is None or isinstance(attacks, str) else [*attacks]
+    away = [None] * len(release.parts) if outsiders is None else [*outsiders.apart()] * len(release.parts)
+    results = []
+    for k, (name, part, own) in enumerate(zip(release.secrets, release.parts, table.apart(), strict=True)):
+        found = attack(
+            part,
+            own,
+            asked,
+            outsiders=away[k],
+            sets={label: values for label, values in sets.items() if set(values) <= set(part.labels)},
+            others=[one.of(name) for one in others if isinstance(one, ApartRelease) and name in one.secrets],
+            persons=persons,
+            random=coins.spawn(k),
+            progress=progress,
+        )
+        results += [replace(one, variant=f"{one.variant}, {name}" if one.variant else name) for one in found]
     return results
 
 
