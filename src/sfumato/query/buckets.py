@@ -63,17 +63,20 @@ def few_boxes(boxes: int) -> str:
     return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
 
 
-def combine(value: float, variance: float, inner: Inner | None, weight: float = 0.5) -> tuple[float, float, str]:
+def combine(value: float, shift: float, variance: float, inner: Inner | None, misses: Misses) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
-    A mean of both, the multiplicative one with this weight, errs less than either. Its variance is that of the multiplicative
-    model, which judges itself, and the squared distance between the two.
+    `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
+    and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
+    the multiplicative model, which judges itself, and the squared distance between the two.
     """
     if inner is None:
-        return value, variance, ""
+        return value + shift, variance, ""
+    agreed = (inner.value - value) / shift if shift else 1.0
+    adding = value + min(max(agreed, misses.trust), 1.0) * shift
     return (
-        value + weight * (inner.value - value),
-        inner.variance + (value - inner.value) ** 2,
+        adding + misses.inside * (inner.value - adding),
+        inner.variance + (adding - inner.value) ** 2,
         PRIOR if inner.prior > _UNTOLD else "",
     )
 
@@ -161,7 +164,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value + self.misses.trust * shift, variance + more, inner, self.misses.inside)
+        value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -221,7 +224,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value + self.misses.trust * shift, variance + more, inner, self.misses.inside)
+            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 
