@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PolicyError
-from sfumato.table.generators import census, hospital, sample
+from sfumato.table.generators import census, hospital, insurance, sample
 
 HOSPITAL = hospital(20_000).to_pandas()
 CENSUS = census(100_000).to_pandas()
 
 
 def test_the_same_seed_gives_the_same_table_and_another_seed_another() -> None:
-    for name in ("hospital", "census"):
+    for name in ("hospital", "census", "insurance"):
         assert sample(name, 500, 7).equals(sample(name, 500, 7))  # type: ignore[arg-type]
         assert not sample(name, 500, 7).equals(sample(name, 500, 8))  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="no example table is called 'censsus'"):
@@ -115,3 +115,20 @@ def test_salary_is_skewed_and_depends_on_its_causes() -> None:
     assert CENSUS[CENSUS.age.between(45, 55)].salary.mean() > 1.3 * CENSUS[CENSUS.age < 25].salary.mean()
     assert CENSUS.groupby("workclass").salary.mean().std() > 0.5
     assert CENSUS.groupby("occupation").salary.mean().std() > 1
+
+
+def test_insurance_has_the_sizes_and_the_skew_that_the_paper_gives() -> None:
+    table = insurance().to_pandas()
+    assert len(table) == 9_822
+    assert [table[name].nunique() for name in table.columns] == [9, 6, 6, 10, 40]
+    shares = {name: table[name].value_counts(normalize=True).iloc[0] for name in ("houses", "sub_type")}
+    assert abs(shares["houses"] - 0.91) < 0.01
+    assert abs(shares["sub_type"] - 0.14) < 0.015
+
+
+def test_every_sub_type_of_customers_belongs_to_one_main_type_and_goes_with_age() -> None:
+    table = insurance(20_000).to_pandas()
+    assert (table.groupby("sub_type").main_type.nunique() == 1).all()
+    assert (table.groupby("main_type").sub_type.nunique() == 4).all()
+    means = table.groupby("sub_type").age.mean()
+    assert means.max() - means.min() > 0.7

@@ -17,6 +17,7 @@ class Name(StrEnum):
 
     hospital = "hospital"
     census = "census"
+    insurance = "insurance"
 
 
 @verb

@@ -139,6 +139,10 @@ def _presence(about: Explanation) -> list[str]:
     if about.form in HIDING:
         known = about.presence is not None and about.presence.program
         return [*([] if known else [PROGRAM]), *NOT_PROMISED]
+    if about.form == "synthetic":
+        return [
+            "Presence is part of a record: that a person is in the table in another's place shifts odds as little as her values."
+        ]
     exact = about.form in _EXACT
     shown = "The quasi values are published as recoded" if exact else f"The {about.form} that hold the person are published"
     return [f"Not promised: that a person's presence in the table stays hidden. {shown}."]
@@ -177,6 +181,11 @@ def _unprotected(about: Explanation) -> list[str]:
     if not about.unbounded:
         kept = about.feasible and about.weaker is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
+    if about.apart:
+        return [
+            f"Unprotected: values without a bound, {_quoted(about.unbounded)}. A release may show openly who has them; "
+            "[requirement.columns] gives a column its own bounds."
+        ]
     share = sum((value.share for value in about.unbounded), start=Fraction(0))
     large = about.form != "buckets" or about.boxes is not None
     alone = "" if large else ", in buckets of one person"
@@ -216,6 +225,11 @@ def _table(about: Explanation) -> list[str]:
         )
     if not about.one_row_per_person:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
+    if about.apart:
+        lines.append(
+            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
+            "nothing is promised about it: whoever knows one secret of a person, and a link to another, learns more of that."
+        )
     if about.compound:
         lines.append(
             f"{_and(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
@@ -227,6 +241,8 @@ def _table(about: Explanation) -> list[str]:
 def _promise(about: Explanation) -> list[str]:
     if about.presence is not None and about.weaker is not None:
         return about.presence.promise()
+    if about.form == "synthetic":
+        return ["As many records as there are people are published, drawn from noisy counts; none of them is anybody's."]
     if about.weaker is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     if about.odds is not None:
@@ -240,11 +256,14 @@ def _promise(about: Explanation) -> list[str]:
     return [
         *([] if about.presence is None else about.presence.promise()),
         f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
-        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values.",
+        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
+        + (", nor between one sensitive column and another." if about.apart else "."),
     ]
 
 
 def _values(about: Explanation) -> list[str]:
+    if about.form == "synthetic":
+        return []
     unclaimed = None
     if about.weaker is not None:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"

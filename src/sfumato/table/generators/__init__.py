@@ -14,12 +14,13 @@ import pyarrow as pa
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.table.generators.census import census
 from sfumato.table.generators.hospital import hospital
+from sfumato.table.generators.insurance import insurance
 
-SampleName = Literal["hospital", "census"]
+SampleName = Literal["hospital", "census", "insurance"]
 
-_GENERATORS: dict[SampleName, Callable[[int, int], pa.Table]] = {"hospital": hospital, "census": census}
+_GENERATORS: dict[SampleName, Callable[[int, int], pa.Table]] = {"hospital": hospital, "census": census, "insurance": insurance}
 
-__all__ = ["SampleName", "census", "hospital", "sample"]
+__all__ = ["SampleName", "census", "hospital", "insurance", "sample"]
 
 
 def sample(name: SampleName, rows: int, seed: int = 0) -> pa.Table:
