@@ -133,3 +133,15 @@ def test_an_unknown_attack_is_named_with_the_nearest_known(table, release):
     with pytest.raises(sf.PolicyError, match="no attack 'bn'") as error:
         sf.attack(release, table, "bn")
     assert "nb" in error.value.hint
+
+
+def test_synthetic_records_teach_and_are_nobodys():
+    """At an ε of 20 records are nearly drawn from the table: naive Bayes beats guessing, and readers have no rows to look at."""
+    from tests.release._synthetic import declared
+
+    table = declared(skewed(rows=900))
+    release = sf.PrivBayes().run(table, sf.Differential("20"), random=1).release
+    found = by_name(sf.attack(release, table, random=1))
+    assert found["nb"].success > found["nb"].baseline
+    for name in ("random-worlds", "corruption", "minimality", "presence", "skewness"):
+        assert found[name].refused
