@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import platform
+import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 Cell = str | int | float | None
+_WIDE = 220  # columns of a file: a table that is cut to fit a screen cannot be read there
 
 
 class Show:
@@ -20,7 +22,7 @@ class Show:
     def __init__(self, name: str, question: str, directory: Path, *, quick: bool = False, console: Console | None = None) -> None:
         self.name = name
         self.directory = directory
-        self.console = console or Console()
+        self.console = console or Console(width=None if sys.stdout.isatty() else _WIDE)
         self._lines = [f"# {name}", "", question, "", f"{_machine()}{'; quick run' if quick else ''}.", ""]
         self._rows: list[tuple[str, int, str, str]] = []
         self.console.rule(f"[bold]{name}")

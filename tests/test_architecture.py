@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "basis": set(),
     "parameters": {"errors", "exact"},
     "plugins": {"errors"},
+    "charts": {"errors"},
     "errors": set(),
     "exact": {"errors"},
     "notebook": set(),

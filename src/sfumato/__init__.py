@@ -66,6 +66,7 @@ _HOMES = {
     "explain": "sfumato.explain",
     "publication": "sfumato.api",
     "publish": "sfumato.api",
+    "report": "sfumato.report",
 }
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from sfumato.query.rubin import combine
     from sfumato.release import Release
     from sfumato.release.manifest import Claim
+    from sfumato.report import report
     from sfumato.table import Database, Hierarchy, People, Schema, Table
 
 __all__ = [
@@ -168,6 +170,7 @@ __all__ = [
     "explain",
     "publication",
     "publish",
+    "report",
 ]
 
 

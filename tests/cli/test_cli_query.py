@@ -141,3 +141,49 @@ def test_a_home_that_cannot_be_written_costs_nothing_but_time(
         monkeypatch.setenv(name, os.fspath(place / "people.csv"))
     assert run("query", "release", "sex = 'f'").code == 0
     assert talk(monkeypatch, release, ["sex = 'f'"]) == ["sex = 'f': 1000"]
+
+
+def test_figures_comparisons_crosstabs_and_quality_from_the_command_line(place: Path, release: Path, run: Run) -> None:
+    average = json.loads(run("query", "release", "SELECT sex, AVG(age), COUNT(*) GROUP BY sex", "--json").out)
+    assert list(average) == ["avg_age", "count"]
+    assert [cell["group"]["sex"] for cell in average["avg_age"]] == ["f", "m"]
+    assert average["avg_age"][0]["measure"] == "avg_age"
+    shown = run("query", "release", "SELECT sex, AVG(age), COUNT(*) GROUP BY sex")
+    assert shown.code == 0
+    assert "avg_age" in shown.out
+    compared = json.loads(run("query", "release", "AVG(age) WHERE sex = 'f'", "--against", "sex = 'm'", "--json").out)
+    gap = average["avg_age"][0]["value"] - average["avg_age"][1]["value"]
+    assert compared["difference"]["value"] == pytest.approx(gap)
+    assert "a ÷ b" in run("query", "release", "sex = 'f'", "--against", "sex = 'm'").out
+    table = json.loads(run("query", "release", "--crosstab", "illness,sex", "--json").out)
+    assert table["columns"] == ["illness", "sex"]
+    assert sum(cell["count"] for cell in table["cells"]) == pytest.approx(2000)
+    assert "×" in run("query", "release", "age > 30", "--crosstab", "illness, sex").out
+    told = json.loads(run("query", "release", "--quality", "--json").out)
+    assert {one["name"] for one in told["columns"]} == {"age", "sex"}
+    assert "typical questions" in run("query", "release", "--quality").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--against", "sex = 'm'"), "needs a question"),
+        (("--crosstab", "illness"), "two columns"),
+        (("--crosstab", "illness,sx"), "there is no column"),
+        (("--quality", "--crosstab", "illness,sex"), "do not go together"),
+        (("sex = 'm'", "--quality"), "no list of questions"),
+        (("AVG(illness)",), "needs numbers"),
+    ],
+)
+def test_options_that_make_no_sense_are_told(release: Path, run: Run, arguments: tuple[str, ...], complaint: str) -> None:
+    done = run("query", "release", *arguments)
+    assert done.code == 2
+    assert complaint in done.err
+
+
+def test_the_prompt_answers_its_commands_from_the_release(monkeypatch: pytest.MonkeyPatch, release: Path) -> None:
+    asked: list[str] = []
+    lines = iter([".quality", ".crosstab illness, sex", ".nothing", ".quit"])
+    monkeypatch.setattr("builtins.input", lambda _: next(lines))
+    prompt.talk(prompt.Completer.of(engine_of(Release.load(release)).vocabulary), asked.append)
+    assert asked == [".quality", ".crosstab illness, sex"]

@@ -1,4 +1,5 @@
 import pytest
+
 from sfumato.attacks.differential import theorem
 
 

@@ -113,7 +113,7 @@ def test_many_sensitive_columns_survive(tmp_path):
     coins = np.random.default_rng(1)
     names = [f"s{k}" for k in range(12)]
     frame = {"age": coins.integers(0, 80, 300), **{name: [f"v{k}" for k in coins.integers(0, 60, 300)] for name in names}}
-    table = Table.from_frame(pa.table(frame), Schema(quasi=["age"], sensitive=names))
+    table = Table.from_frame(pa.table(frame), Schema(quasi=["age"], sensitive=names, protect="combination"))
     release = publish(table, LDiversity(3), random=1)
     release.save(tmp_path / "release")
     assert audit(Release.load(tmp_path / "release"), table).holds is True

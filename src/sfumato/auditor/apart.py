@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from sfumato.auditor.claims import Case, misworded
+from sfumato.auditor.noisy import wrong_split
 from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
 from sfumato.release.apart import ApartRelease
 from sfumato.release.manifest import Claim
+from sfumato.release.noise import is_noisy
 
 UNLINKED = (
     "each sensitive column is protected by itself, and how they go together is not shown: nothing is claimed of somebody who "
@@ -17,9 +20,9 @@ UNLINKED = (
 )
 
 
-def audit_apart(case: Case[ApartRelease], audit_one: Callable[[Case[Any]], Audit]) -> Audit:
+def audit_apart(case: Case[Any], audit_one: Callable[[Case[Any]], Audit]) -> Audit:
     """Return every claim judged on the tables of each sensitive column; the column nearest to its bound speaks for all."""
-    release = case.release
+    release: ApartRelease = case.release
     tables = (None,) * len(release.parts) if case.table is None else case.table.apart()
     audits = [audit_one(replace(case, release=part, table=table)) for part, table in zip(release.parts, tables, strict=True)]
     named = list(zip(release.secrets, audits, strict=True))
@@ -29,14 +32,17 @@ def audit_apart(case: Case[ApartRelease], audit_one: Callable[[Case[Any]], Audit
         stronger[f"exposure of {name}"] = Finding("mean belief of a reader in the true value of this column", exposure)
     return Audit(
         claims=tuple(_together(claim, case, named, k) for k, claim in enumerate(release.manifest.claims)),
-        problems=tuple(f"{name}: {problem}" for name, one in named for problem in one.problems),
+        problems=(
+            *(f"{name}: {problem}" for name, one in named for problem in one.problems),
+            *(wrong_split(release.parts) if is_noisy(release.manifest) else ()),
+        ),
         warnings=(UNLINKED, *(f"{name}: {warning}" for name, one in named for warning in one.warnings)),
         stronger=stronger,
         exposure=max(exposures.values()) if exposures else None,
     )
 
 
-def _together(claim: Claim, case: Case[ApartRelease], audits: list[tuple[str, Audit]], place: int) -> ClaimResult:
+def _together(claim: Claim, case: Case[Any], audits: list[tuple[str, Audit]], place: int) -> ClaimResult:
     """Return the judgement on one claim: it holds if it does for every column."""
     fault = misworded(claim, case.release)
     if fault:
@@ -51,4 +57,4 @@ def _together(claim: Claim, case: Case[ApartRelease], audits: list[tuple[str, Au
 
 def _nearness(judged: tuple[str, ClaimResult]) -> Any:
     one = judged[1]
-    return (one.worst is not None, nearest_first(one.worst or 0, 1 if one.bound is None else one.bound))
+    return (one.worst is not None, nearest_first(one.worst or Fraction(0), Fraction(1) if one.bound is None else one.bound))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -35,6 +35,8 @@ class _Stated:
     shares: Mapping[str, Fraction]
     gamma: Fraction
     ratio: Fraction
+    secrets: int
+    """How many columns have such noise, each by itself: somebody may know how they go together."""
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
@@ -46,14 +48,14 @@ class _Stated:
                 if listed is None
                 else {str(value): Fraction(1, len(listed)) for value in listed}
             )
-            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]))
+            return cls(shares, exact_share(public["gamma"]), exact_share(public["ratio"]), int(public.get("secrets", 1)))
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise FormatError("manifest.json: the declared values, gamma or the ratio of the noise cannot be read") from None
 
     @property
     def kept(self) -> Fraction:
-        """How much odds really grow at most: r⁻², which is at most γ."""
-        return 1 / self.ratio**2
+        """How much odds really grow at most: r⁻² for every column with noise, which is at most γ."""
+        return 1 / self.ratio ** (2 * self.secrets)
 
 
 def audit_noisy(case: Case[BucketsRelease]) -> Audit:
@@ -152,16 +154,30 @@ def _wrong_law(manifest: Manifest, stated: _Stated, bounds: Bounds) -> list[str]
     """Return where γ does not follow from the requirement, or the ratio of the noise not from γ."""
     problems = []
     follows = _odds_allowed(manifest.requirement, stated.shares, bounds)
-    if follows is not None and follows != stated.gamma:
+    if follows is not None and (follows != stated.gamma if stated.secrets == 1 else follows < stated.gamma):
         problems.append(
             f"odds may grow {float(follows):.9g}-fold under the requirement, the manifest says {float(stated.gamma):.9g}"
         )
     ratio, gamma = stated.ratio, stated.gamma
-    if not 0 < ratio < 1 or ratio * ratio * gamma < 1:
-        problems.append("noise of this ratio is too small for γ: the ratio to the power of −2 must not exceed it")
-    elif (ratio * _GRID).denominator != 1 or (ratio - Fraction(1, _GRID)) ** 2 * gamma >= 1:
+    power = 2 * stated.secrets
+    if not 0 < ratio < 1 or ratio**power * gamma < 1:
+        problems.append(f"noise of this ratio is too small for γ: the ratio to the power of −{power} must not exceed it")
+    elif (ratio * _GRID).denominator != 1 or (ratio - Fraction(1, _GRID)) ** power * gamma >= 1:
         problems.append("the ratio of the noise is not the smallest multiple of 2^-30 that γ allows")
     return problems
+
+
+def wrong_split(parts: Sequence[BucketsRelease]) -> list[str]:
+    """Return that γ is not the least that any of several columns, each protected by itself, allows; nothing where it is."""
+    allowed = []
+    for part in parts:
+        stated = _Stated.of(part.manifest)
+        bounds = Bounds.read(part.manifest, stated.shares, tuple(stated.shares), part.domain.parts())
+        allowed.append(_odds_allowed(part.manifest.requirement, stated.shares, bounds))
+    known = [one for one in allowed if one is not None]
+    if not known or min(known) == _Stated.of(parts[0].manifest).gamma:
+        return []
+    return ["γ is not the least that the requirement of any sensitive column allows"]
 
 
 def _odds_allowed(requirement: Mapping[str, Any], shares: Mapping[str, Fraction], bounds: Bounds) -> Fraction | None:

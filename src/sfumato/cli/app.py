@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato import __version__
-from sfumato.cli import attack, audit, compare, complete, demo, explain, policy, publish, query, sample, studio
+from sfumato.cli import attack, audit, compare, complete, demo, explain, policy, publish, query, report, sample, studio
 from sfumato.cli._state import STATE
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("compare")(compare.compare)
 app.command("publish")(publish.publish)
 app.command("audit")(audit.audit)
 app.command("attack")(attack.attack)
+app.command("report")(report.report)
 app.command("query")(query.query)
 app.command("complete")(complete.complete)
 app.command("sample")(sample.sample)

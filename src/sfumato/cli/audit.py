@@ -231,8 +231,11 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
 
 
 def baseline_of(table: Table) -> float:
-    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares."""
-    return float(((table.sensitive.counts / table.rows) ** 2).sum())
+    """Return Σ share²: the mean belief in the true value of somebody who knows only the shares.
+
+    Of the column of which they tell most, where each is protected by itself.
+    """
+    return max(float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in table.apart())
 
 
 def _show(report: Audit, release: Path, how: str, original: Table | None) -> None:

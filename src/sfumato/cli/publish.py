@@ -238,7 +238,10 @@ OPEN = "without a bound"
 def unbounded(bounds: Bounds) -> list[str]:
     """Return a warning that says how many people have values without a bound, and which; nothing when nobody has."""
     from sfumato.exact import percent
+    from sfumato.privacy.each import unstacked
 
+    if bounds.apart:
+        return [line for one in unstacked(bounds) for line in unbounded(one)]
     counts = {bounds.values[place]: bounds.counts[place] for place in bounds.open_values}
     if not counts:
         return []

@@ -118,6 +118,8 @@ class Explanation:
     presence: Presence | None = None
     odds: Odds | None = None
     people: tuple[str, ...] = ()
+    apart: bool = False
+    """Whether several sensitive columns are protected each by itself: then values have the names of their columns before them."""
 
     def __repr__(self) -> str:
         can = "feasible" if self.feasible else "cannot be kept"
@@ -157,7 +159,7 @@ class Explanation:
     @property
     def compound(self) -> bool:
         """True when several sensitive columns form one attribute."""
-        return len(self.roles["sensitive"]) > 1
+        return len(self.roles["sensitive"]) > 1 and not self.apart
 
     @property
     def unbounded(self) -> tuple[ValueBound, ...]:
@@ -209,6 +211,7 @@ class Explanation:
             "dropped": self.dropped,
             "roles": {role: list(names) for role, names in self.roles.items()},
             "one_row_per_person": self.one_row_per_person,
+            "protect": "each" if self.apart else "combination" if self.compound else None,
             "people": list(self.people),
             "unique_share": float(self.unique_share),
             "requirement": dict(self.requirement),
@@ -275,16 +278,11 @@ def explain(
     if quick and workload is not None:
         raise PolicyError("explain: a workload is measured, and quick leaves measuring out", hint="give one of the two")
     tell = progress or silent
-    counts = {value: count for value, count in table.sensitive.histogram().items() if count}
-    total = sum(counts.values())
-    shares = {value: Fraction(count, total) for value, count in counts.items()}
     try:
         method = method or default_method(requirement, table)
     except Infeasible:
         method = Boxes()  # no method keeps these bounds
-    limits = requirement.limits(shares) | requirement.limits(getattr(method, "declared", {}) or shares)
-    values = sorted(counts, key=lambda value: (counts[value], value))
-    sets = _sets(requirement, counts, getattr(method, "declared", {}) or shares, _about(table, method))
+    values, sets = _valued(table, requirement, method)
     cost = _cost(table, requirement, method, tell)
     measured = None
     if (cost.strategies or cost.boxes or cost.presence or cost.odds) and not quick:
@@ -295,13 +293,14 @@ def explain(
         dropped=table.dropped,
         roles={role: tuple(getattr(table.schema, role)) for role in ("identifier", "quasi", "sensitive", "other")},
         one_row_per_person=table.schema.one_row_per_person,
+        apart=table.schema.apart,
         unique_share=table.unique_share(),
         requirement=requirement.to_dict(),
         against=requirement.against,
         method=method.name,
         max_size=getattr(method, "max_size", None),
         decoys=getattr(method, "decoys", 0),
-        values=tuple(ValueBound(value, counts[value], shares[value], limits[value]) for value in values),
+        values=values,
         sets=sets,
         obstacle=cost.obstacle,
         strategies=cost.strategies,
@@ -318,6 +317,25 @@ def explain(
         odds=cost.odds,
         people=table.about_people(),
     )
+
+
+def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tuple[ValueBound, ...], tuple[ValueBound, ...]]:
+    """Return every value with its bound, the rarest first, and every set of values; of each column protected by itself."""
+    values: list[ValueBound] = []
+    sets: list[ValueBound] = []
+    for one in table.apart():
+        name = one.schema.sensitive[0]
+        asked = requirement.of(name) if table.schema.apart else requirement
+        counts = {value: count for value, count in one.sensitive.histogram().items() if count}
+        shares = {value: Fraction(count, one.rows) for value, count in counts.items()}
+        declared = getattr(method, "declared", {})
+        declared = (declared.get(name, {}) if table.schema.apart else declared) or shares
+        limits = asked.limits(shares) | asked.limits(declared)
+        mark = f"{name}: " if table.schema.apart else ""
+        values += [ValueBound(mark + value, counts[value], shares[value], limits[value]) for value in counts]
+        found = _sets(asked, counts, declared, _about(one, method))
+        sets += [replace(a, value=mark + a.value, members=tuple(mark + v for v in a.members)) for a in found]
+    return tuple(sorted(values, key=lambda one: (one.count, one.value))), tuple(sets)
 
 
 def _about(table: Table, method: Method) -> About:
@@ -389,7 +407,7 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
 
 def _blind(bounds: Bounds, method: Method, tell: Progress) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
     """Return the loss of blind groups, and why the policy's own ones cannot be made; nothing where sets have bounds."""
-    return ((), None) if bounds.sets else compare_strategies(bounds, method, tell)
+    return ((), None) if bounds.sets or bounds.apart else compare_strategies(bounds, method, tell)
 
 
 def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes
-from sfumato.methods.base import MAKING, about_values
+from sfumato.methods.base import MAKING, secrets_of, table_bounds
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
 from sfumato.randomness import SeededRandomness
@@ -50,7 +50,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
     """Return the boxes that this method cuts; a single one where there is no room."""
     return cut_into_boxes(
         table.quasi,
-        table.sensitive.codes,
+        secrets_of(table),
         bounds,
         tight=tight,
         floor=method.floor,
@@ -62,7 +62,7 @@ def boxes_of(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> Gro
 
 def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     """Return why a table without room for a first cut has none, and what would leave some: another reader, a looser bound."""
-    bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+    bounds = table_bounds(table, requirement)
     tight = requirement.against == "reader"
     helps = []
     if not tight and boxes_of(table, bounds, method, tight=True).groups > 1:
@@ -81,6 +81,9 @@ def variant(requirement: R, **changes: Any) -> R:
     """Return the requirement with other parameters, under the names that they have in a policy file."""
     parameters = requirement.to_dict()
     parameters.pop("model")
+    if requirement.columns:
+        whom = {key: value for key, value in changes.items() if key == "against"}
+        parameters["columns"] = {name: variant(own, **whom) for name, own in requirement.columns}
     return type(requirement)(**{**parameters, **changes})
 
 
@@ -113,7 +116,7 @@ def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:
 
 def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: bool) -> bool:
     try:
-        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
+        bounds = table_bounds(table, requirement)
     except (Infeasible, PolicyError):
         return False
     rule = None if tight else soft_rule(bounds, method.patience)
@@ -124,6 +127,8 @@ def _has_room(table: Table, requirement: Requirement, method: Boxes, *, tight: b
 
 def _looser(requirement: Requirement, bounds: Bounds) -> Iterator[tuple[str, Requirement]]:
     """Give looser requirements of the same model, the least loose first, each as a policy would write it."""
+    if bounds.apart:
+        return  # which of several columns should have looser bounds is for the owner to say
     if isinstance(requirement, FPrivacy):
         value, _ = least_side(bounds)
         if value not in bounds.values:

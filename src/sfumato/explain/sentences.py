@@ -181,6 +181,11 @@ def _unprotected(about: Explanation) -> list[str]:
     if not about.unbounded:
         kept = about.feasible and about.weaker is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
+    if about.apart:
+        return [
+            f"Unprotected: values without a bound, {_quoted(about.unbounded)}. A release may show openly who has them; "
+            "[requirement.columns] gives a column its own bounds."
+        ]
     share = sum((value.share for value in about.unbounded), start=Fraction(0))
     large = about.form != "buckets" or about.boxes is not None
     alone = "" if large else ", in buckets of one person"
@@ -220,6 +225,11 @@ def _table(about: Explanation) -> list[str]:
         )
     if not about.one_row_per_person:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
+    if about.apart:
+        lines.append(
+            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
+            "nothing is promised about it: whoever knows one secret of a person, and a link to another, learns more of that."
+        )
     if about.compound:
         lines.append(
             f"{_and(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
@@ -246,7 +256,8 @@ def _promise(about: Explanation) -> list[str]:
     return [
         *([] if about.presence is None else about.presence.promise()),
         f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
-        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values.",
+        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
+        + (", nor between one sensitive column and another." if about.apart else "."),
     ]
 
 

@@ -129,10 +129,15 @@ def study(
         questions=tuple(len(one.queries) for one in asked),
         unmet=sum(len(each) + each.dropped for each in drawn) - sum(len(one.queries) for one in asked),
         independence=tuple(one.alone for one in asked),
-        prior_exposure=float(((people.sensitive.counts / people.rows) ** 2).sum()),
+        prior_exposure=prior_exposure(people),
         rows=tuple(rows),
         generated=method.keeps_odds,
     )
+
+
+def prior_exposure(table: Table) -> float:
+    """Return the mean belief in people's true values of somebody who knows only shares; of the column that they tell most of."""
+    return max(float(((one.sensitive.counts / one.rows) ** 2).sum()) for one in table.apart())
 
 
 def sizes_of(release: Release) -> Integers:
@@ -199,7 +204,8 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     blind = method if method.name == MultiSize.name else MultiSize()
     soft = replace(own, weights=None) if own.weights == "association" else own
     cuts = "safe" if own.patience == 0 else "soft"
-    yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
+    if not table.schema.apart:
+        yield "blind", "reader" if table.dropped else "engineer", blind, blind is method
     yield cuts, "engineer", soft, near and requirement.against != "reader"
     yield "tight", "reader", replace(own, patience=None), near and requirement.against == "reader"
     if not near and blind is not method:

@@ -107,6 +107,8 @@ def need_table(bounds: Bounds, scale: int = 1) -> tuple[Integers, Integers]:
 def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
     """Return the sensitive values and the sets of them as kernels see them; `sensitive` has a row for each of several columns."""
     codes = np.ascontiguousarray(np.atleast_2d(sensitive), dtype=np.int32)
+    if len(codes) != max(1, len(bounds.apart)) or codes.max() >= len(bounds.values):
+        raise ValueError("codes of sensitive values are those of the bounds, a row for each column")
     return Secret(codes, len(bounds.values), bounds.apart[0] if bounds.apart else len(bounds.values), *bounds.incidence)
 
 

@@ -24,14 +24,14 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.table.column import Column
 
 
-def usual_floor(gamma: Fraction, values: int, people: int) -> int:
+def usual_floor(gamma: Fraction, values: int, people: int, *, columns: int = 1) -> int:
     """Return the floor where none is given: a public rule in how much odds may grow, and in numbers of values and people.
 
     33·√values/ε, and less than that beyond 100,000 people, by the root of their number. Smaller boxes tell more of who is where,
     but every box has its own noise. Found on the bundled census, on a real one of 333,000 people and on Adult; a floor of half or
-    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py).
+    twice as many changes errors by some per cent (benchmarks/noisy_boxes.py). Each of several columns has so much less of ε.
     """
-    usual = 33 * math.sqrt(values) / math.log(gamma)
+    usual = 33 * columns * math.sqrt(values) / math.log(gamma)
     return max(2, round(usual * min(1.0, math.sqrt(100_000 / people))))
 
 

@@ -23,7 +23,7 @@ from sfumato.methods.small_domain import SmallDomain
 from sfumato.methods.uniform import UniformPerturbation
 from sfumato.plugins import Registry
 from sfumato.privacy.requirement import Requirement
-from sfumato.table.closed import Closed
+from sfumato.table.closed import Closed, ClosedColumns
 from sfumato.table.table import Table
 
 _OWN: tuple[type[Method], ...] = (
@@ -64,6 +64,10 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     declared = table.schema.closed
     if requirement.bounds_odds and isinstance(declared, Closed):
         return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
+    if requirement.bounds_odds and isinstance(declared, ClosedColumns):
+        told = dict(declared.columns)
+        values, others = ({name: getattr(one, key) for name, one in told.items()} for key in ("values", "otherwise"))
+        return NoisyBoxes(values=values, otherwise=others)
     boxes = Boxes()
     bounds = table_bounds(table, requirement)
     tight = requirement.against == "reader"

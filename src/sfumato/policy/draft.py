@@ -11,7 +11,7 @@ from sfumato.policy.guess import Looked, look
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import bins_of, kind_of, recode_of
 from sfumato.policy.roles import Decision, decide, is_name
-from sfumato.policy.rule import LEAST, Rule, choose_rule, parts_of, theta_of
+from sfumato.policy.rule import Rule, choose_rule
 from sfumato.policy.vocabulary import BIRTH
 from sfumato.policy.written import write_draft
 from sfumato.table import ReadOptions, Schema, Table
@@ -25,7 +25,7 @@ from sfumato.table.sound import comparable
 class Draft:
     """A drafted policy before it is written down: the decisions, and what they were made of.
 
-    The `table` has all secrets that were found, also those that the decisions then leave out.
+    Several secrets are protected each by itself, with a rule for each of them.
     `people` is what `[people]` says. `repeated` says that somebody has several rows and it is not clear which to keep: then
     claims speak of rows.
     """
@@ -34,7 +34,7 @@ class Draft:
     looked: Looked
     decisions: tuple[Decision, ...]
     table: Table
-    rule: Rule
+    rules: Mapping[str, Rule]
     recode: Mapping[str, Mapping[str, object]]
     bins: Mapping[str, Sequence[float]]
     reviewed: bool
@@ -76,17 +76,13 @@ def draft_policy(
     people = _people(looked, decisions, keys)
     reader = _Reader(path, looked, people, unordered=bool(keys) and not people)
     table = reader.read(decisions)
-    if not (roles or {}).get("sensitive"):
-        decisions = _secrets_that_fit(table, decisions)
-    sensitive = tuple(one.column for one in decisions if one.role == "sensitive")
-    counts, parts = parts_of(table.sensitive, sensitive)
     return write_draft(
         Draft(
             place_name(path),
             looked,
             tuple(decisions),
             table,
-            choose_rule(counts, parts if len(sensitive) > 1 else {}),
+            {one.schema.sensitive[0]: choose_rule(one.sensitive.histogram()) for one in table.apart()},
             reader.recode(decisions),
             reader.bins(decisions),
             reviewed,
@@ -139,28 +135,6 @@ def _people(looked: Looked, decisions: Sequence[Decision], keys: Sequence[Person
     return {"key": key, "keep": f"first by {(dates or numbers)[0]}"} if dates or numbers else {}
 
 
-def _secrets_that_fit(table: Table, decisions: list[Decision]) -> list[Decision]:
-    """Return the decisions with as many secrets as one rule protects, the strongest first; the others are not published.
-
-    Several sensitive columns are protected as one, by bounds on their combinations. A secret is added only if the bounds then
-    still bound the single values of each: what many combinations share would be certain otherwise.
-    """
-    ranked = sorted((one for one in decisions if one.role == "sensitive"), key=lambda one: one.strength or 0)
-    chosen: tuple[str, ...] = ()
-    dropped: dict[str, str] = {}
-    for one in ranked:
-        wider = (*chosen, one.column)
-        counts, parts = parts_of(table.sensitive, wider)
-        if not chosen or theta_of(counts.values(), parts) >= LEAST:
-            chosen = wider
-        else:
-            beside = f"{len(counts):,} combinations with {' and '.join(chosen)}"
-            dropped[one.column] = f"{one.why}, but bounds on its {beside} would not bound its own values"
-    return [
-        replace(one, role="other", why=dropped[one.column], sure=False) if one.column in dropped else one for one in decisions
-    ]
-
-
 @dataclass(frozen=True)
 class _Reader:
     """The table as a draft proposes to read it."""
@@ -192,6 +166,7 @@ class _Reader:
             "bins": self.bins(decisions),
             "missing": {column.name: "value" for column in used if column.missing},
             "people": self.people or None,
+            "protect": "each",
         }
         try:
             table = Table.read(self.path, Schema(**arguments), options=self.looked.options)

@@ -243,20 +243,42 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     arguments["one_row_per_person"] = flag(section(document, "input"), "one_row_per_person", "[input]", default=True)
     if "people" in document:
         arguments["people"] = dict(section(document, "people"))
+    arguments["protect"] = section(document, "requirement").get("protect")
     return _located("", Schema, arguments)
 
 
 def _requirement(found: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
-    model = text(found, "model", "[requirement]")
+    columns = {
+        name: _model(_inherited(section(own, name), found), f"[requirement.columns] {name}", kept, base, files)
+        for own in (section(found, "columns"),)
+        for name in own
+    }
+    rest = {key: value for key, value in found.items() if key not in ("columns", "protect")}
+    return _model({**rest, **({"columns": columns} if columns else {})}, "[requirement]", kept, base, files)
+
+
+def _inherited(own: Section, whole: Section) -> Section:
+    """Return a column's requirement: its own model, or that of all columns with some numbers of its own."""
+    if "model" in own:
+        return {**own, **{key: whole[key] for key in ("against",) if key in whole}}
+    if whole.get("model") == "presence-association":
+        raise PolicyError(
+            "[requirement.columns]: beside a bound on presence a column names its own model", hint='model = "l-diversity"'
+        )
+    return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
+
+
+def _model(found: Section, where: str, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+    model = text(found, "model", where)
     if model is None:
-        raise PolicyError("[requirement] model: missing", hint=f"one of {', '.join(MODELS)}")
-    cls = _named(model, MODELS, "[requirement] model")
+        raise PolicyError(f"{where} model: missing", hint=f"one of {', '.join(MODELS)}")
+    cls = _named(model, MODELS, f"{where} model")
     arguments = {key: value for key, value in found.items() if key != "model"}
     if "bounds" in arguments:
         arguments["bounds"] = section(arguments, "bounds")
     if "sets" in arguments:
         arguments["sets"] = sets_with_hierarchies(section(arguments, "sets"), kept, base, files)
-    return _located("[requirement]", cls, parameters(arguments, "[requirement]", cls))
+    return _located(where, cls, parameters(arguments, where, cls))
 
 
 def _method(found: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:

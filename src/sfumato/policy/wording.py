@@ -24,6 +24,7 @@ _TRANSLATIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^people: (key|keep|rows): ", r"[people] \1: "),
     (r"^people: ", "[people] "),
     (r"^allow_unique: ", "[columns] allow_unique: "),
+    (r"^protect: ", "[requirement] protect: "),
 )
 _PYTHON_WORDS = (
     (r"\bgot True$", "got true"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -54,9 +55,14 @@ def write_draft(draft: Draft) -> str:
             *_recodes(draft),
             *_bins(draft),
             *_missing(draft),
-            *_requirement(draft.rule),
+            *_requirement(draft),
             *_METHOD,
-            *_MORE,
+            *(
+                line.replace(
+                    "[requirement.sets]", "[requirement.columns.NAME.sets]" if len(draft.rules) > 1 else "[requirement.sets]"
+                )
+                for line in _MORE
+            ),
             "",
         ]
     )
@@ -182,24 +188,52 @@ def _missing(draft: Draft) -> list[str]:
     return [*lines, ""]
 
 
-def _requirement(rule: Rule) -> list[str]:
-    theta, most = decimal_text(rule.theta), rule.most
-    share = rule.shares[most]
-    bounds = {value: rule.bound(value) for value in rule.shares}
+def _requirement(draft: Draft) -> list[str]:
+    several = len(draft.rules) > 1
+    first = next(iter(draft.rules.values()))
+    theta = USUAL_THETA if several else first.theta
     lines = [
         "[requirement]",
         'model   = "f-privacy"',
         'against = "engineer"            # reader | engineer: also somebody who knows this program',
-        f"theta   = {theta.ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
-        f'offset  = "{decimal_text(OFFSET)}"                # the most frequent, {_comment(most)}: '
-        f"{theta} · {percent(share)} + {percent(OFFSET)} = {percent(rule.theta * share + OFFSET)}",
-        *_wrapped(f"In words: {rule_in_words(rule.shares, bounds, compound=bool(rule.parts))}."),
+        f"theta   = {decimal_text(theta).ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
+        f'offset  = "{decimal_text(OFFSET)}"                # ' + ("each column has its own shares" if several else _most(first)),
     ]
-    for value in most_sensitive(rule.shares):
-        lines.append(f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}.")
-    if bounds[most] == 1:
+    if not several:
+        return [*lines, *_in_words(first), *_why_theta(first), "", *_own_bounds(first, "[requirement.bounds]"), ""]
+    lines += [
+        'protect = "each"                # each secret has its own bounds; "combination" would bound what they are together, and',
+        "                                # a single value only by the sum over all combinations that have it",
+    ]
+    derived = False
+    for name, rule in draft.rules.items():
+        section = f"[requirement.columns.{_bare(name)}]"
+        lines += ["", section, *([f"theta = {decimal_text(rule.theta)}"] if rule.theta != USUAL_THETA else [])]
+        why = ["# This theta was derived from this table too."] if derived and rule.theta != USUAL_THETA else _why_theta(rule)
+        lines += [f"# The most frequent, {_most(rule)[19:]}", *_in_words(rule), *why]
+        derived |= rule.theta != USUAL_THETA
+        lines += _own_bounds(rule, f"{section[:-1]}.bounds]")
+    return [*lines, ""]
+
+
+def _most(rule: Rule) -> str:
+    share = rule.shares[rule.most]
+    return (
+        f"the most frequent, {_comment(rule.most)}: {decimal_text(rule.theta)} · {percent(share)} + {percent(OFFSET)} = "
+        f"{percent(rule.theta * share + OFFSET)}"
+    )
+
+
+def _in_words(rule: Rule) -> list[str]:
+    """Return what a rule means, for the values that look most sensitive too."""
+    bounds = {value: rule.bound(value) for value in rule.shares}
+    lines = _wrapped(f"In words: {rule_in_words(rule.shares, bounds)}.")
+    lines += [
+        f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}." for value in most_sensitive(rule.shares)
+    ]
+    if bounds[rule.most] == 1:
         lines.append("# ATTENTION: everybody has the same sensitive value, so there is nothing that a release could hide.")
-    return [*lines, *_why_theta(rule), *_several(rule), "", *_own_bounds(rule), ""]
+    return lines
 
 
 def _why_theta(rule: Rule) -> list[str]:
@@ -215,25 +249,9 @@ def _why_theta(rule: Rule) -> list[str]:
     )
 
 
-def _several(rule: Rule) -> list[str]:
-    """Return what bounds on combinations mean for the single values of several columns."""
-    if not rule.parts:
-        return []
-    sure = ", ".join(f"{_comment(name)} {percent(rule.highest(name))}" for name in rule.parts)
-    lines = [
-        "# Several sensitive columns are protected as one: the bounds are on their combinations. Of a single value a reader may",
-        f"# become as sure as the sum over the combinations that hold it, which is at most: {sure}.",
-    ]
-    if not rule.keeps_parts:
-        lines.append(
-            "# ATTENTION: 100 % means that single values are not protected. Keep one of the columns, and move others to other."
-        )
-    return lines
-
-
-def _own_bounds(rule: Rule) -> list[str]:
+def _own_bounds(rule: Rule, section: str) -> list[str]:
     ranked = sorted(rule.shares, key=lambda value: (rule.shares[value], value))
-    lines = ["[requirement.bounds]            # own bounds for single values; remove the # from a line to use it"]
+    lines = [f"{section.ljust(31)} # own bounds for single values; remove the # from a line to use it"]
     own = {value: f'# {_key(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
     wide = min(max(map(len, own.values())), _WIDEST)
     for value, line in own.items():
@@ -242,6 +260,11 @@ def _own_bounds(rule: Rule) -> list[str]:
     if len(ranked) > SHOWN:
         lines.append(f"# … and {len(ranked) - SHOWN} more, which more people have; `sfumato explain --all` shows them.")
     return lines
+
+
+def _bare(name: str) -> str:
+    """Return a key of a section's name: bare where TOML lets it be, else quoted."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _key(name)
 
 
 def _table(spec: Mapping[str, object]) -> str:

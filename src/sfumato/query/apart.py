@@ -121,7 +121,7 @@ class SeveralEngine:
 
 @dataclass(frozen=True, eq=False)
 class SeveralQuestion:
-    """A question about several sensitive columns; `first` is the same one to the release of one of them, for its quasi columns."""
+    """A question about several sensitive columns; `first` is the same to the release of one of them, for its quasi columns."""
 
     vocabulary: Vocabulary
     first: Any

@@ -33,6 +33,7 @@ SHOWN = 20
 """Rows and columns that the text of a crosstab shows."""
 
 _LEGEND = "count ×lift; * where the interval of the lift leaves 1 out"
+_ROUNDS = 50
 _TELLING = 0.5  # at least this part of the cells must have an interval for a test
 
 
@@ -174,14 +175,33 @@ def crosstab(
     people = both.total.value
     nobody = Estimate(0.0, 0.0, 0.0, 0.0, confidence, both.total.estimator)
     counts, expected, lifts = [], [], []
-    for row, of_row in margins[0].items():
-        own = [(cells.get((row, column), nobody), of_column) for column, of_column in margins[1].items()]
+    fitted = _fitted([[cells.get((row, column), nobody) for column in margins[1]] for row in margins[0]], margins)
+    for of_row, found in zip(margins[0].values(), fitted, strict=True):
+        own = list(zip(found, margins[1].values(), strict=True))
         counts.append(tuple(one for one, _ in own))
         expected.append(tuple(of_row.value * of_column.value / people for _, of_column in own))
         lifts.append(tuple(_lift(one, of_row, of_column, people) for one, of_column in own))
     texts = [tuple(MISSING if value is None else as_text(value) for value in margin) for margin in margins]
     test = _test(np.array(expected), counts)
     return Crosstab((a, b), texts[0], texts[1], tuple(counts), tuple(expected), tuple(lifts), test, release.native)
+
+
+def _fitted(cells: list[list[Estimate]], margins: list[dict[Any, Estimate]]) -> list[list[Estimate]]:
+    """Return the counts scaled until rows and columns add up to their margins, which the release tells better."""
+    values = np.array([[one.value for one in row] for row in cells])
+    goals = [np.array([one.value for one in margin.values()]) for margin in margins]
+    for _ in range(_ROUNDS if values.size else 0):
+        for axis, goal in ((1, goals[0]), (0, goals[1])):
+            total = values.sum(axis=axis)
+            part = np.divide(goal, total, out=np.ones_like(goal), where=total > 0)
+            values = values * (part[:, None] if axis == 1 else part)
+    return [[_moved(one, float(value)) for one, value in zip(*pair, strict=True)] for pair in zip(cells, values, strict=True)]
+
+
+def _moved(one: Estimate, value: float) -> Estimate:
+    if one.low is None or one.high is None:
+        return replace(one, value=value)
+    return replace(one, value=value, low=min(one.low, value), high=max(one.high, value))
 
 
 def _lift(one: Estimate, row: Estimate, column: Estimate, people: float) -> Estimate | None:

@@ -1,9 +1,9 @@
 """How well a release can tell: per column and for typical questions the error to expect, from the release alone.
 
-Typical questions are drawn the same way every time: single values (or tenths of many numbers) of a column with one sensitive value where at least ten
-people would be expected if they were unrelated, pairs of such values of two columns, random sets of values on several columns,
-and averages of a numeric secret among people of one value. The expected error is Σ|error| over Σ answers: √(2/π) standard errors
-for a normal error, or the mean of |error| in units of the secret's standard deviation for averages. It is as good as the
+Typical questions are drawn the same way every time: single values of a column, or stretches of many numbers, with one sensitive
+value, where at least ten people would be expected if they were unrelated; pairs of these of two columns; random sets of values on
+several columns; averages of a numeric secret among people of one value. The expected error is Σ|error| over Σ answers, √(2/π)
+standard errors for a normal error; for averages it is in units of the secret's standard deviation. It is as good as the
 standard errors are, so there is none where the release has no honest interval.
 """
 

@@ -16,6 +16,9 @@ from sfumato.query.models.scores import Weighed
 from sfumato.query.models.trend import Trend
 from sfumato.query.rows import BucketIndex, RowIndex
 
+MOST_TERMS = 16
+"""Terms of one sum: what each has in common with each is looked up, person by person."""
+
 
 class Numbers(NamedTuple):
     """The number of every code of a quasi column."""
@@ -59,6 +62,11 @@ def merged(terms: Sequence[Term]) -> list[Term]:
 
 def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
     """Return the terms with their people, where every person has a row; terms without anybody are left out."""
+    if len(terms) > MOST_TERMS:
+        raise QueryError(
+            f"the condition treats sensitive values in more than {MOST_TERMS} different ways, too many for such a figure",
+            hint="ask for counts, or in simpler parts",
+        )
     found = []
     for term in terms:
         buffer, people = table.find(term.rows)
@@ -66,7 +74,7 @@ def weigh_people(table: RowIndex, terms: Sequence[Term]) -> list[Weighed]:
         weight = np.full(people, term.times)
         if term.numbers is not None:
             weight *= term.numbers.each[table.codes[term.numbers.column][rows]]
-        if people:
+        if people and term.times:
             unit = None if term.unit is None else term.unit * abs(term.times)
             found.append(Weighed(rows, weight, np.asarray(term.scores, np.float64), unit))
     return found

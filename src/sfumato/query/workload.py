@@ -69,15 +69,15 @@ def anatomy_workload(
     `qd=None` draws it uniformly from 1 … the number of quasi columns. Questions that nobody meets stay in.
     """
     _check(queries=queries, share=selectivity, columns=qd, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         many = qd or 1 + int(random.below(len(table.quasi), 1)[0])
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:many]:
             column = table.quasi[j]
             parts.append(_code_set(column, _draw(random, column.size, values_per_predicate(column.size, selectivity, many))))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         chosen = _draw(random, len(domain), values_per_predicate(len(domain), selectivity, many))
         made.append(Query(And((*parts, _value_set(domain, chosen))), terms="published"))
     return Workload(f"Anatomy-style, selectivity {selectivity:g}, qd {qd or f'1…{len(table.quasi)}'}", tuple(made))
@@ -89,15 +89,15 @@ def range_workload(table: TableLike, *, queries: int = 5000, lambda_: int = 3, t
     Questions that nobody meets are dropped, so that fewer than `queries` may come back.
     """
     _check(queries=queries, share=theta, columns=lambda_, most=len(table.quasi))
-    random = randomness(seed)
+    random, secrets = randomness(seed), _secrets(table)
     share = theta ** (1 / (lambda_ + 1))
     made = []
-    for _ in range(queries):
+    for number in range(queries):
         parts: list[Condition] = []
         for j in random.permutation(len(table.quasi))[:lambda_]:
             column = table.quasi[j]
             parts.append(_code_range(column, *_draw_range(random, column.size, share)))
-        domain = table.sensitive.domain
+        domain = secrets[number % len(secrets)]
         first, last = _draw_range(random, len(domain), share)
         made.append(Query(And((*parts, _value_set(domain, np.arange(first, last)))), terms="published"))
     return _met(f"ranges, Θ {theta:g}, λ {lambda_}", table, made)
@@ -119,9 +119,10 @@ def prefix_workload(
     if len({prefix, *single}) <= len(single):
         raise QueryError("a column is named twice", hint="name each column once, the prefix not among the single ones")
     random = randomness(seed)
-    domain = table.sensitive.domain
+    secrets = _secrets(table)
     made = []
-    for person in random.below(len(table.sensitive.codes), queries).tolist():
+    for number, person in enumerate(random.below(len(table.sensitive.codes), queries).tolist()):
+        domain = secrets[number % len(secrets)]
         last = int(random.below(len(ordered.values), 1)[0])
         parts = [_code_range(ordered, 0, last + 1)]
         parts += [_code_range(column, int(column.codes[person]), int(column.codes[person]) + 1) for column in others]
@@ -138,14 +139,13 @@ def crosstab_workload(table: TableLike, *, bands: int = 10, queries: int = 1000,
     their codes. Of more than `queries` cells so many are drawn. Questions that nobody meets are dropped.
     """
     _check(queries=queries, share=1.0, columns=None, most=len(table.quasi))
-    domain = table.sensitive.domain
     cells = []
     for column in table.quasi:
         edges = _band_edges(column, bands)
         parts = [_code_set(column, np.arange(first, last)) for first, last in pairwise(edges)]
-        cells += [(part, value) for part in parts for value in range(len(domain))]
-    chosen = np.sort(randomness(seed).permutation(len(cells))[:queries]).tolist()
-    made = [Query(And((cells[i][0], _value_set(domain, np.array([cells[i][1]])))), terms="published") for i in chosen]
+        cells += [(part, domain, value) for domain in _secrets(table) for part in parts for value in range(len(domain))]
+    chosen = [cells[i] for i in np.sort(randomness(seed).permutation(len(cells))[:queries]).tolist()]
+    made = [Query(And((part, _value_set(domain, np.array([value])))), terms="published") for part, domain, value in chosen]
     return _met("cells of crosstabs", table, made)
 
 
@@ -156,6 +156,12 @@ def _band_edges(column: Column, bands: int) -> list[int]:
     below = np.concatenate(([0], np.cumsum(np.bincount(column.codes, minlength=column.size))))
     wanted = np.searchsorted(below, np.arange(1, bands) * below[-1] / bands)
     return sorted({0, *(int(edge) for edge in wanted if 0 < edge < column.size), column.size})
+
+
+def _secrets(table: TableLike) -> list[Domain]:
+    """Return the values that questions ask about in turn: of each sensitive column where each is protected by itself."""
+    schema = getattr(table, "schema", None)
+    return [one.domain for one in table.sensitive.apart()] if schema is not None and schema.apart else [table.sensitive.domain]
 
 
 def _met(name: str, table: TableLike, made: Sequence[Query]) -> Workload:

@@ -50,9 +50,21 @@ def largest_odds(bounds: Bounds) -> Fraction:
     return gamma
 
 
-def noise_ratio(gamma: Fraction) -> Fraction:
-    """Return r: the smallest multiple of 2⁻³⁰ with r⁻² ≤ γ."""
-    return Fraction(_numerator(gamma), 1 << BITS)
+def noise_ratio(gamma: Fraction, columns: int = 1) -> Fraction:
+    """Return r: the smallest multiple of 2⁻³⁰ with r⁻² ≤ γ; r^(−2·columns) ≤ γ where each of several columns has such noise.
+
+    Somebody may know how columns go together, so that what they tell multiplies.
+    """
+    if columns == 1:
+        return Fraction(_numerator(gamma), 1 << BITS)
+    low, high = 0, 1 << BITS
+    while high - low > 1:
+        middle = (low + high) // 2
+        if Fraction(middle, 1 << BITS) ** (2 * columns) * gamma >= 1:
+            high = middle
+        else:
+            low = middle
+    return Fraction(high, 1 << BITS)
 
 
 def _numerator(gamma: Fraction) -> int:

@@ -248,7 +248,7 @@ class ApartRanges(ApartRelease, apart=True):
 
     def tables(self) -> dict[str, pa.Table]:
         """Return `records`, and `groups` after soft cuts."""
-        tables = self.parts[0].tables()
+        tables: dict[str, pa.Table] = self.parts[0].tables()
         records = tables[RECORDS]
         at = records.column_names.index(GROUP)
         for place, (name, part) in enumerate(zip(self.secrets[1:], self.parts[1:], strict=True)):
@@ -260,10 +260,10 @@ class ApartRanges(ApartRelease, apart=True):
     def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
         require_tables({RECORDS: None} if RECORDS not in tables else {RECORDS: tables[RECORDS]}, cls.form, (RECORDS,))
         records, names = tables[RECORDS], manifest.secrets
-        found = []
-        for place, name in enumerate(names):
+        found: list[Mapping[str, pa.Table]] = []
+        for name in names:
             others = [one for one in names if one != name and one in records.column_names]
-            found.append(tables | {RECORDS: records.drop_columns(others) if others else records})
+            found.append({**tables, RECORDS: records.drop_columns(others) if others else records})
         return found
 
     @classmethod

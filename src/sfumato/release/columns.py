@@ -149,7 +149,7 @@ class ColumnsRelease(Fragments, Release):
     def as_read(
         cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool
     ) -> tuple[ColumnsRelease, list[Shown]]:
-        """Return the same before its entries are in order, and what each of its tables shows, in the order in which it is read."""
+        """Return the same before its entries are in order, and what its tables show, in the order in which they are read."""
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
         require_tables(tables, cls.form, (*names, ST, *account_names(manifest)))

@@ -103,9 +103,9 @@ class Manifest:
 
     `basis` says on what the grouping rests, None where there are no groups.
     `values` lists bound and count per sensitive value only where the tables show the counts anyway, `sets` the same per set of
-    values that the requirement bounds; where each of several columns is protected by itself, both say of which `column`. `seeded` says that the coins
-    follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
-    filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
+    values that the requirement bounds; where each of several columns is protected by itself, both say of which `column`.
+    `seeded` says that the coins follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped
+    the search). `tables` is filled in when the release is saved: file name, row count, columns and sha-256 of each table.
     """
 
     form: str
@@ -177,9 +177,27 @@ class Manifest:
             for claim in self.claims
         )
         values = None if self.values is None else _of_column(self.values, column)
-        return replace(
+        found = replace(
             self, schema=schema, requirement=requirement, claims=claims, values=values, sets=_of_column(self.sets, column)
         )
+        return found if self.basis != "noisy" else self._noisy_part(found, column)
+
+    def _noisy_part(self, part: Manifest, column: str) -> Manifest:
+        """Return the part with what was declared of its column, and of how many columns each has such noise."""
+        try:
+            own = {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
+        except (KeyError, TypeError):
+            raise FormatError("manifest.json: the method does not declare the values of every sensitive column") from None
+        from sfumato.release.noise import noisy_claim
+
+        parameters = {**self.parameters, "secrets": len(self.secrets)}
+        one_row = self.parameters.get("one_row_per_person", True) is not False
+        asked = part.requirement
+        claims = tuple(
+            noisy_claim(one.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets="sets" in asked)
+            for one in part.claims
+        )
+        return replace(part, method={**self.method, **own}, parameters=parameters, claims=claims)
 
     def _listed(self) -> list[dict[str, Any]] | None:
         """Return the values and sets, for all sensitive columns together or for each by itself."""

@@ -50,8 +50,9 @@ def noisy_claim(
     whom = "published person" if one_row_per_person else "published row (one person may have several)"
     knows = (
         f"{article} {adversary}, {KNOWS[adversary]}, and who knows everybody else's value, or takes those that she does not know "
-        f"as independent of this one's{', and who may know how the sensitive columns go together' if apart else ''}, believes that "
-        f"a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} with probability at most "
+        f"as independent of this one's{', and who may know how the sensitive columns go together' if apart else ''}, "
+        f"believes that a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} with "
+        "probability at most "
     )
     most = "γp/(1+(γ−1)p) from any belief p before"
     believes = (

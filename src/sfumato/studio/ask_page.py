@@ -54,11 +54,13 @@ def _question(release: Any, asked: dict[str, str]) -> None:
     names = [*quasi, *sensitive]
     with ui.row().classes("w-full items-end"):
         column = ui.select(names, value=sensitive[0], label="column").style("min-width: 12rem")
-        value = ui.select(_values(release, sensitive[0]), label="value", with_input=True).style("min-width: 14rem").mark("value")
+        value = (
+            ui.select(_values(release, sensitive[0]), label="value", with_input=True)
+            .style("min-width: 14rem")
+            .props('data-mark="value"')
+        )
         split = ui.select(["", *quasi], value="", label="for each").style("min-width: 10rem")
-        ui.button("Put into the question", on_click=lambda: _compose(sql, column.value, value.value, split.value)).props(
-            "outline"
-        ).mark("compose")
+        compose = ui.button("Put into the question").props("outline").props('data-mark="compose"')
     column.on_value_change(lambda event: value.set_options(_values(release, event.value), value=None))
     words = [
         *names,
@@ -70,7 +72,8 @@ def _question(release: Any, asked: dict[str, str]) -> None:
         "GROUP BY",
         "BETWEEN",
     ]
-    sql = ui.input("question", autocomplete=words).classes("w-full").props("outlined").mark("sql")
+    sql = ui.input("question", autocomplete=words).classes("w-full").props("outlined").props('data-mark="sql"')
+    compose.on_click(lambda: _compose(sql, column.value, value.value, split.value))
     with ui.column().classes("w-full") as place:
         pass
 
@@ -83,7 +86,7 @@ def _question(release: Any, asked: dict[str, str]) -> None:
                 _show(found)
 
     sql.on("keydown.enter", answer)
-    ui.button("Ask", on_click=answer, icon="help_outline").mark("ask")
+    ui.button("Ask", on_click=answer, icon="help_outline").props('data-mark="ask"')
 
 
 def _values(release: Any, name: str) -> list[str]:
@@ -108,7 +111,7 @@ def _compose(sql: Any, column: str, value: str | None, split: str) -> None:
 def _show(answer: Any) -> None:
     """Show one answer, or a row for each group, as points with bars."""
     if isinstance(answer, Estimate):
-        ui.label(f"{answer.value:,.1f}").classes("verdict").props('role="status"').mark("answer")
+        ui.label(f"{answer.value:,.1f}").classes("verdict").props('role="status"').props('data-mark="answer"')
         span = "no interval" if answer.low is None else f"{answer.low:,.0f} to {answer.high:,.0f}"
         ui.label(f"{span} (standard error {answer.std_error:,.1f})" if answer.std_error is not None else span)
         for note in getattr(answer, "notes", ()) or ():
@@ -122,7 +125,7 @@ def _show(answer: Any) -> None:
     )
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in (rows[0] if rows else ())]
     shown = [{**{key: _round(value) for key, value in row.items()}, "id": number} for number, row in enumerate(rows)]
-    ui.table(columns=columns, rows=shown, row_key="id").classes("w-full").props("dense flat").mark("answer")
+    ui.table(columns=columns, rows=shown, row_key="id").classes("w-full").props("dense flat").props('data-mark="answer"')
 
 
 def _round(value: Any) -> Any:
@@ -174,7 +177,7 @@ def _cross(release: Any) -> None:
             with place:
                 ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
 
-    ui.button("Show", on_click=make).mark("crosstab")
+    ui.button("Show", on_click=make).props('data-mark="crosstab"')
 
 
 async def _quality(release: Any) -> None:
@@ -188,7 +191,7 @@ async def _quality(release: Any) -> None:
             with place:
                 ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
 
-    ui.button("How well can it tell about each column?", on_click=make).mark("quality")
+    ui.button("How well can it tell about each column?", on_click=make).props('data-mark="quality"')
 
 
 def _completed(session: Session) -> None:
@@ -207,7 +210,7 @@ def _completed(session: Session) -> None:
             "complete", ["complete", str(session.release_place()), "--tables", str(int(number.value)), "--out", str(place)]
         )
 
-    ui.button("Make them", on_click=start).mark("complete")
+    ui.button("Make them", on_click=start).props('data-mark="complete"')
     with ui.column() as shown:
         pass
 

@@ -47,7 +47,7 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
 def same_by_command(session: Session, command: Callable[[], str]) -> None:
     """Show the policy file and the command line that do what the page does."""
     with ui.expansion("The same on the command line").classes("w-full") as opened:
-        shown = ui.label(command()).classes("command").mark("command")
+        shown = ui.label(command()).classes("command").props('data-mark="command"')
         policy = ui.code(session.policy.text, language="toml").classes("w-full") if session.data is not None else None
 
     def refresh() -> None:

@@ -86,11 +86,9 @@ class PolicyText:
 
     def _settle_secrets(self) -> None:
         """Several secrets are protected each by itself; of a single one there is nothing to say."""
-        columns = self._document["columns"]
-        if len(columns["sensitive"]) > 1:
-            columns.setdefault("protect", "each")
-        else:
-            columns.pop("protect", None)
+        several = len(self._document["columns"]["sensitive"]) > 1
+        if not several or "protect" not in self._document["requirement"]:
+            self._put("requirement", "protect", "each" if several else None)
 
     def _put(self, section: str, key: str, value: Any) -> None:
         if value is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def _start(session: Session) -> None:
         "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."
     )
-    name = ui.input("new directory for the release", value=session.out).props("outlined dense").mark("out")
+    name = ui.input("new directory for the release", value=session.out).props("outlined dense").props('data-mark="out"')
 
     def start() -> None:
         try:
@@ -58,24 +59,24 @@ def _start(session: Session) -> None:
         session.save_policy()
         session.start("publish", [*_words(session), "--json"])
 
-    ui.button("Publish", on_click=start, icon="publish").mark("publish")
+    ui.button("Publish", on_click=start, icon="publish").props('data-mark="publish"')
 
 
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
-        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap").mark(
-            "outcome"
+        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap").props(
+            'data-mark="outcome"'
         )
         return
     told = job.document
     ui.label(f"Published {told['rows']:,} {'people' if told['one_row_per_person'] else 'rows'} to {told['release']}").classes(
         "verdict"
-    ).props('role="status"').mark("outcome")
+    ).props('role="status"').props('data-mark="outcome"')
     for sentence in told["made"]:
         ui.label(sentence)
     for claim in told["audit"]["claims"]:
         state = "holds" if claim["holds"] else "does not hold"
-        ui.label(f"Claim against {claim['adversary']}: {state}.").mark("claim")
+        ui.label(f"Claim against {claim['adversary']}: {state}.").props('data-mark="claim"')
     for warning in told["warnings"]:
         ui.label(warning).classes("text-warning")
     ui.label("The receipt lies in your own register, outside the release. It is private.").classes("quiet")
@@ -95,7 +96,9 @@ def _checks(session: Session) -> None:
     }
     for label, (key, words) in offers.items():
         with ui.row().classes("items-center w-full"):
-            ui.button(label, on_click=lambda key=key, words=words: _begin(session, key, words)).props("outline").mark(key)
+            ui.button(label, on_click=lambda key=key, words=words: _begin(session, key, words)).props("outline").props(
+                f'data-mark="{key}"'
+            )
             ui.label("sfumato " + " ".join(words)).classes("command quiet")
         with ui.column().classes("w-full") as place:
             pass
@@ -106,7 +109,7 @@ def _checks(session: Session) -> None:
                 text = job.output if job.code in (0, 1) else failure(job)
                 ui.code(text.strip() or "done", language="text").classes("w-full")
 
-        show_job(lambda key=key: session.jobs.get(key), finished)
+        show_job(partial(session.jobs.get, key), finished)
 
 
 def _begin(session: Session, key: str, words: list[str]) -> None:

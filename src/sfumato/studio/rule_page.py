@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
@@ -14,6 +14,10 @@ from sfumato.methods import default_method
 from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
 from sfumato.studio.frame import page, quietly, say
 from sfumato.studio.session import Session, message
+
+if TYPE_CHECKING:
+    from sfumato.policy import Policy
+    from sfumato.table import Table
 
 READERS = {
     "reader": ("Reader", "visibility", "has the release, and knows everybody's quasi values"),
@@ -76,7 +80,7 @@ def _slider(session: Session, refresh: Callable[[], object]) -> None:
             ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta)
             .classes("col")
             .props('label aria-label="theta"')
-            .mark("theta")
+            .props('data-mark="theta"')
         )
         number = (
             ui.number("theta", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").bind_value(slider, "value")
@@ -97,7 +101,9 @@ async def _verdict(session: Session, refresh: Callable[[], object]) -> None:
     if found is None:
         return
     sentences, values, feasible = found
-    ui.label(sentences[0]).classes("verdict" + ("" if feasible else " text-negative")).props('role="status"').mark("verdict")
+    ui.label(sentences[0]).classes("verdict" + ("" if feasible else " text-negative")).props('role="status"').props(
+        'data-mark="verdict"'
+    )
     for sentence in sentences[1:]:
         ui.label(sentence)
     _values(session, values, refresh)
@@ -106,21 +112,36 @@ async def _verdict(session: Session, refresh: Callable[[], object]) -> None:
 def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Fraction]], bool]:
     """Return sentences about the policy, the values with share and bound, and whether they can be kept: from counts alone."""
     table, policy = session.table(), session.parsed()
-    counts = {value: count for value, count in table.sensitive.histogram().items() if count}
-    total = sum(counts.values())
-    shares = {value: Fraction(count, total) for value, count in counts.items()}
-    limits = policy.requirement.limits(shares)
-    values = sorted(((value, shares[value], limits[value]) for value in shares), key=lambda one: (one[1], one[0]))
     try:
         method = policy.method or default_method(policy.requirement, table)
         method.require_provable(table, policy.requirement)
-        method.bounds(table, policy.requirement)
+        bounds = method.bounds(table, policy.requirement)
     except Infeasible as error:
-        return ["It cannot be kept.", message(error)], values, False
+        return ["It cannot be kept.", message(error)], _wanted(table, policy), False
     except SfumatoError as error:
-        return ["This cannot be promised like this.", message(error)], values, False
-    named = [f"{value}: {value_in_words(shares[value], limits[value])}" for value in most_sensitive(shares)]
-    return [f"It can be kept, by the method {method.name}.", rule_in_words(shares, limits), *named], values, True
+        return ["This cannot be promised like this.", message(error)], _wanted(table, policy), False
+    shares = {value: Fraction(count, table.rows) for value, count in zip(bounds.values, bounds.counts, strict=True) if count}
+    limits = dict(zip(bounds.values, bounds.limits, strict=True))
+    named = [f"{value}: {value_in_words(shares[value], limits[value])}." for value in most_sensitive(shares)]
+    words = rule_in_words(shares, limits)
+    return (
+        [f"It can be kept, by the method {method.name}.", f"{words[0].upper()}{words[1:]}.", *named],
+        _ranked(shares, limits),
+        True,
+    )
+
+
+def _wanted(table: Table, policy: Policy) -> list[tuple[str, Fraction, Fraction]]:
+    """Return the bounds that were asked for, also where they cannot be kept; of several secrets none."""
+    if table.schema.apart:
+        return []
+    counts = {value: count for value, count in table.sensitive.histogram().items() if count}
+    shares = {value: Fraction(count, table.rows) for value, count in counts.items()}
+    return _ranked(shares, policy.requirement.limits(shares))
+
+
+def _ranked(shares: Mapping[str, Fraction], limits: Mapping[str, Fraction]) -> list[tuple[str, Fraction, Fraction]]:
+    return sorted(((value, share, limits[value]) for value, share in shares.items()), key=lambda one: (one[1], one[0]))
 
 
 def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refresh: Callable[[], object]) -> None:
@@ -141,7 +162,8 @@ def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refr
     table = ui.table(columns=columns, rows=rows, row_key="value", pagination=15).classes("w-full").props("dense flat")
     table.add_slot(
         "body-cell-own",
-        """<q-td :props="props"><q-input dense outlined debounce="600" v-model="props.row.own" :aria-label="'own bound of ' + props.row.value"
+        """<q-td :props="props"><q-input dense outlined debounce="600" v-model="props.row.own"
+        :aria-label="'own bound of ' + props.row.value"
         @update:model-value="() => $parent.$emit('own', props.row)" /></q-td>""",
     )
 

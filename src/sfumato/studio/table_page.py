@@ -32,8 +32,8 @@ def add(session: Session) -> None:
     async def table() -> None:
         with page(session, "/", "What is in the table", lambda: _command(session)):
             ui.label(
-                "Give every column its role: drag its card, or choose in it. Cards with a question mark are doubtful. Only counts are "
-                "shown here, no row of any person."
+                "Give every column its role: drag its card, or choose in it. Cards with a question mark are doubtful. Only "
+                "counts are shown here, no row of any person."
             )
             await ui.context.client.connected(timeout=60)  # the page first, then what takes a moment
             await _board(session)
@@ -55,7 +55,7 @@ async def _board(session: Session) -> None:
             decisions, columns, unique = session.decisions(), {}, "The table cannot be read like this."
         else:
             decisions, columns, unique = found
-        ui.label(unique).classes("verdict").props('role="status"').mark("unique")
+        ui.label(unique).classes("verdict").props('role="status"').props('data-mark="unique"')
         with ui.row().classes("w-full items-stretch"):
             for role in ROLES:
                 with ui.card().classes("col").style("min-width: 240px") as lane:
@@ -69,7 +69,7 @@ async def _board(session: Session) -> None:
         if session.policy.reviewed:
             ui.label("You have said that every role is right.").props('role="status"')
         else:
-            ui.button("I have looked at every column", on_click=looked, icon="check").mark("reviewed")
+            ui.button("I have looked at every column", on_click=looked, icon="check").props('data-mark="reviewed"')
 
     def give(column: str, role: Any) -> None:
         if column and session.policy.roles().get(column) != role:
@@ -126,7 +126,7 @@ def _card(session: Session, one: Decision, column: Column | None, give: Any, cha
             _coarser(session, one.column, column, change)
         select = ui.select(list(ROLES), value=one.role, label=f"role of {one.column}").classes("w-full").props("dense outlined")
         select.on_value_change(lambda event: give(one.column, event.value))
-        select.mark(f"role-{one.column}")
+        select.props(f'data-mark="role-{one.column}"')
 
 
 def _bars(column: Column) -> None:
@@ -159,7 +159,7 @@ def _coarser(session: Session, name: str, column: Column, change: Any) -> None:
     if column.kind == "numeric":
         width = ui.number(f"band of {name}", value=now.get("width"), min=0).props("dense outlined clearable").classes("w-full")
         width.on("change", lambda: change(name, {**now, "width": _plain(width.value)} if width.value else None))
-        width.mark(f"band-{name}")
+        width.props(f'data-mark="band-{name}"')
     elif column.kind == "date":
         unit = (
             ui.select([*STEPS_OF_TIME], value=now.get("to"), label=f"{name} to", clearable=True)

@@ -25,9 +25,10 @@ def add(session: Session) -> None:
     def trade() -> None:
         with page(session, "/trade", "What a bound costs", lambda: "sfumato " + " ".join(_words(session))):
             ui.label(
-                "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure its readers become."
+                "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure "
+                "its readers become."
             )
-            ui.button("Compare", on_click=lambda: _start(session), icon="insights").mark("compare")
+            ui.button("Compare", on_click=lambda: _start(session), icon="insights").props('data-mark="compare"')
             chart = ui.echart(_options([]), on_point_click=lambda event: _take(session, event)).style(
                 "height: 420px; width: 100%"
             )
@@ -90,7 +91,8 @@ def _so_far(session: Session) -> list[dict[str, Any]]:
     found = []
     for file in sorted((_place(session) / "runs").glob("*.json")):
         try:
-            found.append(json.loads(file.read_text("utf-8")))
+            run = json.loads(file.read_text("utf-8"))
+            found.append({**run, **run.get("of", {})})
         except (OSError, ValueError):
             continue
     return found
@@ -119,10 +121,7 @@ def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
                 "itemStyle": {"borderColor": "#000", "borderWidth": 3 if own else 0},
             }
         )
-    series = [
-        {"type": "line", "name": name, "data": sorted(points, key=lambda point: point["value"][0])}
-        for name, points in sorted(lines.items())
-    ]
+    series = [{"type": "line", "name": name, "data": sorted(points, key=_exposure)} for name, points in sorted(lines.items())]
     return {
         "animation": False,
         "legend": {"top": 0},
@@ -144,6 +143,10 @@ def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "series": series,
     }
+
+
+def _exposure(point: Any) -> float:
+    return float(point["value"][0])
 
 
 def _take(session: Session, event: Any) -> None:

@@ -53,11 +53,11 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
     identity = _identity(data, schema)
-    closed = schema.closed_attribute()
+    closed = [one.closed_attribute() for one in ([schema.only(name) for name in schema.sensitive] if schema.apart else [schema])]
     quasi, sensitive = (
         [
             cell_column(name, data.column(name), reading.decimal)
-            if closed and role == "sensitive"
+            if closed[0] and role == "sensitive"
             else code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
             for name in names
         ]
@@ -69,10 +69,15 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
     schema = _settled(schema, sensitive)
     published = tuple(_recoded(column, schema) for column in quasi)
-    values = [] if closed else [_few_values(column, schema) for column in sensitive]
+    values = [] if closed[0] else [_few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
         _check_domain(column, schema)
-    attribute = closed_of(sensitive, closed) if closed else sensitive_of(values)
+    if closed[0] is None:
+        attribute = sensitive_of(values)
+    elif schema.apart:
+        attribute = joined([closed_of([one], own) for one, own in zip(sensitive, closed, strict=True) if own is not None])
+    else:
+        attribute = closed_of(sensitive, closed[0])
     return published, attribute, source, schema
 
 
@@ -91,6 +96,14 @@ def sensitive_of(columns: Sequence[Column]) -> Sensitive:
             hint='rename values that contain " / " or are called "(missing)"',
         )
     return Sensitive(domain, codes)
+
+
+def joined(parts: Sequence[Sensitive]) -> Sensitive:
+    """Return several attributes of the same people as one of observed combinations."""
+    whole = combine_codes([(one.codes, len(one.domain)) for one in parts])
+    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    table = {one.domain.names[0]: one.domain.table.column(0).take(pa.array(one.codes[first])) for one in parts}
+    return Sensitive(Domain(pa.table(table), tuple(one.domain.kinds[0] for one in parts)), inverse.astype(code_type(len(first))))
 
 
 def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:

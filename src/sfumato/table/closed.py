@@ -45,10 +45,27 @@ class Closed:
         return {"values": list(self.values), "otherwise": self.otherwise}
 
 
-def closed(spec: Closed | Mapping[str, Any]) -> Closed:
-    """Return what `{"values": …, "otherwise": …}` describes; the order of the values means nothing."""
-    if isinstance(spec, Closed):
+@dataclass(frozen=True)
+class ClosedColumns:
+    """The same for each of several columns that are protected each by itself."""
+
+    columns: tuple[tuple[str, Closed], ...]
+
+    def of(self, name: str) -> Closed:
+        """Return the values of one column."""
+        return dict(self.columns)[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of them in JSON types."""
+        return {name: one.to_dict() for name, one in self.columns}
+
+
+def closed(spec: Closed | ClosedColumns | Mapping[str, Any]) -> Closed | ClosedColumns:
+    """Return what `{"values": …, "otherwise": …}` describes; the order of the values means nothing. Or that of each column."""
+    if isinstance(spec, (Closed, ClosedColumns)):
         return spec
+    if isinstance(spec, Mapping) and spec and all(isinstance(one, (Mapping, Closed)) for one in spec.values()):
+        return ClosedColumns(tuple((name, closed(spec[name])) for name in sorted(spec)))  # type: ignore[misc]
     if not isinstance(spec, Mapping) or set(spec) != {"values", "otherwise"}:
         raise PolicyError("closed: expected the values and otherwise", hint='{ values = ["flu", "other"], otherwise = "other" }')
     values, otherwise = spec["values"], spec["otherwise"]

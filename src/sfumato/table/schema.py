@@ -13,7 +13,7 @@ from sfumato import notebook
 from sfumato.errors import InputError, PolicyError, Problems, did_you_mean
 from sfumato.exact import Number
 from sfumato.table.bins import Bins, EqualPeople, bins
-from sfumato.table.closed import Closed, ClosedAttribute, closed
+from sfumato.table.closed import Closed, ClosedAttribute, ClosedColumns, closed
 from sfumato.table.column import Kind
 from sfumato.table.declared import DeclaredDomain, declared_domain
 from sfumato.table.people import People, people
@@ -56,7 +56,7 @@ class Schema:
     missing: Mapping[str, MissingRule] = field(default_factory=dict)
     one_row_per_person: bool = True
     allow_unique: Sequence[str] = ()
-    closed: Closed | Mapping[str, Any] | None = None
+    closed: Closed | ClosedColumns | Mapping[str, Any] | None = None
     people: People | Mapping[str, Any] | None = None
     protect: Protect | None = None
 
@@ -147,8 +147,11 @@ class Schema:
     def only(self, name: str) -> Schema:
         """Return the schema in which this is the one sensitive column; the others are not read."""
         rest = [one for one in self.sensitive if one != name]
-        rules = {option: {one: rule for one, rule in getattr(self, option).items() if one not in rest} for option in _OPTIONS}
-        return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, **rules)
+        rules: dict[str, Any] = {
+            option: {one: rule for one, rule in getattr(self, option).items() if one not in rest} for option in _OPTIONS
+        }
+        own = self.closed.of(name) if isinstance(self.closed, ClosedColumns) else self.closed
+        return replace(self, sensitive=[name], other=[*self.other, *rest], protect=None, closed=own, **rules)
 
     @property
     def people_rule(self) -> People:
@@ -166,10 +169,15 @@ class Schema:
         return self.missing.get(name, "error" if name in self.sensitive else "value")
 
     def closed_attribute(self) -> ClosedAttribute | None:
-        """Return the declared values of the sensitive attribute with their types, None when it is not closed."""
-        if self.closed is None:
+        """Return the declared values of the sensitive attribute with their types, None when it is not closed.
+
+        Where each of several columns is protected by itself, each has its own: `only(name).closed_attribute()`.
+        """
+        if self.closed is None or self.apart:
             return None
-        return ClosedAttribute(closed(self.closed), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins))
+        return ClosedAttribute(
+            cast("Closed", closed(self.closed)), tuple(self.sensitive), self.types, cast("Mapping[str, Bins]", self.bins)
+        )
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
         """Raise an `InputError` unless every column of the table has a role and every role column is there."""
@@ -306,8 +314,8 @@ class Schema:
             self._store("protect", None)
         elif self.protect is None:
             raise PolicyError(
-                f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or only "
-                "what they are together",
+                f"protect: {_listed(self.sensitive)} are sensitive, and nothing says whether each is protected by itself, or "
+                "only what they are together",
                 hint=_PROTECT,
             )
 
@@ -338,6 +346,13 @@ class Schema:
 
     def _check_closed(self) -> None:
         """Refuse what would look at sensitive values after all, and values that look alike or cannot be typed."""
+        if isinstance(self.closed, ClosedColumns) != self.apart or (
+            isinstance(self.closed, ClosedColumns) and {name for name, _ in self.closed.columns} != {*self.sensitive}
+        ):
+            raise PolicyError(
+                "closed: where each of several sensitive columns is protected by itself, each has declared values, only there",
+                hint='shares = { illness = { flu = "0.4", … }, income = { … } }, otherwise = { illness = "other", income = "…" }',
+            )
         for name in self.sensitive:
             rule = self.missing.get(name, "value")
             if rule != "value":
@@ -356,14 +371,15 @@ class Schema:
                     f"domains: {name!r} has declared values already, and to refuse other ones would tell them",
                     hint=f"remove {name!r} from domains",
                 )
-        attribute = self.closed_attribute()
-        assert attribute is not None
-        attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
+        for one in [self.only(name) for name in self.sensitive] if self.apart else [self]:
+            attribute = one.closed_attribute()
+            assert attribute is not None
+            attribute.places  # noqa: B018  (raises where two values are one, or one is not as it is published)
 
 
 _PROTECT = (
-    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in combinations '
-    "of their values, and in a single one only by the sum over the combinations that have it"
+    'protect = "each" bounds what is believed of every sensitive column; protect = "combination" bounds the belief in '
+    "combinations of their values, and in a single one only by the sum over the combinations that have it"
 )
 
 _ROLE_HINTS: dict[tuple[str, Role], str] = {

@@ -167,7 +167,7 @@ def _divide_matched(
         return 0
     size = split_rows(mine, column, boundary, joins, absent)
     for part in (mine[:size], mine[size:]):
-        if not (judge(part, sensitive.codes, acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
+        if not (judge(part, sensitive.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
             return 0
     return size
 

@@ -48,7 +48,8 @@ def show(task: Task, grouping: Grouping, method: Method) -> Release:
     if task.bounds.apart:
         return _show_apart(task, grouping, method)
     arranged = SHOWN[method.form](task, grouping, method).canonical()
-    return arranged[0] if isinstance(arranged, tuple) else arranged
+    release: Release = arranged[0] if isinstance(arranged, tuple) else arranged
+    return release
 
 
 def _show_apart(task: Task, grouping: Grouping, method: Method) -> Release:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,9 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.show.manifest import manifest_of, published_people
+from sfumato.methods.show.manifest import apart_manifest, manifest_of, published_people
+from sfumato.release.apart import ApartBuckets
+from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.noise import noisy_claim
 from sfumato.table.sensitive import Domain
@@ -22,6 +26,33 @@ def show_noisy(
     task: Task,
     method: Method,
     grouping: Grouping,
+    domains: Sequence[Domain],
+    counts: Integers,
+    draws: Integers | None,
+    *,
+    gamma: Fraction,
+    ratio: Fraction,
+) -> Release:
+    """Return the release, which shows every declared value in every box; `counts` are noisy, [boxes × values].
+
+    Where each of several columns is protected by itself, the values of one follow those of another.
+    """
+    shown = []
+    for one, domain, mine in zip(
+        task.parts(), domains, np.split(counts, np.cumsum([len(a) for a in domains])[:-1], axis=1), strict=True
+    ):
+        shown.append(_one(one, method, grouping, domain, mine, draws, gamma=gamma, ratio=ratio))
+    if not task.bounds.apart:
+        return shown[0].canonical()
+    manifest = apart_manifest(task, shown)
+    named = zip(shown, manifest.secrets, strict=True)
+    return ApartBuckets(manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in named)).canonical()
+
+
+def _one(
+    task: Task,
+    method: Method,
+    grouping: Grouping,
     domain: Domain,
     counts: Integers,
     draws: Integers | None,
@@ -29,7 +60,6 @@ def show_noisy(
     gamma: Fraction,
     ratio: Fraction,
 ) -> BucketsRelease:
-    """Return the release, which shows every declared value in every box; `counts` are noisy, [boxes × values]."""
     one_row, sets = task.table.schema.one_row_per_person, bool(task.requirement.sets)
     manifest = manifest_of(
         task,
@@ -49,4 +79,4 @@ def show_noisy(
     bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
     value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
     native = task.table.native
-    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws).canonical()
+    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws)

@@ -63,6 +63,19 @@ def solve(matrix: Any, right: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
+def _together(each: Any, of: Any, scores: int) -> float:
+    """Return the square of what terms miss together: those of one score each for itself, those of different scores alike."""
+    total = 0.0
+    for d in range(scores):
+        own = 0.0
+        for t in range(len(of)):
+            if of[t] == d:
+                own += each[t] * each[t]
+        total += np.sqrt(own)
+    return total * total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def spread(
     levels: Any,
     size: Any,
@@ -82,8 +95,9 @@ def spread(
 ) -> tuple[float, float, float, float]:
     """Return what is open in Σ over terms and people of weight · score; see `sfumato.query.models.scores`.
 
-    That is: the variance of the placement, Σ u and Σ u² over boxes, where u is what is open in units of log-odds, and what
-    noise adds. weight[t, cell] is Σ of the weights of a cell's people in term t, both[t, u, cell] that of products of two terms'.
+    That is: the variance of the placement; with u what is open of the terms in a box in units of log-odds, the square of Σ u over
+    boxes, and Σ u²; and what noise adds. weight[t, cell] is Σ of the weights of a cell's people in term t, both[t, u, cell] that
+    of products of two terms'.
     Added to differ[level, value]: how the sum grows with the weight of a level for a value.
     """
     terms, many_scores = len(of), len(score)
@@ -100,7 +114,8 @@ def spread(
     )
     more, lever = np.empty(shown), np.empty(shown)
     varying = np.empty(levels.shape[1], np.int64)
-    placed, alike, own, unsure = 0.0, 0.0, 0.0, 0.0
+    placed, own, unsure = 0.0, 0.0, 0.0
+    alike, here = np.zeros(terms), np.zeros(terms)
     for b in range(len(start) - 1):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         asked = False
@@ -146,7 +161,6 @@ def spread(
             left[d] = pull[d]
         solve(fixed, left, part)
         open_ = 0.0
-        here = 0.0
         for t in range(terms):
             mine = 0.0
             for i in range(first, last):
@@ -155,10 +169,10 @@ def spread(
                 for d in range(many_scores):
                     mine -= weight[t, i] * part[d] * cov[i - first, of[t], d]
             open_ += mine
-            here += max(0.0, mine) / unit[t]
+            here[t] = max(0.0, mine) / unit[t]
+            alike[t] += here[t]
         placed += max(0.0, open_)
-        alike += here
-        own += here * here
+        own += _together(here, of, many_scores)
         total, middle, noise = 0.0, 0.0, 0.0
         for k in range(many):
             lever[k] = 0.0
@@ -190,4 +204,4 @@ def spread(
                 row = levels[i, varying[t]]
                 for k in range(many):
                     differ[row, value[e + k]] += more[k]
-    return placed, alike, own, unsure
+    return placed, _together(alike, of, many_scores), own, unsure

@@ -150,16 +150,22 @@ class Association:
         shift, more = self._functional(t, self.root * piece.values, spread2, weights)
         return float((self.totals * mean)[piece.values].sum() + shift), variance + more
 
-    def covariate(self, mean: float, spread2: float, z: Floats, scores: Floats) -> tuple[float, float]:
+    def covariate(self, mean: float, spread2: float, z: Floats, scores: Floats, *, wider: float) -> tuple[float, float]:
         """Return mean and variance of Σ over people of weight · score, from the papers' estimates `z` of Σ weights by value.
 
         `mean` and `spread2` are those of the weights of all people: the model holds for any numbers, not only 0 and 1.
+        Strengths are taken `wider` times as large as the data of all values suggest.
         """
         if spread2 <= 0.0:
             return mean * float(self.totals @ scores), 0.0
         t = self.coordinates(z, np.full(self.index.values, mean))
-        shift, variance = self._functional(t, self.root * scores, spread2, self.axes.weigh(t, spread2))
-        return mean * float(self.totals @ scores) + shift, variance
+        axes, x, weights = self.axes, self.root * scores, self.axes.weigh(t, spread2)
+        strength = wider * GRID[:, None]
+        lever, scale = axes.ft @ x + strength * (axes.pft @ x), 1.0 + strength * axes.mu
+        means, taken = (lever * t / scale).sum(axis=1), (lever**2 / scale).sum(axis=1)
+        open_ = spread2 / (1.0 + GRID) * np.maximum(0.0, x @ x + strength[:, 0] * float(x @ axes.prior @ x) - taken)
+        shift = float(weights @ means)
+        return mean * float(self.totals @ scores) + shift, float(weights @ open_ + weights @ (means - shift) ** 2)
 
     def _columns(self, rows: Rows, people: int) -> list[tuple[int, Flags, int]]:
         """Return the single columns to learn from first; none where the condition is one column's anyway."""

@@ -12,7 +12,8 @@ that explains most of the box:
 - Σ_v (1 − f_v)·D_vᵀ S_v D_v, for the weights: D_v = Σ_i φ_i·p_iv·(r_iv − r̄_i) is how the sum grows with those of v, S_v
   what is unknown of them, f_v the share of v. Matrices are those of single values, as if others stood still; 1 − f_v takes out
   what is then counted twice (in an independence model this is exact);
-- what the model misses: each term's placement variance in units of log-odds, as for counts;
+- what the model misses: each term's placement variance in units of log-odds, as for counts; groups of people err each for
+  itself, different scores of the same people alike;
 - with noise, what it leaves open of λ's combination.
 """
 
@@ -46,7 +47,7 @@ class Weighed:
     def unit_for(self, share: Floats) -> float:
         """Return the unit, where values have these shares."""
         if self.unit is not None:
-            return self.unit
+            return max(self.unit, 1e-300)
         used = self.scores != 0
         scores = _width(self.scores[used], share[used], apart=not used.all())
         return max(scores * _width(self.weight, np.ones(len(self.weight)), apart=True), 1e-300)
@@ -104,7 +105,7 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     )
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()
-    variance = placed + open_ + unsure + a2 * own + b2 * alike**2
+    variance = placed + open_ + unsure + a2 * own + b2 * alike
     return Inner(mean_of(inside, terms), variance, open_ / before if before > 0 and 2 * open_ > variance else 0.0)
 
 

@@ -1,0 +1,88 @@
+"""What adversaries reach who try: each attack beside what guessing reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.attacks import ATTACKS, AttackResult, attack
+from sfumato.charts import altair, picture_svg
+from sfumato.charts.svg import colour
+from sfumato.exact import percent
+from sfumato.progress import Progress
+from sfumato.report.case import Case
+from sfumato.report.parts import Block, Figure, Grid, Note, Section, Terms, Words
+
+CAPTION = "Share of people whose value an attack names. Blue: by somebody against whom there is a promise. Thick mark: guessing."
+
+VERDICTS = {
+    "claimed": "within what is promised",
+    "not claimed": "nothing is promised against her",
+    "refuted": "breaks a promise",
+}
+
+
+def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Section | None:
+    """Return what each attack reaches; nothing without the table, which judges them."""
+    if case.table is None or (names is not None and not names):
+        return None
+    results = attack(case.release, case.table, names, random=0, progress=progress)
+    done = [one for one in results if not one.refused and one.success is not None]
+    broken = [one for one in results if one.verdict == "refuted"]
+    blocks: list[Block] = [
+        Words(
+            [
+                "Each attack was tried on the release and judged by the table. A guess means naming the most frequent value for "
+                "everybody, which needs no release; only what an attack reaches above it comes from the release. An attack "
+                "that learns links between columns reaches much the same for people who are not in the table. Somebody who knows "
+                "the sensitive values of others in a group is an insider: releases of groups promise nothing against her."
+            ]
+        ),
+        Note("An attack breaks a promise: this release must not stay published.", "bad")
+        if broken
+        else Note("No attack breaks a promise.", "good"),
+    ]
+    if done:
+        blocks.append(Figure(_drawn(done), CAPTION, _numbers(done)))
+    blocks.append(
+        Terms([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in ATTACKS.items() if _tried(name, results)])
+    )
+    left = [f"{one.name}: not done, {one.refused}." for one in results if one.refused]
+    blocks += [Words(left)] if left else []
+    return Section("attacks", "What attacks reach", blocks)
+
+
+def _tried(name: str, results: Sequence[AttackResult]) -> bool:
+    return any(one.attack == name for one in results)
+
+
+def _numbers(done: Sequence[AttackResult]) -> Grid:
+    rows = [
+        (
+            one.name,
+            one.knows,
+            percent(one.success or 0.0, 1),
+            "" if one.baseline is None else percent(one.baseline, 1),
+            "" if one.mean_belief is None else percent(one.mean_belief, 1),
+            "" if one.largest_belief is None else percent(one.largest_belief, 1),
+            VERDICTS[one.verdict],
+        )
+        for one in done
+    ]
+    headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "")
+    return Grid("The numbers", headings, rows, right=(2, 3, 4, 5))
+
+
+def _drawn(done: Sequence[AttackResult]) -> str:
+    alt = altair()
+    data = [{"attack": one.name, "success": one.success, "baseline": one.baseline, "verdict": one.verdict} for one in done]
+    base = alt.Chart(alt.Data(values=data)).encode(
+        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=260))
+    )
+    x = alt.X(
+        "success:Q", title="people whose value is named", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(zero=True)
+    )
+    shades = alt.Scale(domain=list(VERDICTS), range=[colour(0), colour(7), colour(4)])
+    bars = base.mark_bar(height=11, opacity=0.85).encode(x=x, color=alt.Color("verdict:N", scale=shades, legend=None))
+    marks = base.mark_tick(color=colour(1), thickness=3, size=20).encode(x="baseline:Q")
+    chart = alt.layer(bars, marks).properties(width=400, height=26 * len(data))
+    return picture_svg(chart, title="What each attack reaches, beside guessing", numbered="attacks")

@@ -1,0 +1,100 @@
+"""What a report is about: the release, its audit, and, for the publisher alone, the table it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.arrays import Floats, Integers
+from sfumato.auditor import Audit
+from sfumato.compare.vary import requirement_of
+from sfumato.errors import SfumatoError
+from sfumato.methods.base import about_values
+from sfumato.randomness import SeededRandomness
+from sfumato.release import Release
+from sfumato.table import Table
+from sfumato.table.assemble import combine_codes
+from sfumato.table.column import Column
+
+MOST_PEOPLE = 20_000
+"""Beliefs of more people are those of a sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A release with its audit; `table` and `policy` are None where the report is for everybody, or they are not at hand."""
+
+    release: Release
+    audit: Audit
+    table: Table | None = None
+    policy: str | None = None
+    public: bool = False
+
+    @property
+    def quasi(self) -> tuple[Column, ...] | None:
+        """The quasi values of all people, as the table or the release has them; None where neither shows them."""
+        return self.table.quasi if self.table is not None else getattr(self.release, "quasi", None)
+
+    @cached_property
+    def sample(self) -> Integers:
+        """The rows whose beliefs are looked at."""
+        rows = 0 if not self.quasi else len(self.quasi[0].codes)
+        chosen = np.arange(rows) if rows <= MOST_PEOPLE else SeededRandomness(0).permutation(rows)[:MOST_PEOPLE]
+        return np.sort(chosen).astype(np.int64)
+
+    @cached_property
+    def beliefs(self) -> Floats | None:
+        """A reader's belief in every value, for each person of the sample; None where the release cannot tell."""
+        if not self.quasi or self.release.form == "synthetic":
+            return None
+        people = pa.table({column.name: column.take(self.sample).arrow() for column in self.quasi})
+        try:
+            return self.release.beliefs(people)
+        except SfumatoError:
+            return None
+
+    @cached_property
+    def truth(self) -> Integers | None:
+        """The place, among the release's values, of the true value of each person of the sample."""
+        if self.table is None:
+            return None
+        place = {label: code for code, label in enumerate(self.release.labels)}
+        codes = np.array([place.get(label, -1) for label in self.table.sensitive.labels], np.int64)
+        return codes[self.table.sensitive.codes[self.sample]]
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Fraction]:
+        """The bound of every value, as far as it is known."""
+        manifest = self.release.manifest
+        if manifest.values is not None:
+            return {str(one["value"]): Fraction(str(one["bound"])) for one in manifest.values if "bound" in one}
+        if self.table is None:
+            return {}
+        try:
+            made = requirement_of(manifest.requirement).bounds(self.table.sensitive.histogram(), about_values(self.table))
+        except SfumatoError:
+            return {}
+        return dict(zip(made.values, made.limits, strict=True))
+
+    @cached_property
+    def shares(self) -> Mapping[str, Fraction]:
+        """The share of every value among all people, as the table or the release shows it."""
+        if self.table is not None:
+            counts: Mapping[str, Any] = self.table.sensitive.histogram()
+        else:
+            counts = {str(one["value"]): one["count"] for one in self.release.manifest.values or () if "count" in one}
+        total = sum(counts.values())
+        return {value: Fraction(count, total) for value, count in counts.items()} if total else {}
+
+    @cached_property
+    def alike(self) -> Integers | None:
+        """How many people have the same quasi values, one entry a combination that occurs; None where nobody's are shown."""
+        if not self.quasi:
+            return None
+        return np.unique(combine_codes([(column.codes, column.size) for column in self.quasi]), return_counts=True)[1]

@@ -1,0 +1,80 @@
+"""A report: all sections, put into one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from importlib.resources import files
+
+from sfumato import __version__
+from sfumato.charts import chart_library
+from sfumato.charts.svg import DARK, LIGHT, colours
+from sfumato.exact import percent
+from sfumato.progress import Progress, silent
+from sfumato.report.attacked import attacked
+from sfumato.report.beliefs import believed, unique
+from sfumato.report.boxes import boxes
+from sfumato.report.case import Case
+from sfumato.report.parts import Card, Page, Section
+from sfumato.report.promise import audited, promised, published
+from sfumato.report.settings import glossary, settings
+from sfumato.report.useful import useful
+
+TEMPLATE = "page.html.j2"
+
+MARKS = {
+    True: "PRIVATE: for whoever answers for the original table. Not to be handed out with the release.",
+    False: "Public: made from the release alone, and may be handed out with it.",
+}
+"""What stands on every page."""
+
+
+def page_of(case: Case, *, attacks: Sequence[str] | None = None, progress: Progress = silent) -> Page:
+    """Return the report of a case; `attacks` names those to try, all where it is None and none where it is empty."""
+    progress("the promise", 0.0)
+    first = [published(case), promised(case), audited(case)]
+    progress("beliefs", 0.1)
+    middle = [believed(case), unique(case)]
+    progress("attacks", 0.3)
+    tried = None if case.public else attacked(case, attacks, lambda stage, done: progress(f"attack: {stage}", 0.3 + 0.4 * done))
+    progress("usefulness", 0.7)
+    last = [useful(case), boxes(case), settings(case), glossary()]
+    sections = [one for one in (*first, *middle, tried, *last) if one is not None and one.blocks]
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    sensitive = ", ".join(str(one["name"]) for one in case.release.manifest.schema["sensitive"])
+    return Page(
+        title=f"Privacy report: {case.release.rows:,} people, {sensitive}",
+        private=not case.public,
+        about=f"Made by sfumato {__version__} on {today}"
+        + (", from the published files alone." if case.table is None else ", from the release and the original table."),
+        cards=_cards(case, sections),
+        sections=sections,
+    )
+
+
+def _cards(case: Case, sections: Sequence[Section]) -> list[Card]:
+    audit = case.audit
+    verdict = {True: ("holds", "good"), False: ("broken", "bad"), None: ("open", "careful")}[audit.holds]
+    words = "every promise, as audited" if case.release.claims else "no bound is promised; files as audited"
+    cards = [Card(verdict[0], words, verdict[1])]  # type: ignore[arg-type]
+    if case.release.claims:
+        adversary = case.release.claims[-1].adversary
+        cards.append(Card(adversary, "the strongest adversary it holds against"))
+    closest = max((one for one in audit.claims if one.used is not None), key=lambda one: one.used or 0, default=None)
+    if closest is not None and closest.used is not None:
+        cards.append(Card(percent(closest.used, 0), "of its allowance is used by the belief closest to its bound"))
+    if audit.exposure is not None and case.table is not None:
+        cards.append(Card(percent(audit.exposure, 1), "exposure: mean belief in a person's true value"))
+    if case.alike is not None and case.release.form != "synthetic":
+        alone = int((case.alike == 1).sum())
+        cards.append(Card(percent(alone / int(case.alike.sum()), 1), "of people have quasi values of their own"))
+    return cards
+
+
+def html_of(page: Page) -> str:
+    """Return the page as HTML; everything that is not a chart of ours is escaped."""
+    jinja = chart_library("jinja2")
+    environment = jinja.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined)
+    template = environment.from_string(files("sfumato.report").joinpath(TEMPLATE).read_text(encoding="utf-8"))
+    shown: str = template.render(page=page, mark=MARKS[page.private], light=colours(LIGHT), dark=colours(DARK))
+    return shown

@@ -1,0 +1,160 @@
+import re
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import OutputError, PolicyError
+from sfumato.exact import percent
+from sfumato.report.boxes import _ends, _most_divided
+from sfumato.report.case import Case
+
+from .conftest import HOSTILE
+
+SECTIONS = ["published", "promise", "audit", "beliefs", "unique", "attacks", "useful", "boxes", "settings", "glossary"]
+
+
+class Outline(HTMLParser):
+    """Headings, identifiers, tags and what each table has."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.tags, self.headings, self.links = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [given["id"]] if "id" in given else []
+        self.headings += [given.get("id", tag)] if tag in ("h1", "h2") else []
+        self.links += [given["href"]] if "href" in given else []
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_private_report_has_every_section_and_links_to_each(private):
+    page = Outline(text_of(private))
+    assert page.headings == ["h1", *SECTIONS]
+    assert [link for link in page.links if link != "#content"] == [f"#{name}" for name in SECTIONS]
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_it_loads_nothing_and_runs_nothing(private, public):
+    for path in (private, public):
+        text = text_of(path)
+        assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+        assert not {"script", "link", "img", "iframe", "object"} & set(Outline(text).tags)
+        assert "default-src 'none'" in text
+
+
+def test_what_a_table_says_is_escaped_everywhere_charts_too(private):
+    text = text_of(private)
+    assert HOSTILE not in text
+    assert "&lt;script&gt;" in text
+    assert "Bonn & co" not in text
+
+
+def test_every_picture_has_a_name_and_its_numbers(private):
+    text = text_of(private)
+    pictures = re.findall(r"<svg [^>]*>", text)
+    assert len(pictures) >= 5
+    ids = set(Outline(text).ids)
+    for one in pictures:
+        assert re.search(r'role="img"', one)
+        assert re.search(r'aria-labelledby="([^"]+)"', one).group(1) in ids
+    assert text.count("<summary>The numbers</summary>") == text.count("<figure>")
+
+
+def test_it_is_marked_on_the_screen_in_its_title_and_on_every_printed_page(private, public):
+    text = text_of(private)
+    assert "<title>PRIVATE · " in text
+    assert re.search(r'@top-left\{content:"PRIVATE', text)
+    assert '<div class="mark private"' in text
+    assert "PRIVATE" not in text_of(public)
+    assert re.search(r'@top-left\{content:"Public', text_of(public))
+
+
+def test_the_exposure_it_tells_is_the_audits_and_the_private_file_is_for_its_owner(private, release, table):
+    exposure = percent(sf.audit(release, table).exposure, 1)
+    assert f"<b>{exposure}</b><span>exposure" in text_of(private)
+    assert private.stat().st_mode & 0o077 == 0
+
+
+def test_the_public_report_is_the_same_whoever_has_which_value(table, people, tmp_path):
+    """Values moved among people of a group make the same release, and so the same page."""
+    release = sf.publish(table, sf.FPrivacy(theta="1.6", against="reader"), method=sf.Boxes(floor=20), random=1)
+    release.save(tmp_path / "release")
+    first = sf.report(release, out=tmp_path / "a.html", public=True)
+    again = sf.report(tmp_path / "release", out=tmp_path / "b.html", public=True)
+    dropped = re.compile(r"<table>\s*<caption>The files.*?</table>", re.S)
+    strip = lambda path: re.sub(r"\s+", "", dropped.sub("", text_of(path)))  # noqa: E731
+    assert len(strip(first)) > 10_000
+    assert abs(len(strip(again)) - len(strip(first))) < 400  # the second also lists the files
+    for name in ("exposure: mean belief", 'id="attacks"', "Measured against the original table", "The policy"):
+        assert name not in text_of(first)
+
+
+def test_a_public_report_takes_no_table(release, table, tmp_path):
+    with pytest.raises(PolicyError, match="from the release alone"):
+        sf.report(release, table, out=tmp_path / "r.html", public=True)
+
+
+def test_a_private_report_is_not_written_into_a_release_nor_over_something(release, table, tmp_path):
+    release.save(tmp_path / "release")
+    with pytest.raises(OutputError, match="lies in a release"):
+        sf.report(release, table, out=tmp_path / "release" / "report.html", attacks=[])
+    (tmp_path / "mine.html").write_text("mine")
+    with pytest.raises(OutputError, match="exists already"):
+        sf.report(release, table, out=tmp_path / "mine.html", attacks=[])
+    assert (tmp_path / "mine.html").read_text() == "mine"
+
+
+def test_beliefs_are_those_of_the_release_and_bounds_those_of_its_manifest(release, table):
+    case = Case(release, sf.audit(release, table), table)
+    expected = release.beliefs(table.to_arrow().select(["age", "town"]))
+    assert np.array_equal(case.beliefs, expected)
+    assert case.bounds["Flu"] == min(Fraction(1), Fraction(8, 5) * case.shares["Flu"])
+    chosen = case.beliefs[np.arange(table.rows), case.truth]
+    assert chosen.mean() == pytest.approx(sf.audit(release, table).exposure, abs=0.02)  # over rows that fit, not one's own group
+
+
+def test_people_alike_are_counted_once_a_combination(release, table):
+    case = Case(release, sf.audit(release))
+    rows = list(zip(*(table.to_arrow()[name].to_pylist() for name in ("age", "town")), strict=True))
+    assert sorted(case.alike.tolist()) == sorted(rows.count(one) for one in set(rows))
+
+
+def test_boxes_hold_their_people(release):
+    first, second = _most_divided(release.quasi, release.bucket)
+    for column in (first, second):
+        low, high = _ends(column, release.bucket)
+        assert (low[release.bucket] <= column.codes).all()
+        assert (high[release.bucket] >= column.codes).all()
+        for group in range(len(release.sizes)):
+            mine = column.codes[release.bucket == group]
+            assert (low[group], high[group]) == (mine.min(), mine.max())
+
+
+READER = sf.FPrivacy(theta="1.6", against="reader")
+
+
+@pytest.mark.parametrize(
+    ("method", "requirement"),
+    [
+        (sf.NearGroups(), READER),
+        (sf.UniformPerturbation(), READER),
+        (sf.Ambiguity(), sf.PresenceAssociation(1, {"model": "f-privacy", "theta": "1.6"}, against="reader")),
+        (sf.PriView(), sf.PresenceAssociation(1, "0.75", against="reader")),
+        (sf.Ring(accept_weaker_claim=True, l=2), sf.LDiversity(2, against="reader")),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_every_form_has_a_report(method, requirement, table, tmp_path):
+    release = sf.publish(table, requirement, method=method, random=1)
+    page = Outline(text_of(sf.report(release, table, out=tmp_path / "private.html", attacks=[])))
+    assert {"published", "promise", "audit", "useful", "settings", "glossary"} <= set(page.headings)
+    sf.report(release, out=tmp_path / "public.html", public=True)

@@ -1,0 +1,112 @@
+"""What the pages share: the policy as a file that is edited, and work in another process."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from sfumato.policy import Policy
+from sfumato.policy.draft import draft_policy
+from sfumato.progress import in_a_line, told_in_a_line
+
+pytest.importorskip("tomlkit")
+
+from sfumato.studio.jobs import Job
+from sfumato.studio.policy_text import PolicyText
+from sfumato.studio.session import Session
+from sfumato.table.generators import hospital
+from sfumato.table.write import write_table
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    place = tmp_path / "patients.csv"
+    write_table(hospital(400, seed=3), place)
+    return place
+
+
+def test_a_changed_role_is_in_the_file_with_its_comments_and_makes_it_a_draft_again(patients: Path) -> None:
+    policy = PolicyText(draft_policy(patients))
+    policy.review(True)
+    policy.give("ward", "other")
+    assert not policy.reviewed
+    assert policy.roles()["ward"] == "other"
+    assert "# A DRAFT of a policy" in policy.text
+    assert "ward" in Policy.parse(policy.text).schema.other
+
+
+def test_a_second_secret_is_protected_by_itself_and_a_single_one_again_needs_no_word(patients: Path) -> None:
+    policy = PolicyText(draft_policy(patients))
+    policy.give("insurance", "sensitive")
+    assert Policy.parse(policy.text).schema.protect == "each"
+    policy.give("insurance", "quasi")
+    assert Policy.parse(policy.text).schema.protect is None
+
+
+def test_rules_bounds_and_recodings_reach_the_policy(patients: Path) -> None:
+    policy = PolicyText(draft_policy(patients))
+    policy.require(theta=4, against="reader")
+    policy.bound("HIV", "0.03")
+    policy.recode("age", {"width": 10})
+    parsed = Policy.parse(policy.text)
+    assert parsed.requirement.against == "reader"
+    assert str(parsed.requirement.own_bounds["HIV"]) == "3/100"
+    assert parsed.schema.recode["age"]
+    policy.bound("HIV", None)
+    policy.recode("age", None)
+    parsed = Policy.parse(policy.text)
+    assert not parsed.requirement.own_bounds
+    assert "age" not in parsed.schema.recode
+
+
+def test_the_verdict_says_what_can_be_kept_and_what_cannot(patients: Path) -> None:
+    pytest.importorskip("nicegui")
+    from sfumato.studio.rule_page import verdict
+
+    session = Session(root=patients.parent, data=patients)
+    session.policy.require(theta=8)
+    said, values, can = verdict(session)
+    assert can
+    assert said[0].startswith("It can be kept")
+    assert sum(share for _, share, _ in values) == 1
+    session.policy.bound("Flu", "0.0001")
+    said, _, can = verdict(session)
+    assert not can
+    assert said[0] == "It cannot be kept."
+    session.close()
+
+
+def test_what_was_kept_is_wiped_at_the_end(patients: Path) -> None:
+    session = Session(root=patients.parent, data=patients)
+    kept = session.workshop / "study"
+    kept.mkdir()
+    session.close()
+    assert not session.workshop.exists()
+
+
+def test_progress_is_told_in_lines_and_read_back() -> None:
+    assert told_in_a_line(in_a_line("cutting", 0.25)) == ("cutting", 0.25)
+    assert told_in_a_line("error: something") is None
+    assert told_in_a_line("progress x y") is None
+
+
+def test_work_in_another_process_tells_its_end_and_its_words(tmp_path: Path) -> None:
+    job = Job.start(["sample", "hospital", "--rows", "50", "--out", "people.csv"], tmp_path)
+    _wait(job)
+    assert job.succeeded
+    assert (tmp_path / "people.csv").is_file()
+    failed = Job.start(["explain", "people.csv", "--policy", "nothing.toml", "--json"], tmp_path)
+    _wait(failed)
+    assert failed.code == 2
+    assert "no such policy file" in failed.message
+    assert failed.command == "sfumato explain people.csv --policy nothing.toml"
+
+
+def _wait(job: Job) -> None:
+    for _ in range(600):
+        if not job.running:
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never ended")
