@@ -59,5 +59,5 @@ def released(own: sfumato.Table, frame: pa.Table, basis: str, bound: str) -> sfu
         closed = sfumato.Table.from_frame(frame.select(names), method.close(own.schema))
         return method.run(closed, requirement, random=1).release
     if basis == "matched":
-        return sfumato.NearGroups().run(own, requirement, random=1).release
+        return sfumato.NearGroups(form="buckets").run(own, requirement, random=1).release
     return sfumato.Boxes(patience=0 if basis == "safe" else None).run(own, requirement, random=1).release

@@ -1,10 +1,11 @@
 """How far are answers from the truth, and do intervals hold it, for the questions that people ask? Estimators side by side.
 
-Safe, soft, tight and noisy boxes and matched groups, 8f+0.02 and 1/5. Classes of questions: random sets and ranges (the papers' workloads), one- and
-two-way cells with one sensitive value (where independence expects ten or five people), age decades, links (one-way cells
-with a lift of 2 or more, or of ½ or less, and ten people), and the strongest cell of each value. Coverage is that of 95 %
-intervals; answers that say that they are mostly prior have none and are counted apart. Errors are the sum of |error| over
-the sum of the true answers, and the median relative error.
+Safe, soft, tight and noisy boxes and matched groups, 8f+0.02 and 1/5. Classes of questions: random sets and ranges (the
+papers' workloads), one- and two-way cells with one sensitive value (where independence expects ten or five people), age
+decades, links (one-way cells with a lift of 2 or more, or of ½ or less, and ten people), and the strongest cell of each
+value. Coverage is that of 95 % intervals; answers that say that they are mostly prior have none and are counted apart.
+Errors are the sum of |error| over the sum of the true answers, and the median relative error. *Adding alone* is the one of
+the two models that adds; beside noisy boxes it is shown without what noise adds to the error.
 
 `--table FILE` takes a table whose secret is `occupation`; columns whose name begins with that are left out. Without it: the
 bundled census and hospital.
@@ -192,7 +193,7 @@ def _adding(engine: Any, queries: list[Query]) -> Floats:
             value, variance, least, most, _ = index.weigh(hits, piece.values)
             if least != most:
                 shift, more = engine.trend.estimate(piece, found, people, hits)
-                value, error = value + shift, error + math.sqrt(variance + more)
+                value, error = value + shift, error + math.sqrt(max(0.0, variance + more))
             middle, low, high = middle + value, low + least, high + most
         reach = LIKELY * error
         inside = min(max(middle, low), high)

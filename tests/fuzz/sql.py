@@ -21,8 +21,9 @@ _ODD = (
     "SELECT *", "SELECT COUNT(*) FROM a JOIN b", "DROP TABLE x", "WITH x AS (SELECT 1) SELECT COUNT(*)", "SELECT SUM(age)", ";",
     "SELECT COUNT(*) GROUP BY 1", "SELECT COUNT(DISTINCT age)", "SELECT COUNT(*) LIMIT 1", "SELECT COUNT(*) WHERE", "()", "'",
     "/*", "--", "SELECT COUNT(*) UNION SELECT COUNT(*)", "GROUP BY", "age", "NOT", "1",
-    "SELECT age, age, COUNT(*) GROUP BY age, age", "AVG(age)", "SHARE(", "SHARE(age)", "SELECT SHARE(age > 3 OR value = 'flu') WHERE NOT age = 3",
-    "QUANTILE(age, 1e999)", "SELECT age, SUM(age) GROUP BY age HAVING SUM(age) > 'x' ORDER BY 2 LIMIT 3", "MEDIAN(value) WHERE age IS NULL",
+    "SELECT age, age, COUNT(*) GROUP BY age, age", "AVG(age)", "SHARE(", "SHARE(age)", "QUANTILE(age, 1e999)",
+    "SELECT SHARE(age > 3 OR value = 'flu') WHERE NOT age = 3", "MEDIAN(value) WHERE age IS NULL",
+    "SELECT age, SUM(age) GROUP BY age HAVING SUM(age) > 'x' ORDER BY 2 LIMIT 3",
 )  # fmt: skip
 
 

@@ -229,6 +229,40 @@ def test_kernels_do_what_the_twin_does():
     assert refused > 100
 
 
+def test_soft_boxes_and_accounts_are_the_same_for_any_order_of_the_input_and_any_number_of_threads():
+    import numba
+
+    coins = np.random.default_rng(4)
+    age, zone = coins.integers(0, 60, 3000), coins.integers(0, 12, 3000)
+    values = (age // 10 + coins.integers(0, 5, 3000)) % 8
+
+    def cut(rows):
+        table = people([str(value) for value in values[rows]], age=age[rows].tolist(), zone=zone[rows].tolist())
+        bounds = LDiversity(3).bounds(table.sensitive.histogram())
+        made = cut_into_boxes(
+            table.quasi,
+            table.sensitive.codes,
+            bounds,
+            tight=False,
+            floor=20,
+            weights=None,
+            soft=soft_rule(bounds),
+            random=SeededRandomness(3),
+        )
+        return {(frozenset(rows[made.group == box].tolist()), int(made.told[box])) for box in range(made.groups)}
+
+    order, threads = np.arange(3000), numba.get_num_threads()
+    whole = cut(order)
+    assert len(whole) > 10
+    assert any(told < 1000 for _, told in whole)
+    assert cut(order[::-1]) == whole
+    numba.set_num_threads(1)
+    try:
+        assert cut(order) == whole
+    finally:
+        numba.set_num_threads(threads)
+
+
 def test_the_default_patience_follows_from_bounds_and_counts():
     even = LDiversity(5).bounds({str(k): 100 for k in range(10)})
     assert default_patience(even) == -(-30 * 5)

@@ -55,12 +55,10 @@ def test_every_single_value_of_several_secrets_stays_bounded(tmp_path: Path) -> 
     path, policy, text = drafted(tmp_path, "court")
     table = policy.read_table(path)
     assert len(policy.schema.sensitive) > 1
-    counts = table.sensitive.histogram()
-    limits = dict(zip(counts, policy.requirement.bounds(counts).limits, strict=True))
-    for place in range(len(policy.schema.sensitive)):
-        values = {label.split(" / ")[place] for label in counts}
-        assert all(sum(limits[label] for label in counts if label.split(" / ")[place] == value) < 1 for value in values)
-    assert "Several sensitive columns are protected as one" in text
+    assert policy.schema.protect == "each"
+    for name, one in zip(policy.schema.sensitive, table.apart(), strict=True):
+        assert max(policy.requirement.of(name).bounds(one.sensitive.histogram()).limits) < 1
+    assert 'protect = "each"' in text
 
 
 def test_a_patient_with_several_visits_is_one_person(tmp_path: Path) -> None:

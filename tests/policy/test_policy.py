@@ -41,6 +41,7 @@ sex = ["f", "m"]
 diagnosis = "value"
 
 [requirement]
+protect = "combination"
 model   = "f-privacy"
 against = "reader"
 theta   = 8

@@ -161,16 +161,25 @@ def test_the_likelihood_solution_is_that_of_the_full_matrices():
     belief = a[:, values].sum(1) / mu
     rest = shown - share * found.published
     sigma = share * (1 - share)
-    precision = np.eye(8) / (rates.kappa * sigma * sigma) + a.T @ (a / (sigma * mu)[:, None])
-    d = np.linalg.solve(precision, a.T @ (rest / (sigma * mu)))
     totals = a.sum(0)
     lever = totals * values - a.T @ belief
-    expected = share * totals[values].sum() + belief @ rest + lever @ d
+    shifts, spreads, logs = [], [], []
+    for kappa in rates.kappa * 4.0 ** np.arange(-5, 3):  # a normal law of what is published for every strength
+        precision = np.eye(8) / (kappa * sigma * sigma) + a.T @ (a / (sigma * mu)[:, None])
+        shifts.append(lever @ np.linalg.solve(precision, a.T @ (rest / (sigma * mu))))
+        spreads.append(lever @ np.linalg.solve(precision, lever))
+        covariance = np.diag(sigma * mu) + kappa * sigma * sigma * a @ a.T
+        fit = -0.5 * (np.linalg.slogdet(covariance)[1] + rest @ np.linalg.solve(covariance, rest))
+        logs.append(fit - 0.5 * (np.log(kappa / rates.kappa) / 1.5) ** 2)
+    shifts, spreads, weight = np.array(shifts), np.array(spreads), np.exp(np.array(logs[:-1]) - max(logs[:-1]))
+    weight /= weight.sum()
+    mean = weight @ shifts[:-1]
     value, variance = rates.estimate(shown, values)
-    assert value == pytest.approx(expected)
+    assert value == pytest.approx(share * totals[values].sum() + belief @ rest + mean)
     chance = (1 - share) * (shown @ (belief * (1 - belief)))
     spread = rates.counts.sum_variance(slots, values[slots.value])
-    assert variance == pytest.approx(share**2 * spread + chance + lever @ np.linalg.solve(precision, lever))
+    unknown = weight @ (spreads[1:] + (shifts[:-1] - mean) ** 2) + (weight @ shifts[1:] - mean) ** 2
+    assert variance == pytest.approx(share**2 * spread + chance + unknown)
 
 
 def _pieces(index, text):

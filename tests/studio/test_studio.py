@@ -19,6 +19,7 @@ from tests.browser import browser
 
 pytest.importorskip("nicegui")
 pytest.importorskip("tomlkit")
+Keys = pytest.importorskip("selenium.webdriver").Keys
 
 PATIENCE = 90.0
 
@@ -115,7 +116,7 @@ def test_the_publishers_whole_way_from_a_table_to_a_release_that_audits_clean(dr
 
     goto(driver, address, "/publish")
     name = wait(lambda: mark(driver, "out"))
-    name.clear()
+    name.send_keys(Keys.CONTROL, "a")
     name.send_keys("../elsewhere")
     mark(driver, "publish").click()
     wait(lambda: "only below the directory" in driver.page_source)

@@ -207,7 +207,7 @@ def _worst(shown: Histograms, bounds: Bounds, told: Integers | None = None) -> _
     fresh = np.flatnonzero(np.concatenate(([True], (value[1:] != value[:-1]) | (count[1:] != count[:-1]))))
     candidates = []
     for k in fresh:
-        belief = Fraction(unit * int(count[k]), int(size[k]))
+        belief = min(Fraction(unit * int(count[k]), int(size[k])), Fraction(1))  # the figure of a value without a cap may be more
         candidates.append(_Worst(belief, labels[value[k]], limits[value[k]]))
     return max(candidates, key=lambda one: nearest_first(one.belief, one.bound))
 

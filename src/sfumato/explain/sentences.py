@@ -228,7 +228,7 @@ def _table(about: Explanation) -> list[str]:
     if about.apart:
         lines.append(
             f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
-            "nothing is promised about it: whoever knows one secret of a person, and a link between the two, learns more of the other."
+            "nothing is promised about it: whoever knows one secret of a person, and a link to another, learns more of that."
         )
     if about.compound:
         lines.append(

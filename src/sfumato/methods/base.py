@@ -19,7 +19,7 @@ from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known
 from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.each import as_combinations, stacked, unstacked
+from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
@@ -80,13 +80,11 @@ class Task:
         """Return the same task for each sensitive column by itself, where each is protected by itself; else this one alone."""
         if not self.bounds.apart:
             return (self,)
+        names = self.table.sensitive.domain.names
+        parts = zip(names, self.table.apart(), unstacked(self.bounds), strict=True)
         return tuple(
-            replace(
-                self, table=table, requirement=self.requirement.of(name), bounds=replace(bounds, values=table.sensitive.labels)
-            )
-            for name, table, bounds in zip(
-                self.table.sensitive.domain.names, self.table.apart(), unstacked(self.bounds), strict=True
-            )
+            replace(self, table=table, requirement=self.requirement.of(name), bounds=unlabelled(name, bounds))
+            for name, table, bounds in parts
         )
 
     @property
@@ -298,28 +296,13 @@ class Method(ABC):
 
     def _require_columns(self, table: Table, requirement: Requirement) -> None:
         """Raise unless columns with requirements of their own are protected each by itself, and the method can do that."""
-        names = table.sensitive.domain.names
-        for name, _ in requirement.columns:
-            if name not in names:
-                raise PolicyError(f"[requirement.columns] {name}: no such sensitive column", hint=did_you_mean(name, names))
-        if not table.schema.apart:
-            if requirement.columns:
-                raise PolicyError(
-                    "[requirement.columns]: columns have bounds of their own only where each is protected by itself",
-                    hint='protect = "each"; with one sensitive column, or with combinations, there is one requirement',
-                )
-            return
-        if self.each_refused(requirement.against):
+        require_columns(table, requirement)
+        if table.schema.apart and self.each_refused(requirement.against):
             raise NotProvable(
                 f"method {self.name!r} cannot protect each of several sensitive columns by itself: "
                 f"{self.each_refused(requirement.against)}",
                 hint=f'name = "{_sets_kept(requirement)}", or protect = "combination"',
                 against=requirement.against,
-            )
-        if requirement.sets:
-            raise PolicyError(
-                "[requirement.sets]: each sensitive column is protected by itself, and a set has values of one of them",
-                hint=f"[requirement.columns.{names[0]}.sets]; a statement about two secrets together needs a set of combinations",
             )
 
     def _require_presence(self, requirement: Requirement) -> None:
@@ -347,8 +330,27 @@ def secrets_of(table: Table) -> Array:
     return np.stack([one.codes.astype(np.int32) + start for one, start in zip(apart, first, strict=True)])
 
 
+def require_columns(table: Table, requirement: Requirement) -> None:
+    """Raise `PolicyError` unless what is required of single columns is about columns that are protected each by itself."""
+    names = table.sensitive.domain.names
+    for name, _ in requirement.columns:
+        if name not in names:
+            raise PolicyError(f"[requirement.columns] {name}: no such sensitive column", hint=did_you_mean(name, names))
+    if requirement.columns and not table.schema.apart:
+        raise PolicyError(
+            "[requirement.columns]: columns have bounds of their own only where each is protected by itself",
+            hint='protect = "each"; with one sensitive column, or with combinations, there is one requirement',
+        )
+    if requirement.sets and table.schema.apart:
+        raise PolicyError(
+            "[requirement.sets]: each sensitive column is protected by itself, and a set has values of one of them",
+            hint=f"[requirement.columns.{names[0]}.sets]; a statement about two secrets together needs a set of combinations",
+        )
+
+
 def table_bounds(table: Table, requirement: Requirement) -> Bounds:
     """Return the bounds of a requirement on a table's own counts, those of all columns where each is protected by itself."""
+    require_columns(table, requirement)
     if not table.schema.apart:
         return requirement.bounds(table.sensitive.histogram(), about_values(table))
     found = {}

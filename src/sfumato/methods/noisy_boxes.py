@@ -117,7 +117,8 @@ class NoisyBoxes(Method):
         told: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
         if any(one is not None and column not in one for one in told.values()):
             raise PolicyError(f"{type(self).__name__}: nothing is declared of {column!r}", hint="declare values of every secret")
-        return replace(self, **{key: None if one is None else one[column] for key, one in told.items()})
+        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in told.items()}
+        return replace(self, **own)
 
     @property
     def declared(self) -> dict[str, Any]:

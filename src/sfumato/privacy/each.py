@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.privacy.bounds import Bounds, SetBound
@@ -47,6 +48,13 @@ def unstacked(bounds: Bounds) -> list[Bounds]:
         found.append(Bounds(bounds.values[mine], bounds.counts[mine], bounds.limits[mine], sets))
         first += many
     return found
+
+
+def unlabelled(column: str, bounds: Bounds) -> Bounds:
+    """Return the bounds of one column with the names that its values and sets have alone."""
+    mark = len(labelled(column, ""))
+    sets = tuple(replace(one, name=one.name[mark:]) for one in bounds.sets)
+    return replace(bounds, values=tuple(value[mark:] for value in bounds.values), sets=sets)
 
 
 def as_combinations(bounds: Bounds, labels: Sequence[str], counts: Sequence[int], parts: Sequence[Sequence[int]]) -> Bounds:

@@ -21,6 +21,22 @@ from sfumato.privacy.sets import NOTHING, About, SetRule, set_rules
 Against = Literal["reader", "engineer", "insider"]
 
 
+def _column_rules(where: str, given: Any) -> tuple[tuple[str, Requirement], ...]:
+    """Take column = requirement pairs, in the order of their names."""
+    if given is None:
+        return ()
+    pairs = given.items() if isinstance(given, Mapping) else given
+    if not isinstance(pairs, (tuple, list)) and not isinstance(given, Mapping):
+        raise PolicyError(f"{where}: expected column = requirement pairs, got {given!r}", hint='{"income": LDiversity(3)}')
+    rules = sorted((str(name), own) for name, own in pairs)
+    for name, own in rules:
+        if not isinstance(own, Requirement):
+            raise PolicyError(
+                f"{where}: {name!r} has a {type(own).__name__}", hint="expected a requirement, such as LDiversity(3)"
+            )
+    return tuple(rules)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Requirement(ABC):
     """How sure may a reader become of each sensitive value, and which readers are meant (`against`)."""
@@ -28,7 +44,7 @@ class Requirement(ABC):
     against: Against = parameter("engineer", choice(*get_args(Against)))
     sets: tuple[SetRule, ...] = parameter((), set_rules)
     """Bounds on the belief that a person has *one of* several values; given as name = { values = […], bound = … }."""
-    columns: tuple[tuple[str, Requirement], ...] = parameter((), lambda *given: _column_rules(*given))
+    columns: tuple[tuple[str, Requirement], ...] = parameter((), _column_rules)
     """Requirements of single columns, where each of several is protected by itself; given as column = requirement."""
 
     model: ClassVar[str]
@@ -159,22 +175,6 @@ class Requirement(ABC):
         sets = {"sets": {rule.name: rule.to_dict() for rule in self.sets}} if self.sets else {}
         columns = {"columns": {name: own.to_dict() for name, own in self.columns}} if self.columns else {}
         return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets, **columns}
-
-
-def _column_rules(where: str, given: Any) -> tuple[tuple[str, Requirement], ...]:
-    """Take column = requirement pairs, in the order of their names."""
-    if given is None:
-        return ()
-    pairs = given.items() if isinstance(given, Mapping) else given
-    if not isinstance(pairs, (tuple, list)) and not isinstance(given, Mapping):
-        raise PolicyError(f"{where}: expected column = requirement pairs, got {given!r}", hint='{"income": LDiversity(3)}')
-    rules = sorted((str(name), own) for name, own in pairs)
-    for name, own in rules:
-        if not isinstance(own, Requirement):
-            raise PolicyError(
-                f"{where}: {name!r} has a {type(own).__name__}", hint="expected a requirement, such as LDiversity(3)"
-            )
-    return tuple(rules)
 
 
 def _show(value: object) -> str:

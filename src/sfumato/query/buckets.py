@@ -41,7 +41,7 @@ from sfumato.query.models.inside import Inner, Inside, learn_inside
 from sfumato.query.models.likelihood import MAX_VALUES, Association, learn_association
 from sfumato.query.models.scores import Weighed, sum_of
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
-from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
+from sfumato.query.models.trend import ENOUGH_BOXES, FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
 from sfumato.query.rows import BucketIndex, RowIndex
 from sfumato.query.sums import Term, add_as_papers, shift_of, weigh_people
 from sfumato.release.buckets import BucketsRelease
@@ -50,10 +50,11 @@ from sfumato.table.column import Column
 LEANS = "no interval: this estimator leans toward independence by more than its standard error"
 NEAR = "no interval: in near groups the estimate is off by more than its standard error tells"
 PRIOR = "no interval: mostly prior, since hardly any box tells these people from others"
-TELLING = 50
-"""With fewer boxes, columns that were never cut are not known: answers are mostly prior, and have no interval."""
 
 _WIDER = 8.0  # strengths of association for sums of numbers, which many values share, in units of what is usual for single ones
+TELLING = ENOUGH_BOXES
+"""With fewer boxes answers are mostly prior, and have no interval."""
+
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -108,7 +109,8 @@ class BucketsEngine:
         index = BucketIndex.of(release)
         near = index.buckets >= FEWEST_BOXES and not index.has_decoys
         vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
-        return cls(index, vocabulary, release.quasi, basis == "blind", MISSES.get(basis) if near else None)
+        misses = MISSES.get(basis) if near else None
+        return cls(index, vocabulary, release.quasi, basis == "blind", misses and misses.among(index.buckets))
 
     @property
     def no_likelihood(self) -> str:
@@ -159,7 +161,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
+        value, variance, prior = combine(value + self.misses.trust * shift, variance + more, inner, self.misses.inside)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -219,7 +221,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value + shift, variance + more, inner, self.misses.inside)
+            value, variance, prior = combine(value + self.misses.trust * shift, variance + more, inner, self.misses.inside)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 

@@ -38,10 +38,6 @@ from sfumato.release.buckets import BucketsRelease
 from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
 
-TRUST = 0.7
-"""How much of the model's correction is made: on real tables all of it errs more than the papers' estimate for random sets, and
-this much errs less for sets and for ranges."""
-
 DRIFT = 0.06
 """By how much of what is left open inside boxes the model errs alike in all of them: found on real tables, where it counts once
 there are hundreds of thousands of people."""
@@ -109,7 +105,9 @@ class NoisyEngine:
             return Total(value, noise + placed, LEANS)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
-        value, variance, prior = combine(value + TRUST * shift, noise + placed + more, inner)
+        value, variance, prior = combine(
+            value + MISSES["noisy"].trust * shift, noise + placed + more, inner, MISSES["noisy"].inside
+        )
         return Total(value, variance, FEW if index.buckets < FEWEST else prior)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
@@ -133,8 +131,9 @@ class NoisyEngine:
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
+            misses = MISSES["noisy"]
             drift = (DRIFT * float(mixed.sum())) ** 2
-            value, variance, prior = combine(value + TRUST * shift, variance + more + drift, inner)
+            value, variance, prior = combine(value + misses.trust * shift, variance + more + drift, inner, misses.inside)
             why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
 

@@ -104,8 +104,8 @@ class Manifest:
     `basis` says on what the grouping rests, None where there are no groups.
     `values` lists bound and count per sensitive value only where the tables show the counts anyway, `sets` the same per set of
     values that the requirement bounds; where each of several columns is protected by itself, both say of which `column`.
-    `seeded` says that the coins follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped the search). `tables` is
-    filled in when the release is saved: file name, row count, columns and sha-256 of each published table.
+    `seeded` says that the coins follow from a seed, `reproducible` that the same seed gives the same release (no clock stopped
+    the search). `tables` is filled in when the release is saved: file name, row count, columns and sha-256 of each table.
     """
 
     form: str

@@ -350,8 +350,8 @@ class Schema:
             isinstance(self.closed, ClosedColumns) and {name for name, _ in self.closed.columns} != {*self.sensitive}
         ):
             raise PolicyError(
-                "closed: where each of several sensitive columns is protected by itself, each has its declared values, and else none",
-                hint='shares = { illness = { flu = "0.4", … }, income = { … } } and otherwise = { illness = "other", income = "…" }',
+                "closed: where each of several sensitive columns is protected by itself, each has declared values, only there",
+                hint='shares = { illness = { flu = "0.4", … }, income = { … } }, otherwise = { illness = "other", income = "…" }',
             )
         for name in self.sensitive:
             rule = self.missing.get(name, "value")

@@ -24,7 +24,7 @@ See docs/methods/boxes.md for the coverage that results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
@@ -42,6 +42,9 @@ from sfumato.table.column import Column
 FEWEST_BOXES = 10
 """With fewer boxes there is too little to learn from, and the papers' estimator is used."""
 
+ENOUGH_BOXES = 50
+"""With fewer boxes, columns that were never cut are not known."""
+
 GRID: Floats = np.logspace(-1.5, 1.5, 13)
 """Strengths of the trend, relative to the one common to all values, that are averaged over."""
 
@@ -57,23 +60,29 @@ _FITTED_VALUES = 200
 class Misses:
     """What the model does not see: the squared share by which the correction is off, and the size of clusters of like people.
 
-    `cover` says whether intervals with these figures hold the truth as often as they say, and `inside` is the weight of the
-    multiplicative model beside this one.
+    `cover` says whether intervals with these figures hold the truth as often as they say, `inside` is the weight of the
+    multiplicative model beside this one, and `trust` how much of this one's correction is made: on real tables all of it can
+    err more than the papers' estimate.
     """
 
     share2: float
     cluster: float
     cover: bool = True
     inside: float = 0.5
+    trust: float = 1.0
+
+    def among(self, boxes: int) -> Misses:
+        """Return the figures for so many boxes: of few, the multiplicative model learns less than this one."""
+        return self if boxes >= ENOUGH_BOXES or self.trust == 1.0 else replace(self, inside=0.4, trust=1.0)
 
 
 MISSES: dict[str | None, Misses] = {
-    "safe": Misses(0.0, 0.5),
-    "soft": Misses(0.03, 1.5, inside=2 / 3),
-    "tight": Misses(0.03, 1.5, inside=2 / 3),
+    "safe": Misses(0.0, 0.5, inside=2 / 3, trust=0.7),
+    "soft": Misses(0.03, 1.5, inside=0.6, trust=0.5),
+    "tight": Misses(0.03, 1.5, inside=0.6, trust=0.5),
     "matched": Misses(0.03, 1.5, cover=False),
     "annealed": Misses(0.03, 1.5, cover=False),
-    "noisy": Misses(0.2, 1.5),
+    "noisy": Misses(0.2, 1.5, inside=2 / 3, trust=0.7),
 }
 """By the basis of the groups, for those that put near people together."""
 
