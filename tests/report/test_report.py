@@ -29,7 +29,7 @@ class Outline(HTMLParser):
         self.tags.append(tag)
         self.ids += [given["id"]] if "id" in given else []
         self.headings += [given.get("id", tag)] if tag in ("h1", "h2") else []
-        self.links += [given["href"]] if "href" in given else []
+        self.links += [given["href"]] if tag == "a" else []
 
 
 def text_of(path):
