@@ -202,7 +202,8 @@ class SparkPeople:
         context = self.frame.sparkSession.sparkContext
         shared = context.broadcast((how, cuts, self.layout))
         divided = self.frame.mapInArrow(partial(_divided, shared=shared), "shard int, rows int, block binary")
-        made = divided.groupBy("shard").applyInArrow(partial(_cut, shared=shared), "shard int, made binary")
+        # Without hints on types: Spark reads them, and not as they are written here.
+        made = divided.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         found: dict[int, Kept] = {}
         order = pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
