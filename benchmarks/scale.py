@@ -1,4 +1,4 @@
-"""Publishing beyond memory: processor seconds and peak memory of each engine, in a process of its own.
+"""What do engines beyond memory take, in processor seconds and peak memory, each in a process of its own?
 
     python -m benchmarks.scale --rows 2000000            # in memory, DuckDB, its audit, 100 count queries
     python -m benchmarks.scale --rows 20000000 --only duckdb,audit
@@ -15,9 +15,13 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from benchmarks._show import Cell, Show
 
 POLICY: dict[str, Any] = {"quasi": ["age", "gender", "education", "marital", "country"], "sensitive": ["salary"]}
 OTHER = ["race", "workclass", "occupation"]
@@ -50,7 +54,7 @@ def draw(place: Path, rows: int) -> None:
         pq.write_table(sample("census", rows=min(PART, rows - part * PART), seed=part), place / f"{part:04d}.parquet")
 
 
-def run(step: str, data: Path, out: Path, memory: str) -> dict[str, Any]:
+def take(step: str, data: Path, out: Path, memory: str) -> dict[str, Any]:
     """Take one step in this process."""
     import pyarrow.parquet as pq
 
@@ -80,7 +84,37 @@ def same(one: Path, other: Path) -> bool:
     return names[0] == names[1] and all((one / name).read_bytes() == (other / name).read_bytes() for name in names[0])
 
 
+def measure(place: Path, rows: int, steps: Sequence[str], memory: str) -> Iterator[dict[str, Any]]:
+    """Take each step in a process of its own, and give what it took."""
+    data, out = place / f"people-{rows}", place / f"out-{rows}"
+    free = shutil.disk_usage(place).free
+    if free < rows * BYTES_A_PERSON:
+        sys.exit(f"{free >> 30} GB of disk are free, {rows * BYTES_A_PERSON >> 30} GB are needed")
+    if not data.exists():
+        draw(data, rows)
+    out.mkdir(exist_ok=True)
+    for step in steps:
+        command = [sys.executable, "-m", "benchmarks.scale", "--step", step, "--rows", str(rows), "--place", str(place)]
+        done = subprocess.run([*command, "--memory", memory], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(done.stderr[-2000:])
+        yield json.loads(done.stdout)
+    if (out / "memory").exists() and (out / "duckdb").exists():
+        yield {"step": "the same bytes", "seconds": str(same(out / "memory", out / "duckdb")), "peak_mb": None}
+    shutil.rmtree(out)
+
+
+def run(show: Show, quick: bool) -> None:
+    """Show what each step takes for two million people, or for 200,000."""
+    rows = 200_000 if quick else 2_000_000
+    with tempfile.TemporaryDirectory() as place:
+        found = list(measure(Path(place), rows, STEPS, "1GB"))
+    cells: list[list[Cell]] = [[one["step"], one["seconds"], one["peak_mb"]] for one in found]
+    show.table(f"{rows:,} people, processor seconds and peak memory (MB)", ["step", "seconds", "memory"], cells)
+
+
 def main() -> None:
+    """Measure as many people as one likes, in a directory that is kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--place", type=Path, default=Path("scale-bench"), help="a directory for data and releases")
@@ -88,26 +122,13 @@ def main() -> None:
     parser.add_argument("--memory", default="1GB", help="what DuckDB and shards may use")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    data, out = given.place / f"people-{given.rows}", given.place / f"out-{given.rows}"
     if given.step:
-        print(json.dumps(run(given.step, data, out, given.memory)))
+        data, out = given.place / f"people-{given.rows}", given.place / f"out-{given.rows}"
+        print(json.dumps(take(given.step, data, out, given.memory)))
         return
     given.place.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(given.place).free
-    if free < given.rows * BYTES_A_PERSON:
-        sys.exit(f"{free >> 30} GB of disk are free, {given.rows * BYTES_A_PERSON >> 30} GB are needed")
-    if not data.exists():
-        draw(data, given.rows)
-    out.mkdir(exist_ok=True)
-    for step in given.only.split(","):
-        command = [sys.executable, "-m", "benchmarks.scale", "--step", step, "--rows", str(given.rows)]
-        done = subprocess.run(
-            [*command, "--place", str(given.place), "--memory", given.memory], capture_output=True, text=True, check=False
-        )
-        print(done.stdout.strip() or done.stderr[-2000:], flush=True)
-    if (out / "memory").exists() and (out / "duckdb").exists():
-        print("the same bytes:", same(out / "memory", out / "duckdb"))
-    shutil.rmtree(out)
+    for one in measure(given.place, given.rows, given.only.split(","), given.memory):
+        print(json.dumps(one), flush=True)
 
 
 if __name__ == "__main__":
