@@ -29,12 +29,12 @@ def believed(case: Case) -> Section | None:
         return None
     known = ~np.isnan(beliefs).any(axis=1)
     blocks: list[Block] = []
-    if case.truth is not None:
+    if case.truth is not None and (case.truth >= 0).any():
         seen = known & (case.truth >= 0)
         blocks += _of_truth(case, beliefs[seen, case.truth[seen]])
     else:
         blocks += _of_any(beliefs[known].max(axis=1))
-    nearest = _nearest(case, beliefs[known].max(axis=0)) if case.bounds else []
+    nearest = _nearest(case, beliefs[known].max(axis=0)) if case.bounds and len(case.release.labels) == beliefs.shape[1] else []
     if nearest:
         blocks += _closest(nearest)
     if case.quasi and len(case.quasi[0].codes) > MOST_PEOPLE:

@@ -69,7 +69,7 @@ def promised(case: Case) -> Section:
     """Return every claim in its fixed words, who is covered, and what is not promised."""
     manifest = case.release.manifest
     blocks: list[Block] = []
-    if manifest.claims and case.bounds and case.shares:
+    if manifest.claims and case.shares and case.bounds.keys() >= case.shares.keys():
         rule = rule_in_words(case.shares, dict(case.bounds), compound=len(manifest.schema["sensitive"]) > 1)
         blocks.append(Words([f"In plain words: {rule}."]))
     if not manifest.claims:
