@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs fuzz kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs test-extras fuzz kills lint bench clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -39,6 +39,15 @@ packages:
 OLDEST := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 test-minimum: $(OLD)/.installed
 	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
+
+# What needs large libraries: Spark on two worker processes (with Java), and differentially private fits.
+EXTRAS := $(wildcard tests/scale/test_spark*.py) tests/synthetic
+test-extras: $(VENV)/.extras-installed
+	$(BIN)/python -m pytest -n auto --dist loadfile $(EXTRAS)
+
+$(VENV)/.extras-installed: $(STAMP)
+	$(BIN)/python -m pip install -q -e '.[spark,baselines]'
+	touch $@
 
 # Publications of every method, killed at random moments: nothing but whole releases and receipts may be left.
 kills: $(STAMP)
