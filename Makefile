@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs test-extras fuzz kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz kills lint bench clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -41,7 +41,7 @@ test-minimum: $(OLD)/.installed
 	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
 
 # What needs large libraries: Spark on two worker processes (with Java), and differentially private fits.
-EXTRAS := $(wildcard tests/scale/test_spark*.py) tests/synthetic
+EXTRAS := tests/scale/test_spark.py tests/synthetic tests/methods/test_synthetic.py tests/attacks/test_others.py
 test-extras: $(VENV)/.extras-installed
 	$(BIN)/python -m pytest -n auto --dist loadfile $(EXTRAS)
 
@@ -59,6 +59,10 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# The studio's pages as pictures for the guide; needs Debian's chromium and chromium-driver.
+pictures: $(STAMP)
+	$(BIN)/python -m benchmarks._screens
 
 # The guide as a site, in build/site; a broken link is an error.
 docs: $(VENV)/.docs-installed

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from sfumato import Release
@@ -105,7 +106,11 @@ def kill(home: Path, place: Path, method: str, name: str, number: int, moment: f
     return f"exit code {process.returncode}: {said}"
 
 
-def kills(home: Path, count: int, seed: int, methods: tuple[str, ...] = tuple(POLICIES)) -> Iterator[tuple[str, str]]:
+INSTALLED = tuple(method for method in POLICIES if method != "noisy-tables" or find_spec("mbi") is not None)
+"""The methods whose libraries are here."""
+
+
+def kills(home: Path, count: int, seed: int, methods: tuple[str, ...] = INSTALLED) -> Iterator[tuple[str, str]]:
     """Give for each of so many kills what it was, and what came of it; for the end, what was left behind."""
     draw = random.Random(seed)
     prepare(home)

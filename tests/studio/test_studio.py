@@ -152,6 +152,15 @@ def test_a_typo_in_a_question_is_told_and_the_page_goes_on(driver: Any, address:
     wait(lambda: "did you mean" in driver.page_source)
 
 
+def test_work_under_way_is_found_again_after_a_reload_and_can_be_stopped(driver: Any, address: str) -> None:
+    goto(driver, address, "/trade")
+    wait(lambda: mark(driver, "compare")).click()
+    wait(lambda: mark(driver, "stop"))
+    goto(driver, address, "/trade")
+    wait(lambda: mark(driver, "stop")).click()
+    wait(lambda: "Stopped. Nothing was written." in driver.page_source)
+
+
 def test_a_release_alone_is_opened_for_asking(driver: Any, address: str, place: Path) -> None:
     with _studio(place, "release") as opened:
         goto(driver, opened)

@@ -85,7 +85,7 @@ def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[N
         with ui.row().classes("items-center w-full no-wrap"):
             ui.linear_progress(job.done, show_value=False).props(f'aria-label="{job.stage}"').classes("col")
             ui.label(f"{job.stage}{left}").props('role="status"')
-            ui.button("Stop", on_click=job.cancel, icon="stop").props("flat")
+            ui.button("Stop", on_click=job.cancel, icon="stop").props('flat data-mark="stop"')
 
     bar()
 
