@@ -13,7 +13,8 @@ import pytest
 import sfumato as sf
 from sfumato._jit import FEW, njit
 from sfumato.query import _kernels
-from sfumato.query.models import _trend_kernels
+from sfumato.query.count import engine_of
+from sfumato.query.models import _softmax_kernels, _trend_kernels
 from sfumato.release import _canonical_kernels, _parquet_kernels
 from tests.makers import skewed
 
@@ -158,3 +159,19 @@ def test_a_question_is_answered_without_loading_numba_scipy_or_pandas(tmp_path: 
         found.append(done.stdout.split())
     assert float(found[1][0]) == pytest.approx(made.count(question).value, rel=1e-9)
     assert found[1][1:] == []
+
+
+def test_the_multiplying_model_answers_alike():
+    release = sf.publish(skewed(3_000), sf.FPrivacy(theta=6, offset="0.1"), method=sf.Boxes(floor=50), random=1)
+    inside = engine_of(release).inside
+    chances = COINS.random(len(inside.chances)).astype(np.float32)
+    for many in (0, 1, 40, 3_000):
+        rows = COINS.permutation(release.rows).astype(np.int32)
+        wanted = COINS.random(inside.index.values) < 0.5
+        given = (rows, many, inside.cells.cell, *inside.cells.arrays, wanted, *inside.goals, inside.place, chances)
+        one, other = (
+            function(*given, len(inside.directions.matrix))
+            for function in (_softmax_kernels.ask._made, _softmax_kernels.ask._plain)
+        )
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-3)

@@ -200,7 +200,51 @@ def rake(
                 out[place[b] + k * (last - first) + i - first] = chances[i - first, k] * own[k]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+def _ask(
+    rows: Any,
+    count: int,
+    cell: Any,
+    levels: Any,
+    weight: Any,
+    start: Any,
+    varies: Any,
+    wanted: Any,
+    entry: Any,
+    value: Any,
+    goal: Any,
+    vague: Any,
+    place: Any,
+    chances: Any,
+    lines: int,
+) -> tuple[float, float, float, float, Any]:
+    asked = np.bincount(cell[rows[:count]], minlength=len(weight))
+    people, size = np.add.reduceat(asked, start[:-1]), np.add.reduceat(weight, start[:-1])
+    found, spread1, spread2, unsure, differ = 0.0, 0.0, 0.0, 0.0, np.zeros(lines)
+    for b in np.flatnonzero(people).tolist():
+        here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
+        noise = float(vague[entry[b] + listed].sum())
+        if people[b] == size[b] or not len(listed):
+            found += float(goal[entry[b] + listed].sum())
+            unsure += noise
+            continue
+        cells = start[b + 1] - start[b]
+        shown = chances[place[b] : place[b] + (entry[b + 1] - entry[b]) * cells].reshape(-1, cells)
+        chance = shown[listed].sum(axis=0, dtype=np.float32).astype(np.float64)
+        found += float(asked[here] @ chance)
+        open_ = np.minimum(chance, 1.0)
+        open_ *= 1.0 - open_
+        a, q = float(asked[here] @ open_), float(weight[here] @ open_)
+        if q <= 0.0:
+            continue
+        share = a / q
+        u = max(0.0, a * (1.0 - share))
+        spread1, spread2, unsure = spread1 + u, spread2 + u * u, unsure + share * share * noise
+        more, columns = open_ * (asked[here] - share * weight[here]), np.flatnonzero(varies[b])
+        np.add.at(differ, levels[here][:, columns], more[:, None])
+    return found, spread1, spread2, unsure, differ
+
+
+@njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
 def ask(
     rows: Any,
     count: int,

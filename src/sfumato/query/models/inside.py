@@ -90,8 +90,6 @@ class Inside:
 
     def _unknown(self, wanted: Flags, along: Floats) -> tuple[float, float]:
         """Return the variance of the weights along a direction, and what it was before the boxes spoke."""
-        from scipy.linalg import cho_factor, cho_solve  # here and below: where nothing asks for it, scipy is not loaded
-
         share = self.share
         values = np.flatnonzero(wanted & (share > 0))
         if 2 * share[values].sum() > 1:
@@ -110,7 +108,7 @@ class Inside:
         precision = self.fit.information(values) * (p * (1 - p) / float((own * (1 - own)).sum()))
         tau2 = WIDER * (((own / p) ** 2) * self.fit.tau2[:, values]).sum(axis=1)
         precision[np.diag_indices_from(precision)] += 1.0 / tau2
-        known = float(along @ cho_solve(cho_factor(precision, check_finite=False), along, check_finite=False))
+        known = float(along @ np.linalg.solve(precision, along))
         return excess * known, excess * float(along[1:] ** 2 @ tau2[1:])
 
     @cached_property
@@ -122,13 +120,11 @@ class Inside:
     @cached_property
     def typical(self) -> tuple[Floats, Floats, Floats]:
         """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
-        from scipy.linalg import eigh
-
         share = self.share
         tau2 = WIDER * (self.fit.tau2 @ share)
         precision = self.fit.information(np.flatnonzero(share > 0)) / float((share * (1 - share)).sum())
         root = np.sqrt(tau2)
-        strength, turn = eigh(precision * np.outer(root, root))
+        strength, turn = np.linalg.eigh(precision * np.outer(root, root))
         return root[:, None] * turn, np.maximum(strength, 0.0), tau2
 
     def to_arrays(self) -> dict[str, Array]:

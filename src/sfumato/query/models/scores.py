@@ -126,9 +126,9 @@ def _unknown(inside: Inside, along: Floats) -> tuple[float, float]:
         if not used[v]:
             continue
         tau2 = WIDER * fit.tau2[:, v]
-        told = fit.information(np.array([v]))
-        told[np.diag_indices_from(told)] += 1.0 / tau2
-        solved = cho_solve(cho_factor(told, check_finite=False), along[:, v], check_finite=False)
+        precision = fit.information(np.array([v]))
+        precision[np.diag_indices_from(precision)] += 1.0 / tau2
+        solved = cho_solve(cho_factor(precision, check_finite=False), along[:, v], check_finite=False)
         known[v] = times[v] * float(along[:, v] @ solved)
         before[v] = times[v] * float(along[1:, v] ** 2 @ tau2[1:])
     return float(known.sum()), float(before.sum())
