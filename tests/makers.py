@@ -14,7 +14,11 @@ def people(values, **quasi):
 
 def closed_for(method, table):
     """Return the same people read for a method with declared parameters: each value from its own cell, into a declared one."""
-    schema = Schema(quasi=[column.name for column in table.quasi], sensitive=list(table.sensitive.domain.names))
+    schema = Schema(
+        quasi=[column.name for column in table.quasi],
+        sensitive=list(table.sensitive.domain.names),
+        protect=table.schema.protect,
+    )
     return Table.from_frame(table.to_arrow(), method.close(schema))
 
 

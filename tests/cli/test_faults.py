@@ -144,7 +144,7 @@ def test_too_little_memory_is_no_broken_claim(place: Path, run: Run, monkeypatch
             raise FormatError("qit.parquet cannot be read") from None
 
     assert run(*PUBLISH).code == 0
-    monkeypatch.setattr(files, "_stored_table", fails)
+    monkeypatch.setattr(files, "stored_part", fails)
     done = run("audit", "release")
     assert (done.code, done.err.splitlines()[0]) == (2, "error: not enough memory")
 

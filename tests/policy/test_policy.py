@@ -236,10 +236,6 @@ def test_a_slip_is_told_with_its_place_and_what_would_work(old: str, new: str, t
         ("[domains]\nage = { min = 3 }", ["[domains] age: needs both min and max"]),
         ("[missing]\ndiagnosis = 'ignore'", ["[missing] diagnosis: got 'ignore', expected one of value, drop, error"]),
         ("[method]\nname = 'boxs'", ["[method] name", "did you mean 'boxes'?"]),
-        (
-            "[method]\nname = 'privbayes'",
-            ["[method] name", "'privbayes' is not in this version", "boxes, near-groups, multi-size"],
-        ),
         ("[method]\nname = 'multi-size'\nmaxsize = 3", ["[method] maxsize", "did you mean 'max_size'?"]),
         ("[method]\nname = 'multi-size'\nmax_size = 0", ["[method] max_size: expected a whole number"]),
         ("[method]\nname = 'multi-size'\nmax_size = 2.5", ["[method] max_size: expected a whole number"]),

@@ -71,7 +71,7 @@ def test_without_a_link_nothing_is_added() -> None:
     release = boxed(shuffled, release.bucket.astype(np.int64))
     asked = "smokes = 'yes' AND illness = 'lung'"
     learned, papers = release.count(asked), release.count(asked, estimator="paper")
-    assert abs(learned.value - papers.value) < 2 * papers.std_error
+    assert abs(learned.value - papers.value) < learned.std_error
 
 
 def test_whole_boxes_are_counted_exactly() -> None:

@@ -32,6 +32,7 @@ def declared_examples():
         schema = sf.Schema(
             quasi=table.schema.quasi,
             sensitive=table.schema.sensitive,
+            protect=table.schema.protect,
             domains={column: domains[column] for column in columns},
             missing=dict.fromkeys(table.schema.quasi, "value") if name == "missing values" else {},
         )

@@ -52,7 +52,6 @@ RULES = ("types", "recode", "bins", "domains", "missing")
 LONGEST, DEEPEST = 10_000_000, 100
 """A policy file has at most so many bytes, and a key in it so many parts."""
 
-LATER_METHODS: tuple[str, ...] = ()
 MOST_BUDGET = 100
 WEAKER = "accept_weaker_claim"
 EXACT_OPTIONS = ("c", "t", "amplification", "delta", "epsilon", "shares", "theta")
@@ -290,7 +289,7 @@ def _method(found: Section, requirement: Requirement | None, schema: Schema | No
     if name == "buckets" or "locality" in found:
         old = "name" if name == "buckets" else "locality"
         raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(found))
-    cls = _named(name, METHODS, "[method] name", later=LATER_METHODS)
+    cls = _named(name, METHODS, "[method] name")
     arguments = {key: value for key, value in found.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
@@ -340,11 +339,9 @@ def _closed(schema: Schema, method: Method | None) -> Schema:
         raise PolicyError(in_toml(error.message, "[method] shares:"), hint=hint_in_toml(error.hint)) from None
 
 
-def _named(name: str, known: Mapping[str, type[T]], where: str, *, later: tuple[str, ...] = ()) -> type[T]:
+def _named(name: str, known: Mapping[str, type[T]], where: str) -> type[T]:
     if name in known:
         return known[name]
-    if name in later:
-        raise PolicyError(f"{where}: {name!r} is not in this version", hint=f"this version has {', '.join(known)}")
     raise PolicyError(f"{where}: unknown {name!r}", hint=did_you_mean(name, known))
 
 

@@ -186,7 +186,10 @@ def sql_workload(text: str, *, name: str = "owner's queries") -> Workload:
         if not line or line.startswith(("#", "--")):
             continue
         try:
-            made.append(parse_sql(line))
+            asked = parse_sql(line)
+            if asked.select != (COUNT,) or asked.having is not None or asked.order_by or asked.limit is not None:
+                raise QueryError("a workload holds questions for counts", hint="SELECT COUNT(*) WHERE …, or a condition alone")
+            made.append(asked)
         except UnreadableError as error:
             # The file may be another one by mistake, the table itself: what stands in it is not shown.
             raise QueryError(f"line {number}: {error.brief}", hint=error.hint) from None

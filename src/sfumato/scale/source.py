@@ -18,12 +18,21 @@ from sfumato.table.textfile import ReadOptions, TextFile
 MANY = 1 << 20
 
 
+IN_DIRECTORIES = (".parquet", ".csv", ".tsv", ".txt", ".data")
+"""What files of a directory end in that is published as one table."""
+
+
 def listed_files(source: str | os.PathLike[str] | Sequence[Any]) -> list[Path] | None:
     """Return the files that a path, a pattern, a directory or a list of them names, sorted; None for anything else."""
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir():
             found = sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith((".", "_")))
+            if any(ending_of(one) not in IN_DIRECTORIES for one in found):
+                raise InputError(
+                    f"{path}: this is a directory that holds other things than tables",
+                    hint="a directory of Parquet or CSV files, or one file",
+                )
         elif any(sign in os.fspath(source) for sign in "*?[") and not path.exists():
             found = sorted(Path(one) for one in glob.glob(os.fspath(source)))
         else:
