@@ -18,7 +18,9 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # All but the slowest files: every room, in less than a minute once kernels are compiled. `fast-tests` does it with any Python.
-SLOW   := tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py tests/auditor/test_never_more_lenient.py \
+SLOW   := tests/scale/test_duckdb.py tests/studio/test_studio.py tests/report/test_browser.py tests/compare/test_study.py tests/attacks/test_engineer.py tests/attacks/test_suite.py \
+	tests/test_notebooks.py tests/groups/test_soft_proof.py tests/groups/test_each_proof.py tests/methods/test_each.py \
+	tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py tests/auditor/test_never_more_lenient.py \
 	$(addprefix tests/cli/test_,faults.py cli_bad_input.py cli_hostile_files.py cli_linked.py) \
 	$(addprefix tests/groups/,near/test_anneal.py fragments/test_scattered.py fragments/test_views.py) \
 	$(addprefix tests/methods/test_,conformance.py ambiguity.py burel.py near_proof.py order_proof.py draws.py near_groups.py \

@@ -45,7 +45,7 @@ def test_the_same_release_says_the_same_of_itself(made: tuple[sf.Table, Release]
     assert isinstance(first, Quality)
     assert first.to_dict() == again.to_dict()
     assert [one.name for one in first.columns] == QUASI
-    assert "told" in str(first)
+    assert "learned" in str(first)
     assert "occupation" not in first._repr_html_()
 
 
@@ -57,12 +57,12 @@ def test_a_column_that_boxes_keep_apart_is_told_and_one_that_they_mix_is_less_so
     ill = (apart + random.integers(0, 3, rows)) % 4
     data = {"apart": np.array(list("abc"))[apart], "mixed": np.array(list("xyz"))[mixed], "ill": np.array(list("pqrs"))[ill]}
     found = boxed(people(pa.table(data), ["ill"]), bucket).quality()
-    told = {one.name: one for one in found.columns}
-    assert told["apart"].settled == 1.0
-    assert told["apart"].error == 0.0
-    assert told["mixed"].settled < 0.1
-    assert told["mixed"].told < told["apart"].told
-    assert told["mixed"].error > 0.02
+    of = {one.name: one for one in found.columns}
+    assert of["apart"].settled == 1.0
+    assert of["apart"].error == 0.0
+    assert of["mixed"].settled < 0.1
+    assert of["mixed"].learned < of["apart"].learned
+    assert of["mixed"].error > 0.02
 
 
 def test_a_numeric_secret_has_an_expected_error_of_its_averages() -> None:

@@ -138,7 +138,7 @@ def show_crosstab(found: Crosstab) -> None:
 def show_quality(found: Quality) -> None:
     """Print how well a release can tell."""
     groups = "" if found.groups is None else f" in {found.groups:,} groups"
-    columns = grid("column", "told", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
+    columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
     for row in found.column_rows():
         columns.add_row(*map(shown, row))
     questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3))

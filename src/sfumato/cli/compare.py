@@ -188,15 +188,17 @@ def _points(value: float | None) -> str:
 
 
 def _notes(study: Study, *, every: bool) -> list[str]:
-    told = list(study.about())
+    lines = list(study.about())
     if any(run.attacks for run in study.runs):
-        told.append("Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody.")
-    told += [f"* {run.method}, {run.label}: {'; '.join(run.translated)}." for run in study.runs if run.translated]
-    told += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
+        lines.append(
+            "Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody."
+        )
+    lines += [f"* {run.method}, {run.label}: {'; '.join(run.translated)}." for run in study.runs if run.translated]
+    lines += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
     if every:
-        return [*told, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
+        return [*lines, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]
     if study.left_out:
-        told.append(
+        lines.append(
             f"Without {', '.join(study.left_out)}, which cannot keep the policy: --all says why, --translate takes them in."
         )
-    return told
+    return lines

@@ -37,7 +37,7 @@ def complete(
     count, source = tables_wanted(tables, "--tables"), randomness(seed)
     if out.exists() or out.is_symlink():
         raise OutputError(f"{out} exists already; it is not overwritten", hint="choose another --out")
-    with progress_bar() as tell, warnings.catch_warnings(record=True) as told:
+    with progress_bar() as tell, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         tell("learning", 0.0)
         completion = Completion.of(load_remembering(release))
@@ -50,7 +50,7 @@ def complete(
                 write_table(completion.table(source.spawn(number)), place / name)
 
         write_directory(out, fill)
-    for one in told:
+    for one in warned:
         warn(str(one.message))
     people = counted(len(completion.release.bucket))
     console().print(f"Wrote {counted(count, 'completed table', 'completed tables')} of {people} to {shown(out)}")

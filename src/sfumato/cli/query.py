@@ -158,8 +158,8 @@ def _other(
         with progress_bar() as tell:
             tell("answering", 0.0)
             if quality:
-                told = loaded.quality()
-                print_json(told.to_dict()) if as_json else show_quality(told)
+                found = loaded.quality()
+                print_json(found.to_dict()) if as_json else show_quality(found)
             elif crosstab is not None:
                 table = loaded.crosstab(*two_columns(crosstab), where=sql, estimator=estimator, confidence=confidence)
                 print_json(crosstab_json(table)) if as_json else show_crosstab(table)
@@ -191,11 +191,11 @@ def _write_database(directory: Path, target: Path, *, question: bool) -> None:
 
     if question:
         raise QueryError("--duckdb: there is a question too", hint="write the database first, then ask it in SQL")
-    with progress_bar() as tell, warnings.catch_warnings(record=True) as told:
+    with progress_bar() as tell, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         tell("completing", 0.0)
         without = write_database(load_remembering(directory), target)
-    for one in told:
+    for one in warned:
         warn(str(one.message))
     if without:
         warn(f"{without}: the database has the published tables only")

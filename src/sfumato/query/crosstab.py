@@ -227,10 +227,10 @@ def _test(expected: Any, counts: list[tuple[Estimate, ...]]) -> AssociationTest:
         return AssociationTest(0.0, 0.0, None, "one of the columns has one value only")
     found = np.array([[one.value for one in row] for row in counts])
     error = np.array([[one.std_error for one in row] for row in counts])
-    told = np.array([[one.low is not None for one in row] for row in counts])
+    telling = np.array([[one.low is not None for one in row] for row in counts])
     statistic = float(((found - expected) ** 2 / expected).sum())
     mean = float((expected.shape[0] - 1) * (expected.shape[1] - 1) + (error**2 / expected).sum())
-    if told.mean() < _TELLING:
+    if telling.mean() < _TELLING:
         notes = dict.fromkeys(one.note for row in counts for one in row if one.low is None)
         return AssociationTest(statistic, mean, None, next(iter(notes), ""))
     return AssociationTest(statistic, mean, float(chdtrc(1.0, statistic / mean)))

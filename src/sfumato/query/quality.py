@@ -24,15 +24,15 @@ from sfumato.release.base import Release
 
 @dataclass(frozen=True)
 class ColumnQuality:
-    """What can be told about one quasi column.
+    """What can be learned about one quasi column.
 
-    `told` is the part of what was unknown of the column's links with the secret before that the release tells; `settled` the part
-    of people whose group is alike in it, so that nothing has to be guessed; `error` the expected error of its cells; `interval`
-    the part of them that has one. None where it cannot be known.
+    `learned` is the part of what was unknown of the column's links with the secret before that the release tells; `settled` the
+    part of people whose group is alike in it, so that nothing has to be guessed; `error` the expected error of its cells;
+    `interval` the part of them that has one. None where it cannot be known.
     """
 
     name: str
-    told: float | None
+    learned: float | None
     settled: float | None
     error: float | None
     interval: float | None
@@ -68,7 +68,7 @@ class Quality:
 
     def column_rows(self) -> list[tuple[str, ...]]:
         """Return what is shown of the columns."""
-        return [(one.name, _part(one.told), _part(one.settled), _part(one.error), _part(one.interval)) for one in self.columns]
+        return [(one.name, _part(one.learned), _part(one.settled), _part(one.error), _part(one.interval)) for one in self.columns]
 
     def question_rows(self) -> list[tuple[str, ...]]:
         """Return what is shown of the classes of questions."""
@@ -90,11 +90,11 @@ class Quality:
         }
 
     def to_arrow(self) -> pa.Table:
-        """Return a table of one row a column: column, told, settled, error, interval."""
+        """Return a table of one row a column: column, learned, settled, error, interval."""
         return pa.Table.from_pylist([vars(one) for one in self.columns])
 
 
-_COLUMNS = ("column", "told", "settled", "expected error", "with interval")
+_COLUMNS = ("column", "learned", "settled", "expected error", "with interval")
 _QUESTION = ("typical questions", "asked", "expected error", "with interval")
 
 
@@ -116,8 +116,8 @@ def quality(release: Release) -> Quality:
         asking = Typical(release)
         columns = []
         for j, words in enumerate(asking.words.quasi):
-            told, settled, judged = asking.column(j)
-            columns.append(ColumnQuality(words.name, told, settled, judged.error, judged.interval))
+            learned, settled, judged = asking.column(j)
+            columns.append(ColumnQuality(words.name, learned, settled, judged.error, judged.interval))
         classes = {
             "one quasi value with one secret value": asking.judge(asking.cells()),
             "two quasi values with one secret value": asking.judge(asking.pairs()),

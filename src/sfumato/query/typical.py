@@ -88,13 +88,13 @@ class Typical:
     def judge(self, queries: Sequence[Query]) -> Judged:
         """Return the expected error of questions together, and how many of them have an interval."""
         found = [self.count(query) for query in queries]
-        told = [one for one in found if one.low is not None]
-        total = sum(one.value for one in told)
-        error = _OFF * sum(one.std_error for one in told) / total if total > 0 and 2 * len(told) >= len(found) else None
-        return Judged(len(found), error, len(told) / len(found) if found else None)
+        answered = [one for one in found if one.low is not None]
+        total = sum(one.value for one in answered)
+        error = _OFF * sum(one.std_error for one in answered) / total if total > 0 and 2 * len(answered) >= len(found) else None
+        return Judged(len(found), error, len(answered) / len(found) if found else None)
 
     def column(self, j: int) -> tuple[float | None, float | None, Judged]:
-        """Return which part of a column's links is told, which part of people is settled, and how its cells are judged."""
+        """Return which part of a column's links is learned, which part of people is settled, and how its cells are judged."""
         words = self.words.quasi[j]
         cells = [
             (level, value)
@@ -198,9 +198,9 @@ class Typical:
             one = measure(self.engine, query, self.estimator, 0.95, self.native)
             assert isinstance(one, Estimate)
             found.append(one)
-        told = [one for one in found if one.low is not None]
-        error = _OFF * float(np.mean([one.std_error for one in told])) / spread if 2 * len(told) >= len(found) else None
-        return Judged(len(found), error, len(told) / len(found))
+        answered = [one for one in found if one.low is not None]
+        error = _OFF * float(np.mean([one.std_error for one in answered])) / spread if 2 * len(answered) >= len(found) else None
+        return Judged(len(found), error, len(answered) / len(found))
 
 
 def _levels(words: Words, shares: Mapping[int, float]) -> dict[Level, float]:

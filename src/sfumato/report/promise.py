@@ -59,10 +59,10 @@ def published(case: Case) -> Section:
 def _left_out(case: Case) -> list[str]:
     assert case.table is not None
     away = case.table.rows - case.release.rows
-    told = [] if away <= 0 else [f"{away:,} people of the table are not published, so that the bounds hold for the others."]
+    said = [] if away <= 0 else [f"{away:,} people of the table are not published, so that the bounds hold for the others."]
     if case.table.dropped:
-        told.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing.")
-    return told
+        said.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing.")
+    return said
 
 
 def promised(case: Case) -> Section:

@@ -46,9 +46,9 @@ def _expected(case: Case) -> list[Block]:
         ),
         Grid("Typical questions", ("question", "asked", error, "with an interval"), found.question_rows(), right=(1, 2, 3)),
         Grid(
-            "Every column: how much of its links with the sensitive values is told, how many people's groups are alike in it, "
+            "Every column: how much of its links with the sensitive values is learned, how many people's groups are alike in it, "
             "and the error of its two-way table",
-            ("column", "told", "settled", "error", "with an interval"),
+            ("column", "learned", "settled", "error", "with an interval"),
             found.column_rows(),
             right=(1, 2, 3, 4),
         ),
