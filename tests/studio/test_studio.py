@@ -155,9 +155,10 @@ def test_a_typo_in_a_question_is_told_and_the_page_goes_on(driver: Any, address:
 def test_work_under_way_is_found_again_after_a_reload_and_can_be_stopped(driver: Any, address: str) -> None:
     goto(driver, address, "/trade")
     wait(lambda: mark(driver, "compare")).click()
-    wait(lambda: mark(driver, "stop"))
+    wait(lambda: mark(driver, "stop").is_displayed())
     goto(driver, address, "/trade")
-    wait(lambda: mark(driver, "stop")).click()
+    wait(lambda: mark(driver, "stop").is_displayed())
+    mark(driver, "stop").click()
     wait(lambda: "Stopped. Nothing was written." in driver.page_source)
 
 

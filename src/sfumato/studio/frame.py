@@ -75,30 +75,31 @@ async def quietly(work: Callable[[], Any]) -> Any:
 def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[None] | None]) -> None:
     """Show how far a piece of work is, with a button that stops it; when it ends, show what came out, on every tab."""
     state: dict[str, Any] = {"shown": None}
-
-    @ui.refreshable
-    def bar() -> None:
-        job = job_of()
-        if job is None or not job.running:
-            return
-        left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
-        with ui.row().classes("items-center w-full no-wrap"):
-            ui.linear_progress(job.done, show_value=False).props(f'aria-label="{job.stage}"').classes("col")
-            ui.label(f"{job.stage}{left}").props('role="status"')
-            ui.button("Stop", on_click=job.cancel, icon="stop").props('flat data-mark="stop"')
-
-    bar()
+    with ui.row().classes("items-center w-full no-wrap") as row:
+        bar = ui.linear_progress(0.0, show_value=False).classes("col").props('aria-label="progress"')
+        words = ui.label().props('role="status"')
+        ui.button("Stop", on_click=lambda: _stop(job_of()), icon="stop").props('flat data-mark="stop"')
+    row.set_visibility(False)
 
     async def look() -> None:
         job = job_of()
-        bar.refresh()
-        if job is not None and not job.running and state["shown"] is not job:
+        row.set_visibility(job is not None and job.running)
+        if job is not None and job.running:
+            left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
+            bar.set_value(job.done)
+            words.set_text(f"{job.stage}{left}")
+        elif job is not None and state["shown"] is not job:
             state["shown"] = job
             shown = done(job)
             if shown is not None:
                 await shown
 
     ui.timer(0.5, look)
+
+
+def _stop(job: Job | None) -> None:
+    if job is not None:
+        job.cancel()
 
 
 def failure(job: Job) -> str:
