@@ -158,8 +158,8 @@ def _other(
         with progress_bar() as tell:
             tell("answering", 0.0)
             if quality:
-                found = loaded.quality()
-                print_json(found.to_dict()) if as_json else show_quality(found)
+                known = loaded.quality()
+                print_json(known.to_dict()) if as_json else show_quality(known)
             elif crosstab is not None:
                 table = loaded.crosstab(*two_columns(crosstab), where=sql, estimator=estimator, confidence=confidence)
                 print_json(crosstab_json(table)) if as_json else show_crosstab(table)
