@@ -1,9 +1,12 @@
-"""How property tests run: the same examples every time, without a clock, because kernels compile on first use.
+"""How tests run: the same examples and the same coins every time, without a clock, because kernels compile on first use.
 
-`HYPOTHESIS_PROFILE=explore make test` draws fresh examples instead.
+`HYPOTHESIS_PROFILE=explore make test` draws fresh examples instead, and every key from the operating system.
 """
 
+import hashlib
+import itertools
 import os
+from types import SimpleNamespace
 
 import numba
 import pytest
@@ -11,7 +14,43 @@ from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
+settings.load_profile(PROFILE)
+
+
+class Keys:
+    """Keys of coins as the operating system would draw them, all different, but the same in every run of a test."""
+
+    def __init__(self) -> None:
+        self.start("")
+
+    def start(self, whose: str) -> None:
+        """Begin with the keys of a test or of a fixture: whichever test runs first, a shared fixture gets the same."""
+        self.whose, self.number = whose, itertools.count()
+
+    def urandom(self, size: int) -> bytes:
+        return hashlib.shake_256(f"{self.whose} {next(self.number)}".encode()).digest(size)
+
+
+KEYS = Keys()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def steady_coins():
+    """Let a publication without a seed fall the same in every run, so that what fails once fails again."""
+    with pytest.MonkeyPatch.context() as patch:
+        if PROFILE == "steady":
+            patch.setattr("sfumato.randomness.os", SimpleNamespace(urandom=KEYS.urandom))
+        yield
+
+
+def pytest_fixture_setup(fixturedef, request):
+    KEYS.start(f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param_index', 0)}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    KEYS.start(item.nodeid)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -37,18 +37,20 @@ def sizes(place: Path, name: str = "release") -> list[int]:
     return sorted(entry["counts"].as_py() for entry in buckets)
 
 
+def summary(buckets: list[int], cuts: str) -> str:
+    return f"Near people together, by {cuts} cuts: {len(buckets)} buckets of {buckets[0]:,} to {buckets[-1]:,} people"
+
+
 @pytest.mark.parametrize(("against", "cuts"), [("engineer", "soft"), ("reader", "tight")])
 def test_publish_says_by_which_cuts_and_into_how_many_buckets(crowd: Path, run: Run, against: str, cuts: str) -> None:
     method('name = "boxes"\nfloor = 50', old="[requirement]", new=f'[requirement]\nagainst = "{against}"')(crowd)
     done = run("publish", "people.csv", "-p", "p.toml", "-o", "release")
     assert done.code == 0
-    found = sizes(crowd)
-    assert len(found) > 1
-    told = f"Near people together, by {cuts} cuts: {len(found)} buckets of {found[0]:,} to {found[-1]:,} people"
-    assert told in words(done.out)
+    assert len(sizes(crowd)) > 1
+    assert summary(sizes(crowd), cuts) in words(done.out)
     document = json.loads(run("publish", "people.csv", "-p", "p.toml", "-o", "again", "--json").out)
     assert (document["method"], document["basis"], len(document["made"])) == ("boxes", cuts, 1)
-    assert document["made"][0].startswith(told)
+    assert document["made"][0].startswith(summary(sizes(crowd, "again"), cuts))
     assert ("smaller than twice the floor" in done.out) == (cuts == "tight")
 
 
