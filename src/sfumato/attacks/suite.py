@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.attacks.informant import Informant, real_values
 from sfumato.attacks.judge import Guess, Judge
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.result import AttackResult, Knows
 from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.errors import InputError, PolicyError, did_you_mean

@@ -87,9 +87,9 @@ class Explanation:
     >>> sf.explain(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", quick=True)
     Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
 
-    `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
-    about values that may mean "missing".
+    `either_form` says that the method shows its groups as ranges or as buckets. `paper_claim` is what the method claims in
+    place of a bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who
+    a row is, and about values that may mean "missing".
     """
 
     rows: int
@@ -108,7 +108,7 @@ class Explanation:
     sets: tuple[ValueBound, ...] = ()
     form: str = "buckets"
     either_form: bool = False
-    weaker: str | None = None
+    paper_claim: str | None = None
     near: bool = False
     boxes: Cut | None = None
     room: NoRoom | None = None
@@ -220,7 +220,7 @@ class Explanation:
             "max_size": self.max_size,
             "decoys": self.decoys,
             "form": self.form,
-            "weaker_claim": self.weaker,
+            "weaker_claim": self.paper_claim,
             "feasible": self.feasible,
             "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
             "obstacle": None if self.obstacle is None else _plain(vars(self.obstacle)),
@@ -306,7 +306,7 @@ def explain(
         strategies=cost.strategies,
         form=method.form,
         either_form=any(parameter.name == "form" for parameter in fields(method)),
-        weaker=None if method.proves() else PAPER_CLAIMS[method.name],
+        paper_claim=None if method.proves() else PAPER_CLAIMS[method.name],
         near=cost.near,
         boxes=cost.boxes,
         room=cost.room,

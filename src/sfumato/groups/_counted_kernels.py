@@ -144,10 +144,10 @@ def tree_node(codes: Any, row: int, tree: Any, first: Any, published: Any) -> in
 
 
 @njit(cache=True, nogil=True)
-def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, found: Any) -> None:
+def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, out: Any) -> None:
     """Set the leaf of every person."""
     for row in range(codes.shape[1]):
-        found[row] = tree_node(codes, row, tree, first, published)
+        out[row] = tree_node(codes, row, tree, first, published)
 
 
 @njit(cache=True, nogil=True)

@@ -108,7 +108,7 @@ def publish_source(
             marks = engine.fingerprints() if fingerprinted else None
         finally:
             engine.close()
-        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.found.table, marks)
+        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.outline.table, marks)
         let_in()
         if receipt is not None:
             receipt(done, target)
