@@ -132,7 +132,7 @@ class Typical:
         first[bucket] = codes
         alike = np.ones(index.buckets, bool)
         alike[bucket[codes != first[bucket]]] = False
-        return float(index.sizes[alike].sum() / max(index.rows, 1))
+        return float(index.sizes[alike].sum() / max(index.people, 1))
 
     def cells(self) -> list[Query]:
         """Return some of the cells of all columns."""
