@@ -1,8 +1,8 @@
 """What do the generalization methods lose, side by side, and which of the paper's findings hold?
 
-Why heterogeneity itself saves nothing; median error of range queries against β, λ and Θ, and of census prefix queries (a prefix of
-education, single values of age, gender, marital status and race, half of the occupations) against β; GCP and processor seconds of a
-large table. `make studies` has [003]'s Figures 2 to 7. Bundled census, seven quasi columns (age and education numeric), domains of 79, 2, 17,
+Why heterogeneity itself saves nothing; median error of range queries against β, λ and Θ, and of census prefix queries (a prefix
+of education, single values of age, gender, marital status and race, half of the occupations) against β; GCP and processor seconds
+of a large table. `make studies` has [003]'s Figures 2 to 7. Bundled census, seven quasi columns (age and education numeric), domains of 79, 2, 17,
 6, 9, 10 and 83 values, Occupation; uniform and Zipf values are drawn for the same people. A dash: the method cannot keep these
 bounds. Ring publishes groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
 

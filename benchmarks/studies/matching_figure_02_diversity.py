@@ -1,6 +1,6 @@
 """What does ℓ-diversity cost in ranges?
 
-GCP is the mean normalised width of what a record shows, over records and quasi columns. NH, the ring method, stands here as it was
+GCP is the mean normalised width of what a record shows, over records and quasi columns. NH, the ring method, stands here as
 published (partitions merged until they keep ℓ) and as tuned here (exchanges between partitions).
 """
 
