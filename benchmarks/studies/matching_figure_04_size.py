@@ -66,10 +66,8 @@ def judge(rows: Rows) -> Verdict:
     loss, spent = at(rows, HG, axis="partition"), at(rows, HG, axis="partition", key="seconds")
     saves = spent[0] < spent[-1]
     why = f"HG, SG and GR lose {'less' if below else 'not always less'} than published NH where a whole table was matched"
-    why += (
-        f"{' and at every skew' if skewed else ', not at every skew'}; the smallest partitions take {spent[0]:.1f} s where the "
-    )
-    why += f"largest take {spent[-1]:.1f} s, at a loss of {loss[0]:.3f} against {loss[-1]:.3f}."
+    why += f"{' and at every skew' if skewed else ', not at every skew'}; the smallest partitions take {spent[0]:.1f} s, "
+    why += f"the largest {spent[-1]:.1f} s, at a loss of {loss[0]:.3f} against {loss[-1]:.3f}."
     return Verdict(weigh(below, skewed, saves), why)
 
 

@@ -1,6 +1,6 @@
 """What does β-likeness cost in ranges?
 
-BuReL stands here as it was published (fewest buckets, filled along a Hilbert curve) and as tuned here (roomy buckets, near people).
+BuReL stands here as published (fewest buckets, filled along a Hilbert curve) and as tuned here (roomy buckets, near people).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def judge(rows: Rows) -> Verdict:
     below = all(hg < burel for burel, hg in published)
     census = {who: at(rows, who, table=names[0]) for who in (HG, PUBLISHED, TUNED, ANNEALED)}
     won = sum(hg < burel for burel, hg in published)
-    why = f"On the census published BuReL loses {times(census[PUBLISHED], census[HG])} times what HG loses, and HG loses less in "
-    why += f"{won} of {len(published)} cases; tuned BuReL loses {times(census[TUNED], census[HG])} times HG's, and groups made for a "
-    why += f"reader {times(census[ANNEALED], census[HG])} times."
+    why = f"On the census published BuReL loses {times(census[PUBLISHED], census[HG])} times what HG loses, and HG loses less "
+    why += f"in {won} of {len(published)} cases; tuned BuReL loses {times(census[TUNED], census[HG])} times HG's, and groups "
+    why += f"made for a reader {times(census[ANNEALED], census[HG])} times."
     return Verdict(weigh(falls, below), why)
 
 

@@ -27,9 +27,9 @@ def judge(rows: Rows) -> Verdict:
     costs = skewed[-1] > skewed[0]
     below = all(a < b for a, b in zip(hg + skewed, burel + drawn, strict=True))
     spent = [at(rows, who, axis="people", key="seconds")[-1] for who in (HG, PUBLISHED)]
-    why = f"Published BuReL loses {burel[0] / hg[0]:.2f} times what HG loses with the fewest people and {burel[-1] / hg[-1]:.2f} times "
-    why += f"with the most, where HG takes {spent[0]:.1f} s and BuReL {spent[1]:.1f} s; from the least skew to the largest HG's loss "
-    why += f"goes from {skewed[0]:.3f} to {skewed[-1]:.3f}, BuReL's from {drawn[0]:.3f} to {drawn[-1]:.3f}."
+    why = f"Published BuReL loses {burel[0] / hg[0]:.2f} times what HG loses with the fewest people and {burel[-1] / hg[-1]:.2f} "
+    why += f"times with the most, where HG takes {spent[0]:.1f} s and BuReL {spent[1]:.1f} s; from the least skew to the largest "
+    why += f"HG's loss goes from {skewed[0]:.3f} to {skewed[-1]:.3f}, BuReL's from {drawn[0]:.3f} to {drawn[-1]:.3f}."
     return Verdict(weigh(grows, costs, below), why)
 
 
