@@ -3,7 +3,8 @@
 Why heterogeneity itself saves nothing; median error of range queries against β, λ and Θ, and of census prefix queries (a prefix
 of education, single values of age, gender, marital status and race, half of the occupations) against β; GCP and processor seconds
 of a large table. `make studies` has [003]'s Figures 2 to 7. Bundled census, seven quasi columns (age and education numeric),
-domains of 79, 2, 17, 6, 9, 10 and 83 values, Occupation. A dash: the method cannot keep these bounds. Ring publishes groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
+domains of 79, 2, 17, 6, 9, 10 and 83 values, Occupation. A dash: the method cannot keep these bounds. Ring publishes
+groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
 
 Baselines stand here twice: as published, and as tuned here (BuReL with roomy packing and near people; diverse rings with
 exchanges). `--table FILE` (Parquet) asks the same of a table of one's own that has 003's columns: a sample of so many people.

@@ -74,8 +74,8 @@ def judge(rows: Rows) -> Verdict:
 STUDY = Study(
     paper="matching",
     figure="Figures 4 and 5",
-    says="the schemes lose up to 3.5 times less than NH at every size, up to 4 times less at skew 0.9; partitions bring their time "
-    "down to NH's at a modest loss.",
+    says="the schemes lose up to 3.5 times less than NH at every size, up to 4 times less at skew 0.9; partitions bring their "
+    "time down to NH's at a modest loss.",
     quick={
         "sizes": (500, 2_000, 8_000),
         "whole": 2_000,

@@ -258,7 +258,8 @@ class ApartRanges(ApartRelease, apart=True):
 
     @classmethod
     def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-        require_tables({RECORDS: None} if RECORDS not in tables else {RECORDS: tables[RECORDS]}, cls.form, (RECORDS,))
+        if RECORDS not in tables:
+            require_tables(tables, cls.form, (RECORDS,))
         records, names = tables[RECORDS], manifest.secrets
         found: list[Mapping[str, pa.Table]] = []
         for name in names:
