@@ -45,6 +45,7 @@ MAY_IMPORT = {
         "privacy",
         "progress",
         "query",
+        "randomize",
         "randomness",
         "release",
         "table",
