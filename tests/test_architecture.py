@@ -46,6 +46,7 @@ MAY_IMPORT = {
         "privacy",
         "progress",
         "query",
+        "randomize",
         "randomness",
         "release",
         "table",
