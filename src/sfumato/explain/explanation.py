@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -19,16 +19,7 @@ from sfumato.explain.risk import Risk, risk_of
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.groups.soft import soft_rule
-from sfumato.methods import (
-    Boxes,
-    BuReLPerturbation,
-    Method,
-    NearGroups,
-    NoisyBoxes,
-    SmallDomain,
-    UniformPerturbation,
-    default_method,
-)
+from sfumato.methods import Boxes, Method, NoisyBoxes, default_method
 from sfumato.methods.base import about_values
 from sfumato.privacy import Bounds, Requirement
 from sfumato.privacy.sets import About
@@ -402,7 +393,7 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
     strategies, obstacle = _blind(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:
-        return replace(cost, **_OUTLOOK[method.name](table, requirement, bounds, method)) if method.name in _OUTLOOK else cost
+        return replace(cost, **_outlook(table, requirement, bounds, method))
     except Infeasible as error:
         return replace(cost, obstacle=Obstacle.of(error))
 
@@ -410,6 +401,13 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
 def _blind(bounds: Bounds, method: Method, tell: Progress) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
     """Return the loss of blind groups, and why the policy's own ones cannot be made; nothing where sets have bounds."""
     return ((), None) if bounds.sets or bounds.apart else compare_strategies(bounds, method, tell)
+
+
+def _outlook(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> dict[str, Any]:
+    """Return what more can be said, before anything is published, where groups are not drawn at random."""
+    if method.form == "randomized":
+        return _randomized(table, requirement, bounds, method)
+    return _boxes(table, requirement, bounds, method) if method.way == "boxes" else {"near": method.way == "near"}
 
 
 def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
@@ -424,16 +422,6 @@ def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) 
 def _randomized(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
     """Return what randomization would do."""
     return {"randomization": Forecast.of(method.planned(requirement, bounds, table.rows), table.rows)}
-
-
-_OUTLOOK: dict[str, Callable[[Table, Requirement, Bounds, Any], dict[str, Any]]] = {
-    Boxes.name: _boxes,
-    NearGroups.name: lambda table, requirement, bounds, method: {"near": True},
-    SmallDomain.name: _randomized,
-    UniformPerturbation.name: _randomized,
-    BuReLPerturbation.name: _randomized,
-}
-"""What more can be said, before anything is published, of the methods that do not draw groups at random."""
 
 
 def _found_out(measured: Study) -> Obstacle | None:

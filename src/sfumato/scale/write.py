@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +67,3 @@ def _st(outline: Outline, boxes: Collected) -> Any:
         return pa.table(st)
 
     return part
-
-
-def written_parts(directory: Path, manifest: Manifest, name: str, problems: list[str]) -> Iterator[pa.Table]:
-    """Yield the parts of a table of a release on disk, one after another; what is wrong with them goes to `problems`."""
-    facts = manifest.tables[name]
-    for file in facts["files"]:
-        yield files.stored_part(directory, facts, file, problems)
