@@ -14,7 +14,7 @@ HINT = "the original table, read as the publisher read it (its policy); `sfumato
 
 
 def require_same_people(release: Any, table: Table) -> None:
-    """Raise unless columns, the number of people, values and published quasi values are those of the table, as far as is shown."""
+    """Raise unless columns, the number of people, values and published quasi values are the table's, as far as they are shown."""
     manifest = release.manifest
     quasi, sensitive = ([str(one["name"]) for one in manifest.schema[role]] for role in ("quasi", "sensitive"))
     if {*quasi} != {column.name for column in table.quasi} or sensitive != [*table.sensitive.domain.names]:
