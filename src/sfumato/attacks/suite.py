@@ -15,6 +15,7 @@ from sfumato.attacks.informant import Informant, real_values
 from sfumato.attacks.judge import Guess, Judge
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.result import AttackResult, Knows
+from sfumato.attacks.same_people import require_outsiders, require_same_people
 from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.progress import Progress, silent
@@ -98,6 +99,9 @@ def attack(
     chosen = [ATTACKS[name] for name in _names(attacks)]
     coins = randomness(random)
     tell = progress or silent
+    require_same_people(release, table)
+    if outsiders is not None:
+        require_outsiders(release, outsiders)
     sight, judge = _prepare(release, table, outsiders, sets, tuple(others), persons, coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
