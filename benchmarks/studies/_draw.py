@@ -40,7 +40,16 @@ def lines(
     for number, one in enumerate(panels):
         mine = [row for row in known if not panel or str(row[panel]) == one]
         chart = _panel(
-            mine, named, x, y, series, x_title or x, (y_title or y) if number % columns == 0 else None, log_x, log_y, steps
+            mine,
+            named,
+            x,
+            y,
+            series,
+            x if x_title is None else x_title,
+            (y_title or y) if number % columns == 0 else None,
+            log_x,
+            log_y,
+            steps,
         )
         if level is not None:
             chart = altair().layer(*_level(level, y), chart)
@@ -53,7 +62,15 @@ def lines(
 
 
 def bars(
-    rows: Rows, *, x: str, y: str, panel: str | None = None, x_title: str | None = None, y_title: str | None = None
+    rows: Rows,
+    *,
+    x: str,
+    y: str,
+    panel: str | None = None,
+    x_title: str = "",
+    y_title: str = "",
+    labels: bool = False,
+    width: int = 340,
 ) -> Chart:
     """Return one bar a row in the order given, in a panel each of `panel`."""
     alt = altair()
@@ -61,10 +78,14 @@ def bars(
     drawn = []
     for number, one in enumerate(panels):
         mine = [row for row in rows if not panel or str(row[panel]) == one]
-        across = alt.X(f"{x}:N", sort=[str(row[x]) for row in mine], axis=alt.Axis(title=x_title or x, labels=len(mine) <= 20))
+        across = alt.X(
+            f"{x}:N",
+            sort=[str(row[x]) for row in mine],
+            axis=alt.Axis(title=x_title or None, labels=labels, ticks=False, labelAngle=-25),
+        )
         up = alt.Y(f"{y}:Q", axis=alt.Axis(title=(y_title or y) if number == 0 else None))
         chart = values([{**row, x: str(row[x])} for row in mine]).mark_bar(color=colour(0)).encode(x=across, y=up)
-        drawn.append(chart.properties(width=340, height=230, title=one))
+        drawn.append(chart.properties(width=width, height=230, title=one))
     return drawn[0] if len(drawn) == 1 else alt.hconcat(*drawn, spacing=28)
 
 
@@ -90,7 +111,7 @@ def _panel(
     else:
         across = alt.X(f"{x}:Q", scale=wide, axis=axis)
     high = alt.Scale(type="log", nice=False, padding=10) if log_y else alt.Scale(zero=True)
-    up = alt.Y(f"{y}:Q", scale=high, axis=alt.Axis(title=y_title, tickCount=5, format="~g"))
+    up = alt.Y(f"{y}:Q", scale=high, axis=alt.Axis(title=y_title, tickCount=5, format="~r"))
     chart = values(rows)
     if series is None:
         return chart.mark_line(strokeWidth=1.8, color=colour(0), point=alt.OverlayMarkDef(size=34)).encode(x=across, y=up)

@@ -17,6 +17,7 @@ PAPERS: Mapping[Paper, str] = {
     "matching": "Heterogeneous generalization ([003])",
     "fragments": "Ambiguity and PriView ([004])",
 }
+NUMBERS: Mapping[Paper, str] = {"buckets": "000, 001", "domain": "002", "matching": "003", "fragments": "004"}
 HEAD = """# Studies
 
 What the papers found, asked again: their figures and tables with sfumato's methods, on the bundled census (generated people; the
@@ -36,8 +37,8 @@ def write_page(*, docs: Path = DOCS, results: Path = RESULTS) -> Path:
         for name, size, body in _SECTION.findall(page.read_text(encoding="utf-8")):
             old[name] = (size, body)
     known = [(name, *study_of(name)) for name in names()]
-    lines = [HEAD]
-    told: dict[str, tuple[str, str]] = {}
+    lines = []
+    summary = ["| paper | study | verdict | settings |\n|---|---|---|---|\n"]
     for paper, title in PAPERS.items():
         mine = [(name, study, question) for name, study, question in known if study.paper == paper]
         sections = []
@@ -53,12 +54,12 @@ def write_page(*, docs: Path = DOCS, results: Path = RESULTS) -> Path:
                 continue
             sections.append(f"<!-- study {name} {size} -->\n{body}<!-- end -->\n")
             found = re.search(r"\*\*(Holds|Holds in part|Does not hold)\.\*\*", body)
-            told[name] = (f"{study.figure}: {question}", found.group(1).lower() if found else "")
+            word = found.group(1).lower() if found else "–"
+            summary.append(f"| {NUMBERS[paper]} | {study.figure}: {question} | {word} | {size} |\n")
         if sections:
             lines += [f"## {title}\n\n", *(f"{section}\n" for section in sections)]
-    summary = ["| study | verdict |\n|---|---|\n", *(f"| {what} | {word} |\n" for what, word in told.values()), "\n"]
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("".join([HEAD, *summary, *lines[1:]]).rstrip("\n") + "\n", encoding="utf-8")
+    page.write_text("".join([HEAD, *summary, "\n", *lines]).rstrip("\n") + "\n", encoding="utf-8")
     return page
 
 

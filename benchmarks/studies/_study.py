@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,8 +73,9 @@ class Result:
 
 
 def names() -> list[str]:
-    """Return the studies there are: every module here whose name does not begin with an underscore."""
-    return sorted(file.stem for file in HERE.glob("*.py") if not file.stem.startswith("_"))
+    """Return the studies there are, Figure 3 before Figure 11: every module here whose name does not begin with an underscore."""
+    found = (file.stem for file in HERE.glob("*.py") if not file.stem.startswith("_"))
+    return sorted(found, key=lambda name: [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)])
 
 
 def study_of(name: str) -> tuple[Study, str]:

@@ -70,7 +70,7 @@ def test_the_page_keeps_what_was_not_run_here_and_prefers_full_settings(tmp_path
     assert "<!-- study one full -->" in page
     assert "y is 100." in page
     assert "<!-- study two quick -->" in page
-    assert "| Figure 0: What of two? | holds |" in page
+    assert "| 000, 001 | Figure 0: What of two? | holds | quick |" in page
     assert "| 2 | – |" in page
     assert (docs / "pictures" / "studies" / "two.svg").read_text(encoding="utf-8").startswith("<svg")
 
