@@ -14,7 +14,7 @@ from sfumato.auditor.bounds import odds_of
 from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, set_label, unseen
 from sfumato.auditor.declaration import exact_share
 from sfumato.auditor.noise_law import unlike_noise
-from sfumato.auditor.original import quasi_keys, true_values
+from sfumato.auditor.original import numbered, quasi_keys, true_values
 from sfumato.auditor.plausible import FALSE_ALARM
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError
@@ -196,10 +196,12 @@ def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
     over = np.zeros(len(release.sizes), bool)
     shown, labels = _shown(release), list(release.domain.labels)
     bounded = [((label,), (bounds.known or {}).get(label, Fraction(1))) for label in labels]
+    distinct, which = np.unique(release.sizes, return_inverse=True)
+    sizes = distinct.tolist()
     for values, limit in [*bounded, *bounds.sets.values()]:
         if limit < 1:
-            distinct, which = np.unique(release.sizes, return_inverse=True)
-            caps = np.array([limit.numerator * int(size) // limit.denominator for size in distinct], dtype=np.int64)
+            share, whole = limit.numerator, limit.denominator
+            caps = np.array([share * size // whole for size in sizes], dtype=np.int64)
             over |= shown[:, [labels.index(value) for value in values]].sum(axis=1) > caps[which]
     return over
 
@@ -214,8 +216,7 @@ def _structure(release: BucketsRelease, over: Flags) -> list[str]:
         problems.append("the manifest makes no claim")
     if manifest.values is not None:
         problems.append("the manifest gives counts although the tables show none without noise")
-    key = np.unique(combine(list(release.quasi)), return_inverse=True)[1]
-    if _torn(key, release.bucket):
+    if _torn(numbered(combine(list(release.quasi))), release.bucket):
         problems.append("people with equal quasi values are in different buckets: not quasi values alone put them there")
     if joins_boxes(manifest) and len(over) > 1 and over.any():
         problems.append(f"{int(over.sum())} buckets show a share over its bound, although such boxes are joined with others")
@@ -230,7 +231,7 @@ def _torn(key: Array, bucket: Array) -> bool:
 
 def _compare(release: BucketsRelease, table: Table) -> tuple[list[str], Integers]:
     """Return where people are not the table's, and the bucket of each row of the table."""
-    key = np.unique(quasi_keys(release.quasi, table), return_inverse=True)[1]
+    key = numbered(quasi_keys(release.quasi, table))
     ours, theirs = key[: len(release.bucket)], key[len(release.bucket) :]
     size = int(key.max()) + 1
     gap = np.bincount(ours, minlength=size) - np.bincount(theirs, minlength=size)

@@ -83,6 +83,12 @@ class Space:
                 codes[j] = category_places(j, columns)[codes[j]]
         return cls(codes, *axes(columns))
 
+    @property
+    def narrow(self) -> Array:
+        """The codes in words of 16 bits where they fit: cuts wait for memory, and take half as long with half of it."""
+        widest = int(np.diff(self.first).max(initial=0))
+        return self.codes.astype(np.int16) if widest <= np.iinfo(np.int16).max else self.codes
+
 
 def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
     """Return where each column's codes begin, whether its last one means missing, and the positions: by its values alone."""
@@ -176,8 +182,10 @@ def cut_space(
     number changes nothing.
     """
 
+    codes = space.narrow
+
     def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
-        return cut_level(space.codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
+        return cut_level(codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []

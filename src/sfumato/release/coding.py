@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Integers, Small
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.plain import numbers
@@ -33,6 +34,19 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
         rank = np.append(np.argsort(order), len(order))  # a null keeps its place, the last
         codes = rank[codes]
     return Column(name, kind, encoded.dictionary.take(ascending), codes.astype(code_type(size)), missing)
+
+
+def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
+    """Return the column, without rows, that has the values of all parts of one, and for every part the new code of each code."""
+    values = pa.concat_arrays([one.values for one in parts]).unique()
+    values = values.take(pc.sort_indices(values))
+    missing = any(one.has_missing for one in parts)
+    kind = code_type(len(values) + int(missing))
+    places = [
+        np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int64), len(values)).astype(kind)
+        for one in parts
+    ]
+    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), places
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:

@@ -44,7 +44,7 @@ class Prepared:
     private: Mapping[str, Any]
     method: Method
     bounds: Bounds
-    found: Outline
+    outline: Outline
 
 
 def prepare(
@@ -63,10 +63,10 @@ def prepare(
     """Write the release of an engine's source to an empty directory, audit it there, and return what there is to tell of it."""
     tell = progress or silent
     tell("counting values", 0.0)
-    found = engine.outline(schema)
-    table = found.table
+    outline = engine.outline(schema)
+    table = outline.table
     table.require_people()
-    require_shared_texts(table, found.counts)
+    require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
     maker = _maker(chosen)
     chosen.require_provable(table, requirement)
@@ -84,31 +84,31 @@ def prepare(
     coins = randomness(random)
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
-    people = engine.people(found)
-    manifest, figures = maker(task, chosen, found, people, directory, limits)
+    people = engine.people(outline)
+    manifest, figures = maker(task, chosen, outline, people, directory, limits)
     tell("auditing", 0.85)
-    audit = audit_parts(directory, manifest, engine.scratch("audit"), found, engine.coded(found), draw=False)
+    audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
     sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, found)
+    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, outline)
 
 
 def _make_boxes(
-    task: Task, method: Any, found: Outline, people: Any, directory: Path, limits: Limits
+    task: Task, method: Any, outline: Outline, people: Any, directory: Path, limits: Limits
 ) -> tuple[Manifest, dict[str, Any]]:
     """Cut boxes, check every count against its bound, and write them as buckets."""
     tight = task.against == "reader"
     rule = None if tight else soft_rule(task.bounds, method.patience)
     cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
     rules = Rules(cutting, method.floor, method.weights, rule)
-    made, _, _ = boxes(found, people, task.bounds, rules, task.random, shard=limits.shard, progress=task.progress)
+    made, _, _ = boxes(outline, people, task.bounds, rules, task.random, shard=limits.shard, progress=task.progress)
     _check(made, task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
     public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
-    manifest = write_buckets(directory, group_manifest(task, method, "buckets", grouping, public), found, made)
+    manifest = write_buckets(directory, group_manifest(task, method, "buckets", grouping, public), outline, made)
     stopped = made.sizes[made.sizes < 2 * method.floor].sum() / max(int(made.sizes.sum()), 1)
     return manifest, {**_figures(made), "share_in_boxes_at_the_floor": float(stopped)}
 
@@ -134,9 +134,9 @@ _MAKERS = {("boxes", "buckets"): _make_boxes}
 
 def _maker(method: Method) -> Any:
     """Return how a method is made beyond memory; raise where it is not."""
-    found = _MAKERS.get((method.name, method.form))
-    if found is not None:
-        return found
+    maker = _MAKERS.get((method.name, method.form))
+    if maker is not None:
+        return maker
     forms = sorted(form for name, form in _MAKERS if name == method.name)
     if forms:
         raise NotProvable(

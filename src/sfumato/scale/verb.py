@@ -18,7 +18,7 @@ from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, move_new, refuse_existing, workshop
 from sfumato.release.base import Release
-from sfumato.release.files import LARGEST_MANIFEST, MANIFEST, read_file
+from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
 from sfumato.release.undisturbed import let_in
 from sfumato.scale.audit import audit_parts
@@ -108,7 +108,7 @@ def publish_source(
             marks = engine.fingerprints() if fingerprinted else None
         finally:
             engine.close()
-        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.found.table, marks)
+        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.outline.table, marks)
         let_in()
         if receipt is not None:
             receipt(done, target)
@@ -129,7 +129,7 @@ def audit_directory(
     """Return the audit of a buckets release in a directory, people in files; with its source also against that."""
     from sfumato.scale.duckdb import DuckEngine
 
-    manifest = stored_manifest(directory)
+    manifest = read_manifest(directory)
     if manifest.form != "buckets" or manifest.basis == "noisy":
         raise FormatError(
             "an audit beyond memory reads buckets without noise", hint='engine = "memory" audits releases of every form'
@@ -149,12 +149,3 @@ def audit_directory(
         finally:
             engine.close()
 
-
-def stored_manifest(directory: Path) -> Manifest:
-    """Return the manifest of a release directory."""
-    if not (directory / MANIFEST).exists():
-        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made")
-    try:
-        return Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
-    except UnicodeDecodeError:
-        raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
