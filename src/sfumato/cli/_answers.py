@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sfumato.query.answer import Answer, Estimate
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
-    from sfumato.query.quality import Quality
+    from sfumato.query.quality import Quality, QualityOfEach
 
 
 def answer_json(answer: Answer) -> Any:
@@ -135,8 +135,15 @@ def show_crosstab(found: Crosstab) -> None:
             console().print(shown(line))
 
 
-def show_quality(found: Quality) -> None:
-    """Print how well a release can tell."""
+def show_quality(found: Quality | QualityOfEach) -> None:
+    """Print how well a release can tell, of each secret where each is protected by itself."""
+    from sfumato.query.quality import QualityOfEach
+
+    if isinstance(found, QualityOfEach):
+        for name, one in found.each.items():
+            console().print(f"[bold]{shown(name)}[/bold]")
+            show_quality(one)
+        return
     groups = "" if found.groups is None else f" in {found.groups:,} groups"
     columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
     for row in found.column_rows():

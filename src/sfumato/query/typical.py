@@ -19,7 +19,6 @@ from sfumato.query.language.vocabulary import Words
 from sfumato.query.measuring import measure
 from sfumato.query.models.inside import Inside
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 FEWEST = 10
@@ -48,11 +47,6 @@ class Typical:
     """Typical questions to one release, and what comes back."""
 
     def __init__(self, release: Release) -> None:
-        if isinstance(release, ApartRelease):
-            raise QueryError(
-                "each sensitive column of this release is protected by itself, and what it tells is said of each",
-                hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
-            )
         self.engine = engine = engine_of(release)
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)
