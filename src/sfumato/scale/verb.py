@@ -148,4 +148,3 @@ def audit_directory(
             return audit_parts(directory, manifest, place, found, engine.coded(found))
         finally:
             engine.close()
-
