@@ -55,6 +55,7 @@ _WIDER = 8.0  # strengths of association for sums of numbers, which many values 
 TELLING = ENOUGH_BOXES
 """With fewer boxes answers are mostly prior, and have no interval."""
 
+_FAR, _STEEP = 1.5, 4.0  # how much more, and by how much of it for each unit of the logarithm
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -63,20 +64,25 @@ def few_boxes(boxes: int) -> str:
     return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
 
 
-def combine(value: float, shift: float, variance: float, inner: Inner | None, misses: Misses) -> tuple[float, float, str]:
+def combine(
+    value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, counts: bool
+) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
     `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
     and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
-    the multiplicative model, which judges itself, and the squared distance between the two.
+    the multiplicative model, which judges itself, and the squared distance between the two. Where that model finds a count far
+    from the papers', it speaks of strong links, and its prior with heavy tails tells less of a weight far out: what is unknown
+    of the weights then counts up to `_FAR` times more.
     """
     if inner is None:
         return value + shift, variance, ""
+    far = min(_STEEP * abs(math.log(max(inner.value, 0.5) / max(value, 0.5))), 1.0) if counts else 0.0
     agreed = (inner.value - value) / shift if shift else 1.0
     adding = value + min(max(agreed, misses.trust), 1.0) * shift
     return (
         adding + misses.inside * (inner.value - adding),
-        inner.variance + (adding - inner.value) ** 2,
+        inner.variance + _FAR * far * inner.unknown + (adding - inner.value) ** 2,
         PRIOR if inner.prior > _UNTOLD else "",
     )
 
@@ -164,7 +170,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+        value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=False)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -224,7 +230,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+            value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=True)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 
