@@ -30,7 +30,9 @@ def released(method, requirement, place, monkeypatch):
     """Return one release twice, read row by row and read by counting."""
     table = sf.Table.from_frame(
         sample("census", rows=8000, seed=5).select(["age", "gender", "education", "salary"]),
-        sf.Schema(quasi=["age", "gender", "education"], sensitive=["salary"], people={"rows": "people"}, **method.pop("words", {})),
+        sf.Schema(
+            quasi=["age", "gender", "education"], sensitive=["salary"], people={"rows": "people"}, **method.pop("words", {})
+        ),
     )
     whole = sf.publish(table, requirement, method=method["method"], random=1)
     monkeypatch.setattr(files, "PART_ROWS", 1900)
