@@ -69,7 +69,7 @@ def take(step: str, data: Path, out: Path, memory: str) -> dict[str, Any]:
     elif step == "duckdb":
         publish_source(data, schema(), requirement(), out / "duckdb", random=1, limits=Limits.of(memory))
     elif step == "audit":
-        assert audit_directory(out / "duckdb", data, schema(), limits=Limits.of(memory)).holds
+        assert audit_directory(out / "duckdb", data, schema(), limits=Limits.of(memory))[0].holds
     else:
         release = sf.Release.load(out / "duckdb")
         for k in range(100):

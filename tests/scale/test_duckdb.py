@@ -81,6 +81,40 @@ def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against
     assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
 
 
+VALUES = [str(value) for value in range(50)]
+CLOSED = sf.Schema(
+    quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), recode={"age": {"width": 2}},
+    people={"rows": "people"}, closed={"values": VALUES, "otherwise": "0"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [300, 10_000])
+def test_noisy_boxes_have_the_same_bytes_and_the_same_noise(people, tmp_path, shard):
+    method = sf.NoisyBoxes(values=VALUES[:-1], otherwise="0", floor=60)
+    schema = method.close(CLOSED)
+    made, large = both(people, schema, sf.Differential(epsilon="1.5"), tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 10
+    table = sf.Table.from_frame(people, schema)
+    found, _ = audit_directory(tmp_path / "large", people, schema)
+    assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
+    assert found.exposure is not None
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large", engine="memory").to_dict()
+    other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, schema)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, schema)).problems
+    assert wrong.problems
+    assert made.audit.holds
+
+
+def test_noisy_boxes_that_are_joined_say_that_they_are_made_in_memory(people, tmp_path):
+    method = sf.NoisyBoxes(shares=dict.fromkeys(VALUES, "1/50"), otherwise="0")
+    asked = sf.FPrivacy(theta=8, offset="0.02", against="insider")
+    with pytest.raises(NotProvable, match="joins boxes in memory only") as refused:
+        publish_source(people, method.close(CLOSED), asked, tmp_path / "out", method=method, random=1)
+    assert "merge = false" in refused.value.hint
+    assert not (tmp_path / "out").exists()
+
+
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
     """With little patience some of the first cuts, which are decided by counting, are refused: their accounts are handed down."""
     asked = sf.FPrivacy(theta=2, offset="0.01")
@@ -233,15 +267,15 @@ def test_methods_that_need_everybody_say_so(people, tmp_path):
 def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path):
     made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
     table = sf.Table.from_frame(people, SCHEMA)
-    found = audit_directory(tmp_path / "large", people, SCHEMA)
+    found, _ = audit_directory(tmp_path / "large", people, SCHEMA)
     assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
-    assert audit_directory(tmp_path / "large").to_dict() == sf.audit(tmp_path / "large").to_dict()
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large").to_dict()
     other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
-    wrong = audit_directory(tmp_path / "large", other, SCHEMA)
+    wrong, _ = audit_directory(tmp_path / "large", other, SCHEMA)
     assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, SCHEMA)).problems
     assert wrong.holds is not True
     (tmp_path / "large" / "qit" / "part-00001.parquet").write_bytes(b"PAR1")
-    assert not audit_directory(tmp_path / "large").holds
+    assert not audit_directory(tmp_path / "large")[0].holds
     assert made.audit.holds
 
 

@@ -38,7 +38,7 @@ def walk_people(
     is the code of each person of the table (−1: not published at all). Entries start[b] … of `value` and `share` describe
     bucket b.
     """
-    belief = np.zeros(values)
+    belief, place = np.zeros(values), np.full(values, -1, np.int64)
     certain = np.zeros(len(value), np.int64)
     mine = np.empty(published, np.int64)
     invented, lost, misplaced = 0, 0, 0
@@ -54,6 +54,23 @@ def walk_people(
         there, strangers = last - first - here, 0
         invented += max(0, here - there)
         lost += max(0, there - here)
+        if here > 0 and one_bucket:
+            # One bucket says the same of all its rows: it is looked up once.
+            begin, end = start[row_bucket[mine[0]]], start[row_bucket[mine[0]] + 1]
+            for entry in range(begin, end):
+                place[value[entry]] = entry
+            for k in range(first, last):
+                if order[k] >= published:
+                    code = truth[order[k] - published]
+                    if code < 0 or place[code] < 0:
+                        strangers += 1
+                    elif here >= there:
+                        certain[place[code]] += 1
+            for entry in range(begin, end):
+                place[value[entry]] = -1
+            misplaced += max(0, strangers - max(0, there - here))
+            first = last
+            continue
         if here > _FEW:
             belief[:] = 0.0
             for row in mine[:here]:
@@ -69,10 +86,6 @@ def walk_people(
             elif code >= 0:
                 found = _believed(mine[:here], row_bucket, code, start, value, share)
             strangers += int(found == 0.0)
-            if one_bucket and here >= there and found > 0.0:
-                for entry in range(start[row_bucket[mine[0]]], start[row_bucket[mine[0]] + 1]):
-                    if value[entry] == code:
-                        certain[entry] += 1
         misplaced += max(0, strangers - max(0, there - here))
         first = last
     return invented, lost, misplaced, certain

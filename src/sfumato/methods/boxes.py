@@ -62,6 +62,7 @@ class Boxes(Method):
     patience: int | None = parameter(None, whole(0, MOST_PATIENCE))
 
     name: ClassVar[str] = "boxes"
+    by_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -37,7 +37,7 @@ class Order:
 
 def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
     """Return the canonical order of these tables of groups 0 … groups−1, whatever order they are in."""
-    sorted_rows = [ascending(_packed(table)) for table in tables]
+    sorted_rows = [ascending(_packed(table), used_up=True) for table in tables]
     starts = [_starts(table.group, groups) for table in tables]
     start, keys = _sequences([table.key[rows] for table, rows in zip(tables, sorted_rows, strict=True)], starts)
     order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
@@ -83,7 +83,10 @@ def _packed(table: Shown) -> Integers:
     keys = int(table.key.max(initial=0)) + 1
     groups = int(table.group.max(initial=0)) + 1
     if keys * groups < 1 << 62:
-        return table.group.astype(np.int64) * keys + table.key
+        packed = table.group.astype(np.int64)
+        packed *= keys
+        packed += table.key
+        return packed
     distinct, rank = np.unique(table.key, return_inverse=True)
     return table.group.astype(np.int64) * len(distinct) + rank
 

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._cut_kernels import Safe, Tight
+from sfumato.groups._cut_kernels import Safe, Secret, Tight
+from sfumato.groups._even_kernels import Even
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import histograms
@@ -20,7 +21,8 @@ from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
 
-Cutting = Literal["safe", "tight", "soft"]
+Cutting = Literal["safe", "tight", "soft", "noisy"]
+"""What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,15 @@ class Cut:
             if told is None:
                 return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
             return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
+        if self.cutting == "noisy":
+            return Even(self.floor)
         kind = Tight if self.cutting == "tight" else Safe
         return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
+
+
+def _nothing(people: int) -> Secret:
+    """Return the secret of people as cuts see it that must not look at any."""
+    return Secret(np.zeros((1, people), np.int32), 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,7 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         axes = how.frame.axes
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
-        seen = secret_of(secret, how.bounds)
+        seen = _nothing(people) if how.cutting == "noisy" else secret_of(secret, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None

@@ -80,7 +80,16 @@ class Inside:
     def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
         lines = len(self.directions.matrix)
         found: tuple[float, float, float, float, Floats] = kernels.ask(
-            rows, people, self.index.table.each, self.cells.cell, *self.cells.arrays, wanted, *self.goals, self.place, self.chances, lines
+            rows,
+            people,
+            self.index.table.each,
+            self.cells.cell,
+            *self.cells.arrays,
+            wanted,
+            *self.goals,
+            self.place,
+            self.chances,
+            lines,
         )
         return found
 
