@@ -106,13 +106,16 @@ def test_noisy_boxes_have_the_same_bytes_and_the_same_noise(people, tmp_path, sh
     assert made.audit.holds
 
 
-def test_noisy_boxes_that_are_joined_say_that_they_are_made_in_memory(people, tmp_path):
-    method = sf.NoisyBoxes(shares=dict.fromkeys(VALUES, "1/50"), otherwise="0")
+@pytest.mark.parametrize("shard", [150, 900, 10_000])
+def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
+    counts = np.bincount(people["salary"].to_numpy(), minlength=50) + 20
+    shares = {value: f"{times}/{counts.sum()}" for value, times in zip(VALUES, counts.tolist(), strict=True)}
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=40)
     asked = sf.FPrivacy(theta=8, offset="0.02", against="insider")
-    with pytest.raises(NotProvable, match="joins boxes in memory only") as refused:
-        publish_source(people, method.close(CLOSED), asked, tmp_path / "out", method=method, random=1)
-    assert "merge = false" in refused.value.hint
-    assert not (tmp_path / "out").exists()
+    _, large = both(people, method.close(CLOSED), asked, tmp_path, method=method, shard=shard)
+    assert 1 < large.private["groups"] < large.private["boxes"]
+    found, _ = audit_directory(tmp_path / "large", people, method.close(CLOSED))
+    assert found.to_dict() == sf.audit(tmp_path / "large", sf.Table.from_frame(people, method.close(CLOSED))).to_dict()
 
 
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):

@@ -11,7 +11,9 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
+from sfumato.groups.counted import TopCuts
 from sfumato.groups.grouping import Grouping, Histograms, require_bounds
+from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
@@ -25,6 +27,7 @@ from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.release.manifest import Manifest
 from sfumato.scale.boxes import People, Rules, boxes
 from sfumato.scale.collect import Collected
+from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.outline import Outline
 from sfumato.scale.write import write_buckets
 from sfumato.table.sensitive import Domain
@@ -38,11 +41,13 @@ class Work(NamedTuple):
     people: People
     directory: Path
     shard: int
+    scratch: Callable[[str], Path]
 
-    def cut(self, rules: Rules) -> Collected:
-        """Return the boxes that these rules cut."""
+    def cut(self, rules: Rules) -> tuple[Collected, TopCuts]:
+        """Return the boxes that these rules cut, and the first cuts."""
         task = self.task
-        return boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)[0]
+        made, _, cuts = boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
+        return made, cuts
 
 
 class Written(NamedTuple):
@@ -59,7 +64,7 @@ def make_boxes(work: Work, method: Any) -> Written:
     tight = task.against == "reader"
     rule = None if tight else soft_rule(task.bounds, method.patience)
     cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
-    made = work.cut(Rules(cutting, method.floor, method.weights, rule))
+    made, _ = work.cut(Rules(cutting, method.floor, method.weights, rule))
     _check(made, task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
     public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
@@ -83,31 +88,38 @@ def make_noisy(work: Work, method: Any) -> Written:
     Noise is drawn on the driver, for boxes in their order along the cuts, as in memory.
     """
     task = work.task
-    if method.joins(task.requirement):
-        raise NotProvable(
-            "method 'noisy-boxes' joins boxes in memory only",
-            hint='merge = false shows every box by itself; or engine = "memory"',
-        )
     domain = closed_domain(work.found.table, method.close(work.found.table.schema))
     gamma = odds_within(task.bounds)
     ratio = noise_ratio(gamma)
     floor = method.floor_for(gamma, work.found.rows)
-    made = work.cut(Rules("noisy", floor, method.weights, None))
+    made, cuts = work.cut(Rules("noisy", floor, method.weights, None))
+    cut = len(made.sizes)
     task.progress("adding noise to every count", 0.7)
     counts = _true_counts(made, _declared(work.found, domain), len(domain))
     counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
+    draws, kept, counts = None, True, counts[made.along] if not method.joins(task.requirement) else counts
+    if method.joins(task.requirement):
+        tree, sizes = whole_tree(cuts, made.shards), np.empty(cut, np.int64)
+        sizes[made.along] = made.sizes
+        joined = join_boxes(tree, with_sets(counts, task.bounds), task.bounds.event_limits, sizes)
+        widths = [column.size for column in work.found.table.quasi]
+        made, number = join_rows(made, joined.of, work.scratch("joined"), widths, at_once=work.shard)
+        added = np.zeros((len(made.sizes), len(domain)), np.int64)
+        np.add.at(added, number[joined.of], counts)
+        draws = np.bincount(number[joined.of]).astype(np.int64)
+        counts, kept = added, joined.kept
     groups = len(made.sizes)
     shown = replace(
         made,
         entries=np.full(groups, len(domain), np.int64),
         value=np.tile(np.arange(len(domain), dtype=np.int64), groups),
-        count=counts[made.along].ravel(),
+        count=counts.ravel(),
     )
     task.progress("writing", 0.75)
     stated = noisy_manifest(task, method, groups, gamma=gamma, ratio=ratio)
-    manifest = write_buckets(work.directory, stated, work.found, shown, domain=domain)
-    figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": groups}
-    return Written(manifest, {**figures, "groups": groups, "kept": True}, made.sizes)
+    manifest = write_buckets(work.directory, stated, work.found, shown, domain=domain, draws=draws)
+    figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": cut}
+    return Written(manifest, {**figures, "groups": groups, "kept": kept}, made.sizes)
 
 
 def _declared(found: Outline, domain: Domain) -> Array:

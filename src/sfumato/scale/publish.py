@@ -80,7 +80,7 @@ def prepare(
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
     people = engine.people(found)
-    written = maker(Work(task, found, people, directory, limits.shard), chosen)
+    written = maker(Work(task, found, people, directory, limits.shard, engine.scratch), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
     audit = audit_parts(directory, manifest, engine.scratch("audit"), found, engine.coded(found), draw=False)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups._cut_kernels import Safe, Secret, Tight
+from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import histograms
+from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
@@ -50,11 +51,6 @@ class Cut:
         return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
 
 
-def _nothing(people: int) -> Secret:
-    """Return the secret of people as cuts see it that must not look at any."""
-    return Secret(np.zeros((1, people), np.int32), 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
-
-
 @dataclass(frozen=True, eq=False)
 class Made:
     """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
@@ -70,6 +66,8 @@ class Made:
     count: Integers
     told: Integers | None
     box: Integers
+    tree: Tree | None = None
+    """The cuts of a shard, without its people, where they decide which boxes are joined."""
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
@@ -79,11 +77,16 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
         told = np.array([leaf.told], dtype=np.int64)
-    if not leaf.final:
-        axes = how.frame.axes
+    tree = None
+    axes = how.frame.axes
+    if how.cutting == "noisy" and not leaf.final:
+        space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
+        tree = even_tree(space, axes.weights, how.floor)
+        group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
+    elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
-        seen = _nothing(people) if how.cutting == "noisy" else secret_of(secret, how.bounds)
+        seen = secret_of(secret, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
@@ -105,4 +108,5 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         count=shown.count[by_number],
         told=None if told is None else told[box],
         box=box,
+        tree=tree,
     )
