@@ -233,6 +233,20 @@ def test_sources_of_many_kinds_give_one_release(people, tmp_path):
     assert all(one == found[0] for one in found)
 
 
+def test_ten_thousand_small_files_are_one_table(people, tmp_path):
+    """Two different rows in turn, so that a file costs one write; DuckDB and the check of schemas meet every one of them."""
+    (tmp_path / "many").mkdir()
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    pq.write_table(people.slice(0, 1), first)
+    pq.write_table(people.slice(1, 1), second)
+    for k in range(10_000):
+        os.link((first, second)[k % 2], tmp_path / "many" / f"{k:05d}.parquet")
+    asked = sf.FPrivacy(theta=8, offset="0.5", against="reader")
+    made = publish_source(tmp_path / "many", SCHEMA, asked, tmp_path / "out", method=sf.Boxes(floor=5000), random=1)
+    assert made.rows == 10_000
+    assert sorted(int(count) for count in made.table.sensitive.counts) in ([10_000], [5000, 5000])
+
+
 def test_a_file_with_another_schema_is_named(people, tmp_path):
     (tmp_path / "many").mkdir()
     for k in range(3):

@@ -13,11 +13,11 @@ from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
-from sfumato.auditor.original import quasi_keys, true_values, wrong_totals
+from sfumato.auditor.original import quasi_keys, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sorting import sorted_with_places
+from sfumato.table.sorting import sorted_words
 from sfumato.table.table import Table
 
 
@@ -71,12 +71,10 @@ def _may_suppress(manifest: Manifest) -> bool:
 
 def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
     """Return how the published people differ from those of the table."""
-    key, order = sorted_with_places(quasi_keys(release.quasi, table), used_up=True)
-    truth = true_values(shown.labels, table).astype(np.int32)
-    start = shown.start.astype(np.int32)
-    return Walked(
-        *walk_people(key, order, len(release.bucket), release.bucket, truth, start, shown.value, shown.shares, len(shown.labels))
-    )
+    words, bits = sorted_words(quasi_keys(release.quasi, table))
+    truth = true_codes(shown.labels, table)[table.sensitive.codes]
+    told = (shown.start.astype(np.int64), shown.value, shown.shares, len(shown.labels))
+    return Walked(*walk_people(words, bits, len(release.bucket), release.bucket, truth, *told))
 
 
 def _compare(release: BucketsRelease, shown: Histograms, table: Table, found: Walked) -> tuple[list[str], int]:

@@ -75,13 +75,18 @@ class Space:
     position: Floats
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Space:
-        """Return the space of these columns."""
-        codes = np.stack([column.codes.astype(np.int32) for column in columns])
+    def of(cls, columns: Sequence[Column], *, narrow: bool = False) -> Space:
+        """Return the space of these columns; `narrow`, in the fewest bytes that kernels of cuts are compiled for."""
+        kind = narrow_type([column.size for column in columns]) if narrow else np.dtype(np.int32)
+        codes = np.empty((len(columns), len(columns[0].codes)), kind)
         for j, column in enumerate(columns):
-            if column.kind == "categorical":
-                codes[j] = category_places(j, columns)[codes[j]]
+            codes[j] = category_places(j, columns)[column.codes] if column.kind == "categorical" else column.codes
         return cls(codes, *axes(columns))
+
+
+def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
+    """Return the type for codes of columns of these sizes: two bytes where that is enough, else four."""
+    return np.dtype(np.int16 if max(sizes) < 1 << 15 else np.int32)
 
 
 def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:

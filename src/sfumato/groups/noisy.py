@@ -56,7 +56,7 @@ class Tree:
 
 def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:
     """Return boxes of at least `floor` people, the most even cut of the widest column first: quasi values decide alone."""
-    return even_tree(Space.of(columns), column_weights(columns, weights), floor)
+    return even_tree(Space.of(columns, narrow=True), column_weights(columns, weights), floor)
 
 
 def even_tree(space: Space, weight: Floats, floor: int) -> Tree:

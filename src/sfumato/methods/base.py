@@ -207,9 +207,13 @@ class Method(ABC):
         bounds = self.bounds(table, requirement)
         self.require_something_to_keep(bounds, requirement)
         coins = randomness(random)
-        shuffled, order = table.by_values() if self.by_counts else table.shuffled(coins.spawn(PEOPLE))
-        task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
-        made = self.make(task).at_rows(order)
+        if self.by_counts:
+            task = Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), progress or silent)
+            made = self.make(task)
+        else:
+            shuffled, order = table.shuffled(coins.spawn(PEOPLE))
+            task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
+            made = self.make(task).at_rows(order)
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
         if audit.holds is not True:

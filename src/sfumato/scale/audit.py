@@ -21,7 +21,7 @@ from sfumato.auditor.claims import Case
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
-from sfumato.auditor.original import other_columns, other_schema
+from sfumato.auditor.original import other_columns, other_schema, true_codes
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BucketsRelease
@@ -30,7 +30,7 @@ from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, reread
 from sfumato.table.column import Column
-from sfumato.table.sorting import sorted_with_places
+from sfumato.table.sorting import sorted_with_places, sorted_words
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21
@@ -116,21 +116,15 @@ def _together(read: Reread, table: Table | None, people: Blocks | None, place: P
             file.path.unlink(missing_ok=True)
 
 
-def _true_codes(labels: Sequence[str], table: Table) -> Array:
-    """Return the release's number of each of the table's values, −1 for one that it does not have."""
-    number = {label: k for k, label in enumerate(labels)}
-    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
-
-
 def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
     """Return how the published people differ from those of the table."""
-    truth = _true_codes(shown.labels, table)
+    truth = true_codes(shown.labels, table)
     start = shown.start.astype(np.int64)
     total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
     for some in _together(read, table, people, place):
-        ranked, places = sorted_with_places(some.key, used_up=True)
+        words, bits = sorted_words(some.key)
         known = (start, shown.value, shown.shares, len(shown.labels))
-        found = walk_people(ranked, places, len(some.bucket), some.bucket, truth[some.secret], *known)
+        found = walk_people(words, bits, len(some.bucket), some.bucket, truth[some.secret], *known)
         total.certain[:] += found[3]
         total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
     return total
@@ -139,7 +133,7 @@ def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place
 def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalked:
     """Return the same where counts have noise."""
     buckets, domain = len(read.release.sizes), read.release.domain
-    truth = None if table is None else _true_codes(domain.labels, table).astype(np.int64)
+    truth = None if table is None else true_codes(domain.labels, table).astype(np.int64)
     total = NoisyWalked(torn=False, truth=np.zeros((buckets, len(domain)), np.int64))
     for some in _together(read, table, people if table is not None else None, place):
         mine = None if truth is None else truth[some.secret]

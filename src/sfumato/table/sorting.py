@@ -30,6 +30,22 @@ def sorted_with_places(key: Integers, *, used_up: bool = False) -> tuple[Integer
     return ranked, packed
 
 
+def sorted_words(key: Integers) -> tuple[Integers, int]:
+    """Return sorted words, each a number from 0 on and the place it comes from in the lowest bits, and how many bits those are.
+
+    The array is used up. Equal numbers have equal upper bits; where both do not fit in a word, numbers are made small.
+    """
+    bits = max(len(key) - 1, 1).bit_length()
+    if int(key.max(initial=0)) >= 1 << (62 - bits):
+        key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    key <<= bits
+    for begin in range(0, len(key), _AT_ONCE):
+        some = key[begin : begin + _AT_ONCE]
+        some |= np.arange(begin, begin + len(some))
+    key.sort()
+    return key, bits
+
+
 def ascending(key: Integers, *, used_up: bool = False) -> Integers:
     """Return the places of numbers from 0 on in ascending order, equal ones as they stand."""
     if not (key[1:] < key[:-1]).any():

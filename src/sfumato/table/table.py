@@ -224,9 +224,9 @@ class Table:
         """
         return self._reordered(self._ascending()[random.permutation(self.rows)])
 
-    def by_values(self) -> tuple[Table, Integers]:
-        """Return the same people sorted by quasi values, then by the sensitive one, and the row of each of them here."""
-        return self._reordered(self._ascending())
+    def by_values(self) -> Table:
+        """Return the same people sorted by quasi values, then by the sensitive one."""
+        return self._reordered(self._ascending())[0]
 
     def _ascending(self) -> Integers:
         values = len(self.sensitive.domain)
