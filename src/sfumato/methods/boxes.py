@@ -63,6 +63,7 @@ class Boxes(Method):
 
     name: ClassVar[str] = "boxes"
     way: ClassVar[Way] = "boxes"
+    by_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -257,7 +257,7 @@ class BucketsEngine:
             columns += wanted * hits.astype(float) ** 2
             part = index.weigh(hits, piece.values)
             value, least, most = value + part[0], least + part[2], most + part[3]
-        every = index.table.heads(slice(None))
+        every = index.table.heads()
         total = np.bincount(index.bucket, weights=fits * every, minlength=index.buckets)
         squares = np.bincount(index.bucket, weights=fits**2 * every, minlength=index.buckets)
         slots = np.maximum(index.shown, 1)

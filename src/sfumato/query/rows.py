@@ -47,8 +47,8 @@ class RowIndex:
         """How many people each row stands for, for kernels; empty where that is one."""
         return _NONE if self.times is None else self.times
 
-    def heads(self, rows: Array) -> Integers | int:
-        """Return how many people each of these rows stands for."""
+    def heads(self, rows: Array | slice = slice(None)) -> Integers | int:
+        """Return how many people each of these rows stands for, or each row of all."""
         return 1 if self.times is None else self.times[rows]
 
     def find(self, wanted: Rows) -> tuple[Small, int]:

@@ -289,9 +289,9 @@ def ask(
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
     A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ U and Σ U²
-    over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ
-    (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times that over their box. `by_column` has
-    the levels column by column, `whole` the sum of each cell's chances.
+    over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes'
+    counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them
+    less A/Q times that over their box. `by_column` has the levels column by column, `whole` the sum of each cell's chances.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):

@@ -90,7 +90,7 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     of, scores, weight = _laid_out(inside, terms)
     cells, goals = inside.cells, inside.goals
     both = np.zeros((len(terms), len(terms), len(cells.weight)))
-    full, every = np.zeros((len(terms), len(cells.cell))), inside.index.table.heads(slice(None))
+    full, every = np.zeros((len(terms), len(cells.cell))), inside.index.table.heads()
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
     for t in range(len(terms)):
