@@ -285,6 +285,8 @@ def _method(section: Section, requirement: Requirement | None, schema: Schema | 
     if not section:
         return None
     if name is None:  # options without a name are options of the usual method
+        if requirement is None:
+            return None  # which one that is follows from the requirement, whose fault is told
         name = _usual(requirement).name
     if name == "buckets" or "locality" in section:
         old = "name" if name == "buckets" else "locality"
@@ -303,10 +305,10 @@ def _method(section: Section, requirement: Requirement | None, schema: Schema | 
     return _located("[method]", cls, options)
 
 
-def _usual(requirement: Requirement | None) -> type[Method]:
+def _usual(requirement: Requirement) -> type[Method]:
     """Return the method that a policy without a name for one means by its options."""
-    if requirement is None or requirement.presence is None:
-        return NoisyBoxes if requirement is not None and requirement.against == "insider" else Boxes
+    if requirement.presence is None:
+        return NoisyBoxes if requirement.against == "insider" else Boxes
     return Ambiguity
 
 
