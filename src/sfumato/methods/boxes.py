@@ -63,6 +63,7 @@ class Boxes(Method):
 
     name: ClassVar[str] = "boxes"
     way: ClassVar[Way] = "boxes"
+    tosses_when_tight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
