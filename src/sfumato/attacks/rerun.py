@@ -36,7 +36,7 @@ def rerun(sight: Sight) -> Guess:
     if _worlds(people) > MOST_WORLDS:
         raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
     table = _table(sight, people)
-    seeds = 1 if sight.release.manifest.basis == "tight" and method.name in ("boxes", "mondrian") else SEEDS
+    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
     number = {label: k for k, label in enumerate(table.sensitive.labels)}
     own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
     told = getattr(sight.release, "told", None)
