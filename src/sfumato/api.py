@@ -186,12 +186,12 @@ def _published(
         )
     kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
     _require_kind(requirement, Requirement, "requirement", kinds)
-    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
-    if "schema" in told:
-        schema = told["schema"]
+    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "schema" in roles:
+        schema = roles["schema"]
         _require_kind(schema, Schema, "schema", "a Schema")
     else:
-        schema = Schema(**told)
+        schema = Schema(**roles)
     return publish_source(
         source, schema, requirement, Path(out), method=method, random=random, progress=progress, limits=limits, engine=engine
     )

@@ -77,9 +77,9 @@ def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walke
     return Walked(*walk_people(words, bits, len(release.bucket), release.bucket, truth, *told))
 
 
-def _compare(release: BucketsRelease, shown: Histograms, table: Table, found: Walked) -> tuple[list[str], int]:
+def _compare(release: BucketsRelease, shown: Histograms, table: Table, walked: Walked) -> tuple[list[str], int]:
     """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
-    invented, lost, misplaced, certain = found
+    invented, lost, misplaced, certain = walked
     suppressed = lost if _may_suppress(release.manifest) else 0
     problems: list[str] = []
     if invented:

@@ -14,7 +14,7 @@ from sfumato.auditor.bounds import odds_of
 from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, set_label, unseen
 from sfumato.auditor.declaration import exact_share
 from sfumato.auditor.noise_law import unlike_noise
-from sfumato.auditor.original import quasi_keys, true_values
+from sfumato.auditor.original import numbered, quasi_keys, true_values
 from sfumato.auditor.plausible import FALSE_ALARM
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError
@@ -213,10 +213,12 @@ def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
     over = np.zeros(len(release.sizes), bool)
     shown, labels = _shown(release), list(release.domain.labels)
     bounded = [((label,), (bounds.known or {}).get(label, Fraction(1))) for label in labels]
+    distinct, which = np.unique(release.sizes, return_inverse=True)
+    sizes = distinct.tolist()
     for values, limit in [*bounded, *bounds.sets.values()]:
         if limit < 1:
-            distinct, which = np.unique(release.sizes, return_inverse=True)
-            caps = np.array([limit.numerator * int(size) // limit.denominator for size in distinct], dtype=np.int64)
+            share, whole = limit.numerator, limit.denominator
+            caps = np.array([share * size // whole for size in sizes], dtype=np.int64)
             over |= shown[:, [labels.index(value) for value in values]].sum(axis=1) > caps[which]
     return over
 
@@ -247,7 +249,7 @@ def walk_noisy(release: BucketsRelease, table: Table | None) -> Walked:
 
 def walk_together(key: Integers, bucket: Array, truth: Integers | None, buckets: int, values: int) -> Walked:
     """Return the same for people whose quasi values `key` numbers: the published ones, then those of the table, if any."""
-    key = np.unique(key, return_inverse=True)[1]
+    key = numbered(key)
     ours, theirs = key[: len(bucket)], key[len(bucket) :]
     size = int(key.max(initial=-1)) + 1
     place = np.zeros(size, np.int64)

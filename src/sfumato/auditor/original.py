@@ -74,6 +74,11 @@ def true_codes(labels: Sequence[str], table: Table) -> Small:
     return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
 
 
+def numbered(key: Integers) -> Integers:
+    """Return equal keys as equal numbers, from 0 on in no particular order: found by hashing, which is faster than sorting."""
+    return np.asarray(pa.array(key).dictionary_encode().indices, dtype=np.int64)
+
+
 def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
     """Number equal quasi rows equally: the published rows, then those of the table."""
     rows = len(quasi[0])

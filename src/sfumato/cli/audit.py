@@ -255,8 +255,9 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
         lines.append(line)
         if result.reader is not None:
             lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
-        attack, whose = result.stronger
-        lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
+        if result.stronger is not None:
+            attack, whose = result.stronger
+            lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")

@@ -157,6 +157,7 @@ def deliver(
     from sfumato.budget import spent
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
+    from sfumato.methods import METHODS
     from sfumato.policy import Policy
     from sfumato.receipt import save_with_receipt
     from sfumato.register import earlier_publications, open_register, places_of, warnings_of
@@ -165,8 +166,9 @@ def deliver(
 
     chosen = Policy.load(policy, data=data)
     chosen.require_reviewed(data, named=str(policy))
-    if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
-        raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
+    if links is not None and (chosen.method is None or not chosen.method.links_records):
+        linking = " and ".join(name for name, method in METHODS.items() if method.links_records)
+        raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {linking}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
@@ -283,10 +285,9 @@ _TOGETHER = {
 def room_lost(table: Table, requirement: Requirement, made: Publication) -> list[str]:
     """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
-    from sfumato.methods import Boxes
     from sfumato.methods.boxes import REFUSED
 
-    if made.method.name != Boxes.name or made.private["groups"] > 1:
+    if made.method.way != "boxes" or made.private["groups"] > 1:
         return []
     told = getattr(made.release, "told", None)
     if told is not None and told[0] < 1000:
@@ -299,9 +300,6 @@ NO_REGISTER = (
     "your register of receipts cannot be written, so the private receipt lies beside the release, and a later publication from "
     "elsewhere does not find it; --receipts DIR names another place"
 )
-
-LINKING = ("heterogeneous", "ring")
-"""The methods whose records have ranges of their own."""
 
 OPEN = "without a bound"
 """What the audit's own warning about open values says; here one that also names them stands in its place."""

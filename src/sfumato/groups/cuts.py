@@ -83,6 +83,12 @@ class Space:
             codes[j] = category_places(j, columns)[column.codes] if column.kind == "categorical" else column.codes
         return cls(codes, *axes(columns))
 
+    @property
+    def narrow(self) -> Array:
+        """The codes in words of 16 bits where they fit: cuts wait for memory, and take half as long with half of it."""
+        widest = int(np.diff(self.first).max(initial=0))
+        return self.codes.astype(np.int16) if widest <= np.iinfo(np.int16).max else self.codes
+
 
 def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
     """Return the type for codes of columns of these sizes: two bytes where that is enough, else four."""
@@ -181,8 +187,10 @@ def cut_space(
     number changes nothing.
     """
 
+    codes = space.narrow
+
     def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
-        return cut_level(space.codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
+        return cut_level(codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -30,6 +30,11 @@ from sfumato.table.column import Column
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
+
+Way = Literal["boxes", "near", "setting", "distinct"]
+"""What a method may state about its groups: boxes that are cut as the adversary allows (parameters `floor`, `weights` and
+`patience`); near people matched or exchanged; blind groups in a setting (`strategy`, `max_size`, `gap`, `time_limit`); blind
+groups of as many different values (`l`, `suppress`)."""
 
 PEOPLE, MAKING = 0, 1
 """The streams of coins that shuffle people, and that a method draws from."""
@@ -142,6 +147,10 @@ class Method(ABC):
     """Whether counts alone decide who shares a group, so that any order of people gives the same release."""
     keeps_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
+    way: ClassVar[Way | None] = None
+    """How people are put together, where explanations have more to say about that; see `Way`."""
+    links_records: ClassVar[bool] = False
+    """Whether records are matched with people, which an exact audit wants to know."""
     unproven: ClassVar[str] = ""
     """Where a paper claims less than a bound on belief: why, and what to use instead."""
     instead: ClassVar[str] = ""

@@ -13,7 +13,7 @@ from sfumato.groups.settings.feasible import Strategy
 from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.two_size import SEARCHES, Search
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, seconds, whole
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against
@@ -54,6 +54,7 @@ class MultiSize(Method):
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
 
     name: ClassVar[str] = "multi-size"
+    way: ClassVar[Way] = "setting"
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""

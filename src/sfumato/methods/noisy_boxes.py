@@ -95,13 +95,13 @@ class NoisyBoxes(Method):
                 hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"',
             )
         if self.apart:
-            told = self.shares if self.shares is not None else self.values
-            if not isinstance(self.otherwise, Mapping) or not isinstance(told, Mapping) or set(self.otherwise) != set(told):
+            given = self.shares if self.shares is not None else self.values
+            if not isinstance(self.otherwise, Mapping) or not isinstance(given, Mapping) or set(self.otherwise) != set(given):
                 raise PolicyError(
                     f"{caller}(otherwise=…): every column with declared values needs its own",
                     hint='otherwise = { illness = "other" }',
                 )
-            for name in told:
+            for name in given:
                 self.of(name)
             return
         if self.shares is not None:
@@ -115,10 +115,10 @@ class NoisyBoxes(Method):
 
     def of(self, column: str) -> NoisyBoxes:
         """Return the method with what is declared of one of several columns."""
-        told: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
-        if any(one is not None and column not in one for one in told.values()):
+        given: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
+        if any(one is not None and column not in one for one in given.values()):
             raise PolicyError(f"{type(self).__name__}: nothing is declared of {column!r}", hint="declare values of every secret")
-        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in told.items()}
+        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in given.items()}
         return replace(self, **own)
 
     @property
@@ -148,8 +148,8 @@ class NoisyBoxes(Method):
         """Return the schema with which a table must be read: each person's value follows from her own cells alone."""
         if self.apart:
             others: Mapping[str, str] = self.otherwise  # type: ignore[assignment]
-            told = {name: {"values": list(own), "otherwise": others[name]} for name, own in self.declared.items()}
-            return replace(schema, closed=closed(told))
+            given = {name: {"values": list(own), "otherwise": others[name]} for name, own in self.declared.items()}
+            return replace(schema, closed=closed(given))
         return replace(schema, closed=closed({"values": list(self.declared), "otherwise": self.otherwise}))
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:

@@ -27,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,12 @@ class RowQuestion:
     guess: partial[Guess]
     add: partial[Total]
 
+    @classmethod
+    def of(cls, engine: Any, asked: Query, estimator: Estimator) -> RowQuestion:
+        """Return a question to an engine of buckets made ready."""
+        guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
+        return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
+
     def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
         return occurring_cells(self.table, self.vocabulary, grouped, pieces)
@@ -146,12 +153,7 @@ class BucketsEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(
-            self.vocabulary.for_terms(asked.terms),
-            self.index.table,
-            partial(self.guess, estimator=estimator),
-            partial(self.add, estimator=estimator),
-        )
+        return RowQuestion.of(self, asked, estimator)
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""

@@ -24,7 +24,6 @@ from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.release.coding import sensitive_columns
 from sfumato.table.frames import Native, to_native
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from sfumato.release.buckets import BucketsRelease
 
 MOST_TABLES = 1_000
-FEW_TABLES = 5
-"""Rubin's rules need some tables to see how far they differ."""
 
 
 class FewBoxesWarning(UserWarning):
@@ -130,10 +127,10 @@ def probability_names(release: BucketsRelease) -> list[str]:
 
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
-    if isinstance(release, ApartRelease):
+    if release.manifest.apart:
         raise QueryError(
             "how the sensitive columns of this release go together is not published, so that no table can be completed with all",
-            hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
+            hint=f"release.of({release.manifest.secrets[0]!r}) is the release of one column alone",
         )
     if not hasattr(type(engine), "inside"):
         raise QueryError(

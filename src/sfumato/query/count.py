@@ -26,7 +26,6 @@ from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -96,7 +95,7 @@ def engine_of(release: Release) -> Engine:
             if release.form not in ENGINES:
                 raise QueryError(f"no estimator is known for the form {release.form!r}")
             make = ENGINES[release.form]
-            engine = ApartEngine.of(release, make) if isinstance(release, ApartRelease) else make(release)
+            engine = ApartEngine.of(release, make) if release.manifest.apart else make(release)
             _engines[release] = engine
             engine.__dict__[SHELF] = _shelves.get(release)
         return engine

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -84,12 +83,7 @@ class NoisyEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(
-            self.vocabulary.for_terms(asked.terms),
-            self.index.table,
-            partial(self.guess, estimator=estimator),
-            partial(self.add, estimator=estimator),
-        )
+        return RowQuestion.of(self, asked, estimator)
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""

@@ -18,7 +18,7 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import is_noisy, noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
+from sfumato.release.noise import noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
@@ -60,7 +60,7 @@ class BucketsRelease(Release):
     @property
     def noisy(self) -> bool:
         """Whether counts have noise."""
-        return is_noisy(self.manifest)
+        return self.manifest.basis == "noisy"
 
     @property
     def decoys(self) -> int:
@@ -219,7 +219,7 @@ class BucketsRelease(Release):
         buckets = len(sizes)
         st_bucket, _ = groups_of(st, BUCKET, "st", buckets)
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        if is_noisy(manifest):
+        if manifest.basis == "noisy":
             count = noisy_counts(st, COUNT, st_bucket, value, buckets * len(domain))
         else:
             count = whole_numbers(st, COUNT, "st")

@@ -41,7 +41,7 @@ def audit_parts(
     directory: Path,
     manifest: Manifest,
     place: Path,
-    found: Outline | None = None,
+    outline: Outline | None = None,
     people: Blocks | None = None,
     *,
     draw: bool = True,
@@ -50,7 +50,7 @@ def audit_parts(
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
     """
-    table = None if found is None else found.table
+    table = None if outline is None else outline.table
     try:
         read = reread(directory, manifest, place / "release")
         problems = [*read.problems, *read.release.contradictions()]
@@ -62,9 +62,9 @@ def audit_parts(
             problems += unlike
             comparable = None if unlike else table
 
-        def walk(release: BucketsRelease, told: Histograms, against: Table) -> Walked:
+        def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
             assert people is not None
-            return _walked(read, told, against, people, place / "people")
+            return _walked(read, histograms, against, people, place / "people")
 
         def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
             return _walked_noise(read, against, people, place / "people")

@@ -74,17 +74,17 @@ class DuckEngine:
             looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
             found = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._found = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
-        return self._found
+        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        return self._outline
 
-    def people(self, found: Outline) -> LocalPeople:
+    def people(self, outline: Outline) -> LocalPeople:
         """Return everybody's codes, in files."""
-        return LocalPeople(self.coded(found), self.place / "shards", self.limits.threads)
+        return LocalPeople(self.coded(outline), self.place / "shards", self.limits.threads)
 
-    def coded(self, found: Outline) -> Blocks:
+    def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in a file of this machine; they are coded once."""
         if self._coded is None:
-            self._coded = code_rows(self.duck, found, self.place)
+            self._coded = code_rows(self.duck, outline, self.place)
         return self._coded
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
@@ -92,7 +92,7 @@ class DuckEngine:
         if self._marks is None:
             now, self.duck.source = self.duck.source, self._whole
             try:
-                self._marks = fingerprints(self.duck, self._found, self._found.every, self.scratch("hashes"))
+                self._marks = fingerprints(self.duck, self._outline, self._outline.every, self.scratch("hashes"))
             finally:
                 self.duck.source = now
         return self._marks

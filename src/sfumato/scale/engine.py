@@ -58,10 +58,10 @@ class Engine(Protocol):
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
 
-    def people(self, found: Outline) -> People:
+    def people(self, outline: Outline) -> People:
         """Return everybody's codes, wherever they lie."""
 
-    def coded(self, found: Outline) -> Blocks:
+    def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in files of this machine, for the audit."""
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:

@@ -38,7 +38,7 @@ class Prepared:
     private: Mapping[str, Any]
     method: Method
     bounds: Bounds
-    found: Outline
+    outline: Outline
     sizes: Integers
 
 
@@ -58,10 +58,10 @@ def prepare(
     """Write the release of an engine's source to an empty directory, audit it there, and return what there is to tell of it."""
     tell = progress or silent
     tell("counting values", 0.0)
-    found = engine.outline(schema)
-    table = found.table
+    outline = engine.outline(schema)
+    table = outline.table
     table.require_people()
-    require_shared_texts(table, found.counts)
+    require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
     maker = maker_of(chosen)
     chosen.require_provable(table, requirement)
@@ -79,13 +79,13 @@ def prepare(
     coins = randomness(random)
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
-    people = engine.people(found)
-    written = maker(Work(task, found, people, directory, limits.shard, engine.scratch), chosen)
+    people = engine.people(outline)
+    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
-    audit = audit_parts(directory, manifest, engine.scratch("audit"), found, engine.coded(found), draw=False)
+    audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
     sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, found, written.sizes)
+    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, outline, written.sizes)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError
-from sfumato.table.found import TEXT_ENDINGS, ending_of, find
+from sfumato.table.source import TEXT_ENDINGS, ending_of, find
 from sfumato.table.textfile import ReadOptions, TextFile
 
 MANY = 1 << 20

@@ -44,11 +44,11 @@ class Frame:
         return found
 
 
-def frame_of(found: Outline, weights: Array, total: Sum) -> Frame:
+def frame_of(outline: Outline, weights: Array, total: Sum) -> Frame:
     """Return the space of a table: categories in the order that their people's ranks in the other columns give, by sums."""
-    columns = found.table.quasi
+    columns = outline.table.quasi
     wanted = [j for j, one in enumerate(columns) if one.kind == "categorical" and not is_unordered(one.size, len(columns))]
-    ranks = [doubled_ranks(counts) for counts in found.counts]
+    ranks = [doubled_ranks(counts) for counts in outline.counts]
 
     def empty() -> list[Integers]:
         return [np.zeros(columns[j].size, np.int64) for j in wanted for k in range(len(columns)) if k != j]
@@ -63,12 +63,12 @@ def frame_of(found: Outline, weights: Array, total: Sum) -> Frame:
     places = []
     for j, column in enumerate(columns):
         if j in wanted:
-            places.append(places_by_sums(found.counts[j], [next(sums) for _ in range(len(columns) - 1)]))
+            places.append(places_by_sums(outline.counts[j], [next(sums) for _ in range(len(columns) - 1)]))
         else:
             places.append(np.arange(column.size, dtype=np.int32))
     first, missing, position = axes_of(columns)
     published = np.concatenate([np.argsort(place) for place in places]).astype(np.int64)
-    return Frame(Axes(first, missing, position, published, weights), tuple(places), len(found.table.sensitive.domain))
+    return Frame(Axes(first, missing, position, published, weights), tuple(places), len(outline.table.sensitive.domain))
 
 
 @dataclass(frozen=True, eq=False)

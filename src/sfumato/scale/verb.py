@@ -109,7 +109,7 @@ def publish_source(
         finally:
             holder.close()
         done = Published(
-            out, made.manifest, made.audit, made.private, made.method, made.bounds, made.found.table, made.sizes, marks
+            out, made.manifest, made.audit, made.private, made.method, made.bounds, made.outline.table, made.sizes, marks
         )
         let_in()
         if receipt is not None:

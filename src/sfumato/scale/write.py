@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,15 @@ from sfumato.table.sensitive import Domain
 
 
 def write_buckets(
-    directory: Path, manifest: Manifest, found: Outline, boxes: Collected, *, domain: Domain | None = None, draws: Any = None
+    directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, *, domain: Domain | None = None, draws: Any = None
 ) -> Manifest:
     """Write the form buckets to an empty directory, part by part, and return the manifest that was written.
 
     The values of boxes are codes of the domain, the table's own where none is given.
     """
-    shown = found.table.sensitive.domain if domain is None else domain
+    shown = outline.table.sensitive.domain if domain is None else domain
     tables = {
-        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(found, boxes, begin, end)),
+        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end)),
         "st": _write(directory, "st", len(boxes.value), _st(shown, boxes)),
     }
     for name, table in {**account_tables(boxes.told), **noise_tables(draws, BUCKET)}.items():
@@ -55,10 +54,11 @@ def _slices(table: pa.Table) -> Any:
     return lambda begin, end: table.slice(begin, end - begin)
 
 
-def _qit(found: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
+def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
     codes, box = boxes.part(begin, end)
     columns: dict[str, pa.Array] = {
-        column.name: dictionary_array(replace(column, codes=mine)) for column, mine in zip(found.table.quasi, codes, strict=True)
+        column.name: dictionary_array(replace(column, codes=mine))
+        for column, mine in zip(outline.table.quasi, codes, strict=True)
     }
     columns[BUCKET] = pa.array((box + 1).astype(np.int32))
     return pa.table(columns)
@@ -74,10 +74,3 @@ def _st(domain: Domain, boxes: Collected) -> Any:
         return pa.table(st)
 
     return part
-
-
-def written_parts(directory: Path, manifest: Manifest, name: str, problems: list[str]) -> Iterator[pa.Table]:
-    """Yield the parts of a table of a release on disk, one after another; what is wrong with them goes to `problems`."""
-    facts = manifest.tables[name]
-    for file in facts["files"]:
-        yield files.stored_part(directory, facts, file, problems)

@@ -68,16 +68,16 @@ async def _outcome(session: Session, job: Job) -> None:
             'data-mark="outcome"'
         )
         return
-    told = job.document
-    ui.label(f"Published {told['rows']:,} {'people' if told['one_row_per_person'] else 'rows'} to {told['release']}").classes(
-        "verdict"
-    ).props('role="status"').props('data-mark="outcome"')
-    for sentence in told["made"]:
+    document = job.document
+    ui.label(
+        f"Published {document['rows']:,} {'people' if document['one_row_per_person'] else 'rows'} to {document['release']}"
+    ).classes("verdict").props('role="status"').props('data-mark="outcome"')
+    for sentence in document["made"]:
         ui.label(sentence)
-    for claim in told["audit"]["claims"]:
+    for claim in document["audit"]["claims"]:
         state = "holds" if claim["holds"] else "does not hold"
         ui.label(f"Claim against {claim['adversary']}: {state}.").props('data-mark="claim"')
-    for warning in told["warnings"]:
+    for warning in document["warnings"]:
         ui.label(warning).classes("text-warning")
     ui.label("The receipt lies in your own register, outside the release. It is private.").classes("quiet")
     _checks(session)
