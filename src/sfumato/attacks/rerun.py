@@ -36,13 +36,8 @@ def rerun(sight: Sight) -> Guess:
     method, requirement = program_of(sight.release)
     if _worlds(people) > MOST_WORLDS:
         raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
-<<<<<<< HEAD
-    table = _table(sight, people)
-    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
-=======
     table = table_of(sight, people.columns)
-    seeds = 1 if sight.release.manifest.basis == "tight" and method.name in ("boxes", "mondrian") else SEEDS
->>>>>>> attackers
+    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
     number = {label: k for k, label in enumerate(table.sensitive.labels)}
     own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
     told = getattr(sight.release, "told", None)
@@ -105,13 +100,8 @@ def _worlds(people: Members) -> int:
     return prod(factorial(sum(one)) // prod(factorial(many) for many in one) for one in groups)
 
 
-<<<<<<< HEAD
-def _table(sight: Sight, people: Members) -> Any:
-    """Return a table of these people, in the order of `people`, with sensitive values still to be set."""
-=======
 def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
     """Return a table of these people, in their order, with sensitive values still to be set."""
->>>>>>> attackers
     from sfumato.table import Schema, Table
 
     schema = sight.release.manifest.schema
