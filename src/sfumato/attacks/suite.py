@@ -26,8 +26,8 @@ from sfumato.table.table import Table
 MOST_VICTIMS = 20_000
 """Larger tables are attacked on a sample of people; what is learned is learned from the whole release."""
 
-FEW_VICTIMS = 1_000
-"""The same where every record has ranges of its own, so that each person is compared with each record."""
+PAIRS = 100_000_000
+"""The same where every record has ranges of its own: so many pairs of a person and a record are compared."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _prepare(
     from sfumato.auditor.original import true_values
 
     everybody = quasi_only(table)
-    victims = _sampled(table.rows, FEW_VICTIMS if "weaker_claim" in release.manifest.parameters else MOST_VICTIMS, coins.spawn(0))
+    victims = _sampled(table.rows, _most_victims(release), coins.spawn(0))
     truth = true_values(release.labels, table)
     informant = Informant({}, len(release.labels), coins.spawn(1))
     if release.form not in ("randomized", "synthetic"):
@@ -216,6 +216,11 @@ def _named_sets(release: Release) -> dict[str, Sequence[str]]:
     )
     parts: Any = getattr(release, "domain").parts()  # noqa: B009  (a field of every form)
     return {name: values for name, (values, _) in Bounds.read(release.manifest, counts, release.labels, parts).sets.items()}
+
+
+def _most_victims(release: Release) -> int:
+    alone = release.form == "ranges" and "weaker_claim" in release.manifest.parameters
+    return min(MOST_VICTIMS, PAIRS // max(release.rows, 1)) if alone else MOST_VICTIMS
 
 
 def _sampled(rows: int, most: int, coins: Randomness) -> Integers:

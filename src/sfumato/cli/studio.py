@@ -12,14 +12,28 @@ from sfumato.cli._run import verb
 
 
 class _WithoutPandas(MetaPathFinder):
-    """Says that there is no pandas: at the first list that it converts, pyarrow imports it, half a second for nothing.
-
-    The process is the studio's own, and no page of it needs pandas.
-    """
+    """Says that there is no pandas."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "pandas":
             raise ImportError(name)
+
+
+def _spare_pandas() -> None:
+    """Let pyarrow do without pandas, which it imports at the first list that it converts: half a second for nothing.
+
+    The process is the studio's own, and no page of it needs pandas.
+    """
+    import sys
+
+    import pyarrow as pa
+
+    finder = _WithoutPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
 
 
 @verb
@@ -32,11 +46,13 @@ def studio(
     show: Annotated[bool, typer.Option("--show/--no-show", help="Open it in the browser.")] = True,
 ) -> None:
     """Open a page on this machine: from a table to a release, or to ask a release. Nobody else can reach it."""
-    import sys
+    import logging
 
     from sfumato.cli._state import STATE
 
-    sys.meta_path.insert(0, _WithoutPandas())
+    _spare_pandas()
+    if not STATE.debug:  # the library's own words about a mistake may quote a person
+        logging.getLogger("nicegui").setLevel(logging.CRITICAL)
     from sfumato.studio.server import open_studio
 
     try:

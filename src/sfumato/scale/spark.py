@@ -32,9 +32,9 @@ from sfumato.scale.tally import Add, Sum
 from sfumato.table.coding import Reading
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.found import ending_of
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
+from sfumato.table.source import ending_of
 
 
 class SparkSource:

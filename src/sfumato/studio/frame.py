@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -120,11 +121,17 @@ def say(error: Exception) -> None:
 
 async def quietly(work: Callable[[], Any]) -> Any:
     """Do some work in a thread, so that the page stays alive; an error is told and gives None."""
+    client = ui.context.client
     try:
-        return await run.io_bound(work)
+        found = await run.io_bound(work)
     except Exception as error:
+        if client.id not in client.instances:
+            raise asyncio.CancelledError from None
         say(error)
         return None
+    if client.id not in client.instances:  # the page was left meanwhile: there is nobody to show anything to
+        raise asyncio.CancelledError
+    return found
 
 
 def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[None] | None]) -> None:

@@ -134,7 +134,7 @@ class _Verdict:
         ]
         self.table = ui.table(columns=columns, rows=[], row_key="value", pagination=15).classes("w-full").props("dense flat")
         told(self.table, mark="values")
-        self.table.bind_filter_from(find, "value")
+        self.table.bind_filter_from(told(find, mark="find"), "value")
         self.table.add_slot(
             "body-cell-own",
             """<q-td :props="props"><q-input dense outlined debounce="500" v-model="props.row.own" style="min-width: 6rem"

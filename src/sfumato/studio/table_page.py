@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ MEANING = {
     "other": "not published",
 }
 ROWS = 5
+PAINT = 0.3
+"""Seconds in which the browser may draw the cards before the processor is asked for more."""
 
 _STYLE = """
 .lane { border: 1px solid rgba(128, 128, 128, .45); border-radius: 8px; padding: 10px 12px; display: flex; flex-direction: column;
@@ -68,12 +71,18 @@ class _Board:
 
     async def show(self) -> None:
         """Show the sentence about unique people, the frames with their cards, and what follows."""
-        self.sentence = told(ui.label().classes("verdict"), mark="unique", role="status")
-        self.place = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
+        self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
+        with self.anchor:
+            self.sentence = told(ui.label().classes("verdict"), mark="unique", role="status")
+            self.place = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         await self.refresh()
 
     async def refresh(self) -> None:
         """Draw everything as the policy stands; what each column adds follows when it is known."""
+        with self.anchor:  # not in the card that was changed, which is drawn anew
+            await self._refresh()
+
+    async def _refresh(self) -> None:
         found = await quietly(lambda: (self.session.decisions(), self.session.parsed()))
         if found is None:
             self.sentence.set_text("The policy cannot be read like this.")
@@ -116,6 +125,7 @@ class _Board:
         before = f" Before this change: {percent(self.before, 1)}." if moved and self.before is not None else ""
         words = f"{percent(share, 1)} of people are" if share else "Nobody is"
         self.sentence.set_text(f"{words} the only one with their quasi values.{before}")
+        await asyncio.sleep(PAINT)
         risk = await quietly(self.session.risk)
         if risk is not None and self.session.table() is table:
             for column in risk.columns:
