@@ -27,7 +27,7 @@ SURE = 0.95
 
 
 @dataclass(frozen=True)
-class Told:
+class AtEpsilon:
     """What two counts with noise at one ε tell: of how many people and groups the ratio shows more than the bound allows."""
 
     epsilon: float
@@ -41,8 +41,8 @@ class Told:
 class DifferentialInference:
     """The region of (x, ε) in which counts with noise tell more than a policy allows, for a table of one's own.
 
-    `value`, `bound`, `size` and `share` are of the group in which a share is furthest above its bound, relative to it; `told` has
-    a line for each ε; `checked` compares Theorem 2 with noise that was drawn, where that was asked for.
+    `value`, `bound`, `size` and `share` are of the group in which a share is furthest above its bound, relative to it;
+    `levels` has a line for each ε; `checked` compares Theorem 2 with noise that was drawn, where that was asked for.
     """
 
     value: str
@@ -50,12 +50,12 @@ class DifferentialInference:
     where: str
     size: int
     share: float
-    told: tuple[Told, ...]
+    levels: tuple[AtEpsilon, ...]
     checked: tuple[dict[str, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**vars(self), "told": [dict(vars(one)) for one in self.told], "checked": [dict(one) for one in self.checked]}
+        return {**vars(self), "levels": [dict(vars(one)) for one in self.levels], "checked": [dict(one) for one in self.checked]}
 
 
 def theorem(x: float, y: float, b: float) -> tuple[float, float]:
@@ -109,18 +109,20 @@ def differential_inference(
     over = y / x > limits[value]
     if not over.any():
         at = int(np.argmax(y / x / limits[value]))
-        nothing = tuple(Told(one, 0, 0.0, None, None) for one in epsilons)
+        nothing = tuple(AtEpsilon(one, 0, 0.0, None, None) for one in epsilons)
         return _answer(table, limits, x, y, value, where, at, nothing, ())
     at = int(np.argmax(np.where(over & (x >= 20), y / x / limits[value], np.where(over, 1e-9, -1))))
-    told: list[Told] = []
+    levels: list[AtEpsilon] = []
     for epsilon in epsilons:
         sure = over & (chance_over(x, y, limits[value], epsilon) >= SURE)
         needed = needed_size(float(y[at] / x[at]), float(limits[value[at]]), epsilon)
-        told.append(
-            Told(epsilon, int(sure.sum()), _people(table, where, value, sure), int(x[sure].min()) if sure.any() else None, needed)
+        levels.append(
+            AtEpsilon(
+                epsilon, int(sure.sum()), _people(table, where, value, sure), int(x[sure].min()) if sure.any() else None, needed
+            )
         )
     checked = tuple(_checked(float(x[at]), float(y[at]), epsilon, draws) for epsilon in epsilons) if draws else ()
-    return _answer(table, limits, x, y, value, where, at, tuple(told), checked)
+    return _answer(table, limits, x, y, value, where, at, tuple(levels), checked)
 
 
 Where = tuple[tuple[int, ...], int]
@@ -164,12 +166,12 @@ def _people(table: Table, where: list[Where], value: Any, sure: Any) -> float:
 
 
 def _answer(
-    table: Table, limits: Floats, x: Any, y: Any, value: Any, where: list[Where], at: int, told: Any, checked: Any
+    table: Table, limits: Floats, x: Any, y: Any, value: Any, where: list[Where], at: int, levels: Any, checked: Any
 ) -> DifferentialInference:
     names = " and ".join(table.quasi[j].name for j in where[at][0])
     share = float(y[at] / x[at])
     return DifferentialInference(
-        table.sensitive.labels[value[at]], float(limits[value[at]]), names, int(x[at]), share, told, checked
+        table.sensitive.labels[value[at]], float(limits[value[at]]), names, int(x[at]), share, levels, checked
     )
 
 

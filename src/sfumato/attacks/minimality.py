@@ -17,7 +17,7 @@ from sfumato.arrays import Floats, Integers
 from sfumato.attacks import _minimal_kernels as kernels
 from sfumato.attacks import _swap_kernels as swaps
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
@@ -43,11 +43,11 @@ def minimality(sight: Sight) -> Iterator[Guess]:
         return
     if getattr(release, "decoys", 0) or release.form == "views" or name not in ("boxes", "mondrian", "ambiguity"):
         raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
-    people = placed(sight)
+    people = members(sight)
     yield _sampled(sight, people, soft=basis == "soft")
 
 
-def _sampled(sight: Sight, people: Placed, *, soft: bool) -> Guess:
+def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
     from sfumato.groups.cuts import Space
 
     release: Any = sight.release
@@ -91,7 +91,7 @@ def _sampled(sight: Sight, people: Placed, *, soft: bool) -> Guess:
     return Guess(beliefs, "by sampling", error=error, figures=figures, note="refused cuts of the final boxes alone")
 
 
-def _most_proved(people: Placed, told: Integers) -> float:
+def _most_proved(people: Members, told: Integers) -> float:
     """Return the largest of c / (1 + (n − 1)·told): what an engineer may believe of soft boxes by the theorem."""
     room = 1 + (people.sizes - 1) * (told / 1000)
     return float((people.count / room[people.entry_group]).max())

@@ -22,7 +22,6 @@ from sfumato.auditor.result import Audit
 from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release, form_of
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
@@ -79,7 +78,7 @@ def audit_tables(
             comparable = None if unlike else table
         case = Case(release, comparable, parts, links, outsiders, draw)
         one = AUDITS[manifest.form]
-        audit = audit_apart(case, one) if isinstance(release, ApartRelease) else one(case)
+        audit = audit_apart(case, one) if manifest.apart else one(case)
     except FormatError as error:
         return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
     return completed(audit, manifest, tables, table, found)

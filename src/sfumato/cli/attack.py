@@ -150,16 +150,16 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
         f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {_percent(found.share)} % of "
         f"{found.size:,} people where {_percent(found.bound)} % is allowed."
     )
-    lines = grid("ε", "groups told", "people %", "smallest group told", "such a share from", right=(0, 1, 2, 3, 4))
-    for one in found.told:
+    lines = grid("ε", "groups shown", "people %", "smallest group shown", "such a share from", right=(0, 1, 2, 3, 4))
+    for one in found.levels:
         smallest, needed = ("" if size is None else f"{size:,}" for size in (one.smallest, one.needed))
         lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", _percent(one.people), smallest, needed)
     screen.print(lines)
     for check in found.checked:
         screen.print("  " + ", ".join(f"{name.replace('_', ' ')} {figure:.4g}" for name, figure in check.items()))
     screen.print(
-        "[dim]told: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size of "
-        "group from which on the share named above is told.[/dim]"
+        "[dim]shown: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size "
+        "of group from which on the share named above is shown.[/dim]"
     )
 
 

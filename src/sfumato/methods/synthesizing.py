@@ -138,9 +138,9 @@ class Synthesizing(Method):
         task.progress("counting", 0.0)
         universe, spending = universe_of(task.table), Spending(self.gamma(task.requirement))
         people = Counted(universe.columns, universe.sizes, task.table.rows)
-        told = self.learn(people, spending.epsilon, task.random.spawn(LAW))
+        learned = self.learn(people, spending.epsilon, task.random.spawn(LAW))
         task.progress("drawing records", 0.7)
-        drawn = draw_records(told.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
-        release = show_synthetic(task, self, universe, drawn, told.measured, spending, told.public)
-        figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **told.figures}
+        drawn = draw_records(learned.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
+        release = show_synthetic(task, self, universe, drawn, learned.measured, spending, learned.public)
+        figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **learned.figures}
         return Made(release, figures)
