@@ -173,7 +173,7 @@ def draw(show: Show, studies: Sequence[Studied], found: Mapping[str, Mapping[str
             }
             wide = f"{NEAR}, {variant}" if variant else NEAR
             for way, row in rows.items():
-                if WAYS[way].synthetic and any(one and one.right[variant] != one.right.get(wide) for one in row):
+                if WAYS[way].synthetic and any(one and abs(one.right[variant] - one.right[wide]) > 0.002 for one in row):
                     series[f"{way}, near"] = (3, [None if one is None else one.right.get(wide) for one in row])
             attacks.append(Lines(f"{study.name}, {title}", series, level, steps=steps))
         near.append(Lines(study.name, _near_series(rows, at), level, steps=[f"{one:g}" for one in DISTANCES]))
