@@ -30,7 +30,9 @@ def released(method, requirement, place, monkeypatch):
     """Return one release twice, read row by row and read by counting."""
     table = sf.Table.from_frame(
         sample("census", rows=8000, seed=5).select(["age", "gender", "education", "salary"]),
-        sf.Schema(quasi=["age", "gender", "education"], sensitive=["salary"], people={"rows": "people"}, **method.pop("words", {})),
+        sf.Schema(
+            quasi=["age", "gender", "education"], sensitive=["salary"], people={"rows": "people"}, **method.pop("words", {})
+        ),
     )
     whole = sf.publish(table, requirement, method=method["method"], random=1)
     monkeypatch.setattr(files, "PART_ROWS", 1900)
@@ -52,7 +54,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_are_those_of_the_rows(kind, tmp_path, monkeypatch):
     make, ask, words = KINDS[kind]
-    _, whole, counted = released({"method": make(), "words": words}, ask(), tmp_path, monkeypatch)
+    _, _, counted = released({"method": make(), "words": words}, ask(), tmp_path, monkeypatch)
     rows = BucketsRelease.from_tables(counted.manifest, files.read_release(tmp_path / "release").tables)
     assert type(counted) is CountedBuckets
     assert len(counted.runs().bucket) < 8000 / 2

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.exact import floor_times
 from sfumato.groups._cut_kernels import Secret, cut_level
 from sfumato.groups._even_kernels import Even
@@ -56,8 +56,12 @@ class Tree:
 
 def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:
     """Return boxes of at least `floor` people, the most even cut of the widest column first: quasi values decide alone."""
-    space, weight = Space.of(columns), column_weights(columns, weights)
-    people = len(columns[0].codes)
+    return even_tree(Space.of(columns, narrow=True), column_weights(columns, weights), floor)
+
+
+def even_tree(space: Space, weight: Floats, floor: int) -> Tree:
+    """Return the same for people in a space, wherever that lies in the whole one."""
+    people = space.codes.shape[1]
     none = np.zeros(1, np.int64)
     nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
     low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
@@ -99,10 +103,14 @@ def with_sets(counts: Integers, bounds: Bounds) -> Integers:
     return np.concatenate([counts, *(counts[:, list(one.places)].sum(axis=1, keepdims=True) for one in bounds.sets)], axis=1)
 
 
-def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction]) -> Joined:
-    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it."""
-    sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
-    return _Joining(counts, sizes, limits).up(tree)
+def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction], sizes: Integers | None = None) -> Joined:
+    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it.
+
+    `sizes` are those of boxes, for a tree without its people.
+    """
+    if sizes is None:
+        sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
+    return _Joining(counts, sizes.copy(), limits).up(tree)
 
 
 _NEAR = 1e-6

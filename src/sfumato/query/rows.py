@@ -14,7 +14,6 @@ from sfumato.query.language.compile import Rows, row_mask
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
-
 _NONE = np.zeros(0, np.int64)
 
 
@@ -31,9 +30,7 @@ class RowIndex:
     times: Integers | None = None
 
     @classmethod
-    def of(
-        cls, columns: Sequence[Column], rows: int, order: Integers | None = None, times: Integers | None = None
-    ) -> RowIndex:
+    def of(cls, columns: Sequence[Column], rows: int, order: Integers | None = None, times: Integers | None = None) -> RowIndex:
         """Return the index of these columns, their rows in another order where one is given."""
         codes = tuple(np.ascontiguousarray(c.codes if order is None else c.codes[order]) for c in columns)
         each = None if times is None else times if order is None else times[order]
@@ -50,8 +47,8 @@ class RowIndex:
         """How many people each row stands for, for kernels; empty where that is one."""
         return _NONE if self.times is None else self.times
 
-    def heads(self, rows: Array) -> Integers | int:
-        """Return how many people each of these rows stands for."""
+    def heads(self, rows: Array | slice = slice(None)) -> Integers | int:
+        """Return how many people each of these rows stands for, or each row of all."""
         return 1 if self.times is None else self.times[rows]
 
     def find(self, wanted: Rows) -> tuple[Small, int]:

@@ -94,7 +94,7 @@ def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, 
     full = np.zeros((len(terms), index.rows))
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
-    variance, every = np.zeros(index.buckets), heads(slice(None))
+    variance, every = np.zeros(index.buckets), heads()
     for t, one in enumerate(terms):
         for u, other in enumerate(terms[: t + 1]):
             people = np.bincount(index.bucket, full[t] * full[u] * every, index.buckets) - weights[t] * weights[u] / size
@@ -138,7 +138,7 @@ def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
 def _features(trend: Trend, weight: Floats) -> Floats:
     """Return how the features of people with these weights differ from those of their boxes."""
     index = trend.index
-    weight = weight * index.table.heads(slice(None))
+    weight = weight * index.table.heads()
     asked = np.flatnonzero(weight)
     parts = [
         np.bincount(block.numbers(trend.levels[asked]), weight[asked], len(block.features)) @ block.features

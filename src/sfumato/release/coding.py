@@ -71,7 +71,8 @@ def combine(columns: list[Column]) -> Integers:
         if room * column.size >= 1 << 62:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
             room = int(key.max(initial=0)) + 1
-        key = key * column.size + column.codes
+        key *= column.size
+        key += column.codes
         room *= column.size
     return key
 

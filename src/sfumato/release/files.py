@@ -84,7 +84,7 @@ def read_release(directory: Path) -> Stored:
     extra = not_listed(directory, manifest)
     if extra:
         problems.append(f"{extra} files lie in the release that its manifest does not list")
-    for name, facts in manifest.tables.items():
+    for name in manifest.tables:
         try:
             tables[name] = stored_table(directory, manifest, name, kind, problems)
         except FormatError as error:
