@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.rerun import program_of, table_of
 from sfumato.attacks.sight import Sight
 from sfumato.errors import SfumatoError
