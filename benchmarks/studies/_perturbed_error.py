@@ -10,7 +10,7 @@ from benchmarks._census import table as census_table
 from benchmarks._perturbation import SEED, answers_of, lineup, pool
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows
+from benchmarks.studies._study import Rows, kept
 from sfumato.charts import Chart
 from sfumato.query import true_answers
 
@@ -38,12 +38,16 @@ def errors(attribute: str, level: int, people: int) -> list[dict[str, object]]:
     return rows
 
 
-def study(attribute: str, levels: Sequence[int], people: int, sizes: Sequence[int]) -> Rows:
+def study(name: str, attribute: str, levels: Sequence[int], people: int, sizes: Sequence[int]) -> Rows:
     """Return errors against L at one size, and against people at the first L."""
-    rows = [{**row, "against": "L"} for level in levels for row in errors(attribute, level, people)]
+
+    def case(level: int, people: int) -> Rows:
+        return kept(name, {"level": level, "people": people}, lambda: errors(attribute, level, people))
+
+    rows = [{**row, "against": "L"} for level in levels for row in case(level, people)]
     for size in sizes:
         known = [row for row in rows if (row["L"], row["people"], row["against"]) == (levels[0], size, "L")]
-        again = known or errors(attribute, levels[0], size)
+        again = known or case(levels[0], size)
         rows += [{**row, "against": "|T|"} for row in again]
     return rows
 

@@ -7,8 +7,10 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -97,11 +99,28 @@ def run(name: str, study: Study, size: Size, *, again: bool = False, results: Pa
     settings = json.loads(json.dumps(dict(study.settings(size))))
     if known is not None and known.settings == settings:
         return known, False
+    if again:
+        rmtree(results / "cases" / name, ignore_errors=True)
     start = time.process_time()
     rows = study.measure(**study.settings(size))
     result = Result(name, size, settings, time.process_time() - start, rows)
     _save(result, results)
     return result, True
+
+
+def kept(name: str, case: Mapping[str, Any], work: Callable[[], Rows], *, results: Path = RESULTS) -> Rows:
+    """Return the rows of one case of a long study, worked out once: a study that is killed goes on where it was."""
+    told = json.dumps(dict(case), sort_keys=True)
+    path = results / "cases" / name / f"{sha256(told.encode()).hexdigest()[:16]}.json"
+    if path.exists():
+        found: Rows = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    rows = work()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_suffix(".half")
+    half.write_text(json.dumps([dict(row) for row in rows]), encoding="utf-8")
+    half.replace(path)
+    return rows
 
 
 def load(name: str, size: Size, *, results: Path = RESULTS) -> Result | None:

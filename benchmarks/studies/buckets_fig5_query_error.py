@@ -6,18 +6,20 @@ them our estimator on the optimum's buckets, and the error of assuming independe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
 
 import sfumato
 from benchmarks._census import MAX_SIZE, OFFSET, SEED, THETAS, table
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict, kept, weigh
 from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.feasible import Strategy
 from sfumato.query import Estimator, anatomy_workload
-from sfumato.utility.query_error import asked_of, error_of
+from sfumato.utility.query_error import Asked, asked_of, error_of
 
 LINEUP: tuple[tuple[str, Strategy, Estimator], ...] = (
     ("two-size", "two-size", "paper"),
@@ -33,25 +35,36 @@ CLOSE = 1.25
 
 def measure(*, people: int, queries: int, thetas: Sequence[int], attributes: Sequence[str]) -> Rows:
     """Return mean and median relative error per table, θ and buckets."""
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for attribute in attributes:
-        data = table(attribute, people)
-        asked = asked_of(data, anatomy_workload(data, queries=queries, seed=SEED))
         for theta in thetas:
-            needed = sfumato.FPrivacy(theta=theta, offset=OFFSET, against="reader")
-            releases: dict[Strategy, sfumato.Release] = {}
-            for name, strategy, estimator in LINEUP:
-                try:
-                    if strategy not in releases:
-                        method = sfumato.MultiSize(strategy=strategy, max_size=MAX_SIZE)
-                        releases[strategy] = method.run(data, needed, random=SEED).release
-                except Infeasible:
-                    continue
-                error = error_of(releases[strategy], asked, estimator=estimator)
-                rows.append({"table": attribute, "θ": theta, "buckets": name, "mean": error.mean, "median": error.median})
-            alone = {"mean": error.independence_mean, "median": error.independence_median}
-            rows.append({"table": attribute, "θ": theta, "buckets": INDEPENDENCE, **alone})
+            case = {"people": people, "queries": queries, "table": attribute, "theta": theta}
+            rows += kept("buckets_fig5_query_error", case, partial(_errors, attribute, people, queries, theta))
     return rows
+
+
+@lru_cache(maxsize=1)
+def _asked(attribute: str, people: int, queries: int) -> Asked:
+    data = table(attribute, people)
+    return asked_of(data, anatomy_workload(data, queries=queries, seed=SEED))
+
+
+def _errors(attribute: str, people: int, queries: int, theta: int) -> Rows:
+    data, asked = table(attribute, people), _asked(attribute, people, queries)
+    needed = sfumato.FPrivacy(theta=theta, offset=OFFSET, against="reader")
+    releases: dict[Strategy, sfumato.Release] = {}
+    rows = []
+    for name, strategy, estimator in LINEUP:
+        try:
+            if strategy not in releases:
+                method = sfumato.MultiSize(strategy=strategy, max_size=MAX_SIZE)
+                releases[strategy] = method.run(data, needed, random=SEED).release
+        except Infeasible:
+            continue
+        error = error_of(releases[strategy], asked, estimator=estimator)
+        rows.append({"table": attribute, "θ": theta, "buckets": name, "mean": error.mean, "median": error.median})
+    alone = {"mean": error.independence_mean, "median": error.independence_median}
+    return [*rows, {"table": attribute, "θ": theta, "buckets": INDEPENDENCE, **alone}]
 
 
 def draw(rows: Rows) -> Chart:

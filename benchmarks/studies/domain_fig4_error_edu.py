@@ -15,7 +15,7 @@ from benchmarks.studies._study import Rows, Study, Verdict, weigh
 
 def measure(*, people: int, levels: Sequence[int], sizes: Sequence[int]) -> Rows:
     """Return errors against L and people."""
-    return study("EDU", levels, people, sizes)
+    return study("domain_fig4_error_edu", "EDU", levels, people, sizes)
 
 
 def judge(rows: Rows) -> Verdict:

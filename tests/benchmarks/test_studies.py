@@ -11,7 +11,7 @@ pytest.importorskip("altair")
 
 from benchmarks.studies import _page
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Study, Verdict, load, names, run, study_of, weigh
+from benchmarks.studies._study import Study, Verdict, kept, load, names, run, study_of, weigh
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -46,6 +46,28 @@ def test_a_finished_study_is_measured_again_only_if_its_settings_change_or_on_re
     run("some", study, "full", results=tmp_path)
     run("some", study, "full", again=True, results=tmp_path)
     assert measured == [10, 11, 100, 100]
+
+
+def test_a_killed_study_goes_on_with_the_cases_that_it_has_not_done(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    def measure(*, sizes: list[int]) -> list[dict[str, int]]:
+        rows = []
+        for size in sizes:
+            if size == 3 and len(done) == 2:
+                done.append(0)
+                raise KeyboardInterrupt
+            rows += kept("some", {"size": size}, lambda size=size: [{"y": done.append(size) or size}], results=tmp_path)  # type: ignore[misc,func-returns-value]
+        return rows
+
+    study = replace(made([]), measure=measure, quick={"sizes": [1, 2, 3]})
+    with pytest.raises(KeyboardInterrupt):
+        run("some", study, "quick", results=tmp_path)
+    result, _ = run("some", study, "quick", results=tmp_path)
+    assert done == [1, 2, 0, 3]
+    assert result.rows == [{"y": 1}, {"y": 2}, {"y": 3}]
+    run("some", study, "quick", again=True, results=tmp_path)
+    assert done == [1, 2, 0, 3, 1, 2, 3]
 
 
 def test_a_study_that_fails_leaves_no_result(tmp_path: Path) -> None:
