@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 30.0
+PATIENCE = 240.0
 """A busy machine is slow; whatever is waited for comes, or the test has failed."""
+
+WITH_NAMES = ("button", "link", "textbox", "combobox", "spinbutton", "slider", "radio", "tab", "img", "image", "checkbox")
+"""What people act upon or look at, and must be told of."""
 
 SFUMATO = (sys.executable, "-m", "sfumato")
 
@@ -148,6 +151,12 @@ class Page:
     def open_policy(self) -> str:
         """Return the policy file as the page shows it, folded in or not."""
         return str(self.find("policy").get_attribute("textContent"))
+
+    def nameless(self) -> list[str]:
+        """Return what a screen reader finds on the page and cannot name, as roles; hidden things are not found."""
+        tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        shown = [one for one in tree if not one.get("ignored") and one.get("role", {}).get("value") in WITH_NAMES]
+        return [one["role"]["value"] for one in shown if not str(one.get("name", {}).get("value", "")).strip()]
 
     def complaints(self) -> list[str]:
         """Return what the browser itself complained of: blocked by the content policy, not found, a mistake in a script."""
