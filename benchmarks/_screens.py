@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,38 +15,49 @@ from typing import Any
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 PATIENCE = 600.0
-PEOPLE = 3_000
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
-    "--disable-component-update", "--disable-dev-shm-usage",
+    "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
 
 
 def main() -> None:
     """Open the studio on made-up patients, do what a publisher and a recipient do, and photograph every page."""
+    with tempfile.TemporaryDirectory() as folder:
+        _visit(Path(folder), 3_000, _Walk.publisher)
+        _visit(Path(folder), 10_000, _Walk.recipient)
+
+
+def _visit(folder: Path, people: int, walk: Callable[[_Walk], None]) -> None:
+    """Take a walk through the studio of a table of so many people."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    with tempfile.TemporaryDirectory() as folder:
-        for flag in (*FLAGS, f"--user-data-dir={folder}/profile"):
-            options.add_argument(flag)
-        sfumato = [sys.executable, "-m", "sfumato"]
-        work = Path(folder) / "work"
-        work.mkdir()
-        made_up = ["sample", "hospital", "--rows", str(PEOPLE), "--seed", "7", "--out", "patients.csv"]
-        subprocess.run([*sfumato, *made_up], cwd=work, check=True)
-        studio = subprocess.Popen([*sfumato, "studio", "patients.csv", "--no-show"], cwd=work, stdout=subprocess.PIPE, text=True)
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-        try:
-            assert studio.stdout is not None
-            found = re.search(r"http://\S+", studio.stdout.readline())
-            assert found
-            _Walk(driver, found.group()).all()
-        finally:
-            driver.quit()
-            studio.terminate()
-            studio.wait()
+    for flag in (*FLAGS, f"--user-data-dir={folder}/profile"):
+        options.add_argument(flag)
+    sfumato = [sys.executable, "-m", "sfumato"]
+    work = folder / f"hospital-{people}"
+    work.mkdir()
+    made_up = ["sample", "hospital", "--rows", str(people), "--seed", "7", "--out", "patients.csv"]
+    subprocess.run([*sfumato, *made_up], cwd=work, check=True)
+    studio = subprocess.Popen(
+        [*sfumato, "studio", "patients.csv", "--no-show"],
+        cwd=work,
+        env={**os.environ, "SFUMATO_RECEIPTS": str(folder / "receipts")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        assert studio.stdout is not None
+        found = re.search(r"http://\S+", studio.stdout.readline())
+        assert found
+        walk(_Walk(driver, found.group()))
+    finally:
+        driver.quit()
+        studio.terminate()
+        studio.wait()
 
 
 class _Walk:
@@ -55,13 +67,11 @@ class _Walk:
         self.driver = driver
         self.root, _, self.token = address.partition("/?")
 
-    def all(self) -> None:
-        """Take all pictures: at 1280 pixels in the light, some at 800 in the dark."""
+    def publisher(self) -> None:
+        """Photograph what comes before a release: at 1280 pixels in the light, the first page at 800 in the dark too."""
         self.open("/", "step-age")
         self.picture("table", 1150)
         self.picture("table-dark", 1000, width=800, dark=True)
-        self.press("reviewed")
-        self.wait(lambda: "every role is right" in self.driver.page_source)
         self.open("/rule", "own-HIV")
         self.picture("rule", 1000)
         self.open("/trade", "compare")
@@ -69,14 +79,18 @@ class _Walk:
         self.wait(lambda: "Choosing by these results" in self.driver.page_source)
         self.find("typical")
         self.picture("trade", 1150)
+
+    def recipient(self) -> None:
+        """Publish, and photograph the release and what it answers."""
+        self.open("/", "reviewed")
+        self.press("reviewed")
+        self.wait(lambda: "every role is right" in self.driver.page_source)
         self.open("/publish", "publish")
         self.press("publish")
         self.find("claim")
-        self.press("audit")
-        self.find("audit-said")
         self.find("boxes")
         self.choose("up", "admitted")
-        self.picture("publish", 1300)
+        self.picture("publish", 1250)
         self.open("/ask", "sql")
         self.find("sql").send_keys("SELECT ward, COUNT(*) WHERE diagnosis = 'Asthma' GROUP BY ward")
         self.press("ask")
