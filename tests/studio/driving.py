@@ -139,10 +139,15 @@ class Page:
         """Put a text in place of what a field has."""
         from selenium.webdriver import Keys
 
-        field = self.find(mark)
-        wait(lambda: self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'}); return true", field))
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(text, Keys.TAB)
+        def typed() -> bool:
+            field = self.find(mark)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(text)
+            return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
+
+        wait(typed)
+        self.find(mark).send_keys(Keys.TAB)
 
     def says(self, words: str) -> bool:
         """Wait until the page shows some words."""
