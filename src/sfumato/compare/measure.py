@@ -114,7 +114,7 @@ def _shape(release: Release, method: Method, table: Table) -> dict[str, Any]:
     if sizes is not None:
         shape |= {"groups": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())}
         shape["loss"] = bucket_loss(sizes).loss
-        shape["note"] = ONE_BOX if method.name == "boxes" and len(sizes) == 1 else ""
+        shape["note"] = ONE_BOX if method.way == "boxes" and len(sizes) == 1 else ""
     try:
         shape["gcp"] = gcp(release).value
     except InputError:

@@ -165,16 +165,16 @@ class Study:
             return []
         line = [run for run in self.line(own) if run.exposure is not None]
         place = line.index(own) if own in line else -1
-        told = []
+        lines = []
         for way, other in (("tighter", place - 1), ("looser", place + 1)):
             if place < 0 or not 0 <= other < len(line) or line[other].error is None:
                 continue
             run = line[other]
-            told.append(
+            lines.append(
                 f"One step {way}, {own.label} → {run.label}, with {own.method}: error {percent(own.error, 1)} → "
                 f"{percent(run.error or 0.0, 1)}, exposure {percent(own.exposure, 1)} → {percent(run.exposure or 0.0, 1)}."
             )
-        return told
+        return lines
 
     def line(self, run: Run) -> list[Run]:
         """Return the runs of the same method in the order of exposure."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, least_side, only_for, tight_cut
+from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, implement, least_side, tight_cut
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
@@ -58,24 +57,10 @@ def _softly(acceptance: Any, histogram: Any, missing: int, size: int, values: in
     return boundary, joins, left
 
 
-@overload(choose)
-def _safe(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Safe, acceptance, _safely)
-
-
-@overload(choose)
-def _even(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Even, acceptance, _safely)
-
-
-@overload(choose)
-def _tight(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Tight, acceptance, _tightly)
-
-
-@overload(choose)
-def _soft(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Soft, acceptance, _softly)
+implement(choose, Safe, _safely)
+implement(choose, Even, _safely)
+implement(choose, Tight, _tightly)
+implement(choose, Soft, _softly)
 
 
 @njit(cache=True)
@@ -144,10 +129,10 @@ def tree_node(codes: Any, row: int, tree: Any, first: Any, published: Any) -> in
 
 
 @njit(cache=True, nogil=True)
-def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, found: Any) -> None:
+def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, out: Any) -> None:
     """Set the leaf of every person."""
     for row in range(codes.shape[1]):
-        found[row] = tree_node(codes, row, tree, first, published)
+        out[row] = tree_node(codes, row, tree, first, published)
 
 
 @njit(cache=True, nogil=True)
