@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 30.0
+PATIENCE = 240.0
 """A busy machine is slow; whatever is waited for comes, or the test has failed."""
+
+WITH_NAMES = ("button", "link", "textbox", "combobox", "spinbutton", "slider", "radio", "tab", "img", "image", "checkbox")
+"""What people act upon or look at, and must be told of."""
 
 SFUMATO = (sys.executable, "-m", "sfumato")
 
@@ -136,10 +139,15 @@ class Page:
         """Put a text in place of what a field has."""
         from selenium.webdriver import Keys
 
-        field = self.find(mark)
-        wait(lambda: self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'}); return true", field))
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys(text, Keys.TAB)
+        def typed() -> bool:
+            field = self.find(mark)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(text)
+            return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
+
+        wait(typed)
+        self.find(mark).send_keys(Keys.TAB)
 
     def says(self, words: str) -> bool:
         """Wait until the page shows some words."""
@@ -148,6 +156,12 @@ class Page:
     def open_policy(self) -> str:
         """Return the policy file as the page shows it, folded in or not."""
         return str(self.find("policy").get_attribute("textContent"))
+
+    def nameless(self) -> list[str]:
+        """Return what a screen reader finds on the page and cannot name, as roles; hidden things are not found."""
+        tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        shown = [one for one in tree if not one.get("ignored") and one.get("role", {}).get("value") in WITH_NAMES]
+        return [one["role"]["value"] for one in shown if not str(one.get("name", {}).get("value", "")).strip()]
 
     def complaints(self) -> list[str]:
         """Return what the browser itself complained of: blocked by the content policy, not found, a mistake in a script."""

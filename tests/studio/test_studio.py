@@ -21,7 +21,7 @@ pytest.importorskip("nicegui")
 pytest.importorskip("tomlkit")
 Keys = pytest.importorskip("selenium.webdriver").Keys
 
-ARROWS = 20
+ARROWS = 3
 
 
 @pytest.fixture(scope="module")
@@ -98,19 +98,29 @@ def test_a_column_gets_another_role_by_the_keyboard_and_by_dragging(page: Page) 
     wait(lambda: page.find("lane-quasi").find_element("css selector", '[data-mark="card-insurance"]'))
 
 
-def test_coarser_values_tell_who_stays_unique_and_an_impossible_band_is_refused(page: Page, studio: Studio) -> None:
+def test_coarser_values_tell_who_stays_unique(page: Page) -> None:
     page.open("/")
     promised = page.text("step-age").split(": ")[1].split(" unique")[0]
     page.press("step-age")
     assert page.text("unique", "Before").startswith(promised)
-    page.type("band-age", "-3")
-    page.says("a band must be wider than 0")
-    page.open("/")
     page.text("step-age")
     page.keys("hierarchy-ward", Keys.ENTER)
     wait(lambda: [one for one in page.driver.find_elements("css selector", ".q-menu [role=option]") if one.text == "wards.csv"])
     page.keys("hierarchy-ward", Keys.ARROW_DOWN, Keys.ENTER)
     wait(lambda: 'hierarchy = "wards.csv"' in page.open_policy())
+
+
+def test_a_table_without_a_secret_is_told_and_can_be_mended(page: Page) -> None:
+    page.open("/").text("step-age")
+    page.keys("role-diagnosis", Keys.ENTER)
+    wait(lambda: page.driver.find_elements("css selector", ".q-menu [role=option]"))
+    page.keys("role-diagnosis", Keys.ARROW_DOWN, Keys.ENTER)
+    page.text("unique", "cannot be read")
+    page.says("sensitive")
+    page.keys("role-diagnosis", Keys.ENTER)
+    wait(lambda: page.driver.find_elements("css selector", ".q-menu [role=option]"))
+    page.keys("role-diagnosis", Keys.ARROW_UP, Keys.ENTER)
+    page.text("unique", "only one with their quasi values")
 
 
 def test_rows_of_people_are_shown_only_when_asked_for_and_then_marked(page: Page) -> None:
@@ -124,9 +134,10 @@ def test_rows_of_people_are_shown_only_when_asked_for_and_then_marked(page: Page
 def test_the_verdict_follows_the_slider_and_says_what_would_be_feasible(page: Page, place: Path) -> None:
     page.open("/rule")
     assert page.text("verdict").startswith("It can be kept")
-    before = page.find("number of theta").get_attribute("value")
-    page.keys("theta", Keys.ARROW_LEFT * ARROWS)
-    wait(lambda: float(page.find("number of theta").get_attribute("value")) <= float(before) - ARROWS / 10 + 0.05)
+    for _ in range(ARROWS):
+        before = float(page.find("number of theta").get_attribute("value"))
+        page.keys("theta", Keys.ARROW_LEFT)
+        wait(lambda before=before: float(page.find("number of theta").get_attribute("value")) < before)
     page.press("save")
     page.text("saved", "is the policy of this page")
     told = command(place, *shlex.split(page.text("command"))[1:])
@@ -198,7 +209,7 @@ def test_a_recipients_answer_is_that_of_the_command_that_is_shown(page: Page, pl
     words = shlex.split(page.text("command", "Flu"))
     assert words[:3] == ["sfumato", "query", "release"]
     told = json.loads(command(place, *words[1:], "--json"))
-    assert float(shown.replace(",", "")) == pytest.approx(round(told["count"], 1), abs=1e-9)
+    assert float(shown.replace(",", "")) == pytest.approx(round(told["value"], 1), abs=1e-9)
 
 
 def test_a_question_is_put_together_by_choosing_and_completed_while_it_is_typed(page: Page, published: Path) -> None:
@@ -224,7 +235,7 @@ def test_a_typo_in_a_question_is_told_and_the_page_goes_on(page: Page, published
 def test_a_cross_table_is_a_heat_map_and_quality_is_told_of_each_column(page: Page, published: Path) -> None:
     page.open("/ask").press("tab-Cross table")
     page.press("crosstab")
-    assert "X²" in page.text("association")
+    assert "association" in page.text("association")
     wait(lambda: page.find("heat").find_element("tag name", "canvas"))
     assert page.text("command", "--crosstab") == "sfumato query release --crosstab diagnosis,age"
     page.press("tab-Quality")
@@ -240,6 +251,28 @@ def test_completed_tables_are_made_and_can_be_taken(page: Page, studio: Studio, 
     page.type("tables", "1")
     page.press("complete")
     assert page.text("download").endswith(".parquet")
+
+
+@pytest.mark.parametrize(
+    ("path", "mark"), [("/", "step-age"), ("/rule", "own-HIV"), ("/trade", "compare"), ("/publish", "boxes"), ("/ask", "ask")]
+)
+def test_a_screen_reader_can_name_everything_and_800_pixels_are_enough_in_the_dark(
+    page: Page, published: Path, path: str, mark: str
+) -> None:
+    size = {"width": 800, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    try:
+        page.open(path).find(mark)
+        wait(lambda: "body--dark" in page.driver.find_element("tag name", "body").get_attribute("class"))
+        assert page.nameless() == []
+        assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 800
+        assert len(page.driver.find_elements("css selector", "main h1")) == 1
+        assert page.driver.find_elements("css selector", "nav [aria-current=page]")
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_another_page_of_this_machine_gets_neither_answers_nor_sockets(page: Page, studio: Studio, tmp_path: Path) -> None:
@@ -295,7 +328,7 @@ protect = "each"
         page.type("sql", "insurance = 'public'")
         page.press("ask")
         told = json.loads(command(place, "query", "two", "insurance = 'public'", "--json"))
-        assert float(page.text("answer").replace(",", "")) == pytest.approx(round(told["count"], 1), abs=1e-9)
+        assert float(page.text("answer").replace(",", "")) == pytest.approx(round(told["value"], 1), abs=1e-9)
         assert "1 Table" not in driver.page_source
         page.press("tab-Quality")
         page.press("quality")
