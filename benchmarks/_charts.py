@@ -41,6 +41,8 @@ class Lines:
     level: tuple[str, float] | None = None
     cap: float = float("inf")
     """What lies above is drawn here."""
+    steps: Sequence[str] = ()
+    """What the figures are for, from left to right."""
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Chart:
@@ -124,16 +126,17 @@ def dots(path: Path, panels: Panels, *, title: str, x: str, y: str) -> Path:
     return save_picture(titled(alt.hconcat(*sides), title), path, title=title)
 
 
-def small_multiples(path: Path, panels: Sequence[Lines], steps: Sequence[str], *, title: str, note: str, y: str) -> Path:
-    """Write panels two in a row, all with the same steps across, each with its own scale from 0 on, and return the path."""
+def small_multiples(path: Path, panels: Sequence[Lines], *, title: str, note: str, y: str) -> Path:
+    """Write panels two in a row, each with its own steps across and its own scale from 0 on, and return the path."""
     alt = altair()
-    drawn = [_lines(panel, steps, y if k % 2 == 0 else None) for k, panel in enumerate(panels)]
+    drawn = [_lines(panel, y if k % 2 == 0 else None) for k, panel in enumerate(panels)]
     chart = alt.concat(*drawn, columns=2, spacing=30).resolve_scale(color="independent")
     return save_picture(titled(chart, title, note), path, title=title)
 
 
-def _lines(panel: Lines, steps: Sequence[str], y: str | None) -> Chart:
+def _lines(panel: Lines, y: str | None) -> Chart:
     alt = altair()
+    steps = panel.steps
     rows = [
         {"step": step, "y": min(figure, panel.cap), "name": name}
         for name, (_, figures) in panel.series.items()

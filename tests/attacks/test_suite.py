@@ -145,3 +145,18 @@ def test_synthetic_records_teach_and_are_nobodys():
     assert found["nb"].success > found["nb"].baseline
     for name in ("random-worlds", "corruption", "minimality", "presence", "skewness"):
         assert found[name].refused
+
+
+def test_another_table_is_refused_whatever_it_differs_in(table, release):
+    with pytest.raises(sf.InputError, match="about 900 people, and the table has 300"):
+        sf.attack(release, skewed(rows=300))
+    with pytest.raises(sf.InputError, match="another number of times"):
+        sf.attack(release, skewed(rows=900, seed=8))
+    turned = table.to_arrow().set_column(0, "age", pa.array(table.to_arrow()["age"].to_pylist()[::-1]))
+    with pytest.raises(sf.InputError, match="no row with the quasi values of"):
+        sf.attack(release, sf.Table.from_frame(turned, table.schema), "nb")
+    other = people(["x", "y"] * 450, weight=[1] * 900)
+    with pytest.raises(sf.InputError, match="the same quasi and sensitive columns"):
+        sf.attack(release, other)
+    with pytest.raises(sf.InputError, match="outsiders"):
+        sf.attack(release, table, "nb", outsiders=other)

@@ -81,6 +81,43 @@ def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against
     assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
 
 
+VALUES = [str(value) for value in range(50)]
+CLOSED = sf.Schema(
+    quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), recode={"age": {"width": 2}},
+    people={"rows": "people"}, closed={"values": VALUES, "otherwise": "0"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [300, 10_000])
+def test_noisy_boxes_have_the_same_bytes_and_the_same_noise(people, tmp_path, shard):
+    method = sf.NoisyBoxes(values=VALUES[:-1], otherwise="0", floor=60)
+    schema = method.close(CLOSED)
+    made, large = both(people, schema, sf.Differential(epsilon="1.5"), tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 10
+    table = sf.Table.from_frame(people, schema)
+    found, _ = audit_directory(tmp_path / "large", people, schema)
+    assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
+    assert found.exposure is not None
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large", engine="memory").to_dict()
+    other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, schema)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, schema)).problems
+    assert wrong.problems
+    assert made.audit.holds
+
+
+@pytest.mark.parametrize("shard", [150, 900, 10_000])
+def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
+    counts = np.bincount(people["salary"].to_numpy(), minlength=50) + 20
+    shares = {value: f"{times}/{counts.sum()}" for value, times in zip(VALUES, counts.tolist(), strict=True)}
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=40)
+    asked = sf.FPrivacy(theta=8, offset="0.02", against="insider")
+    _, large = both(people, method.close(CLOSED), asked, tmp_path, method=method, shard=shard)
+    assert 1 < large.private["groups"] < large.private["boxes"]
+    found, _ = audit_directory(tmp_path / "large", people, method.close(CLOSED))
+    assert found.to_dict() == sf.audit(tmp_path / "large", sf.Table.from_frame(people, method.close(CLOSED))).to_dict()
+
+
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
     """With little patience some of the first cuts, which are decided by counting, are refused: their accounts are handed down."""
     asked = sf.FPrivacy(theta=2, offset="0.01")
@@ -196,6 +233,20 @@ def test_sources_of_many_kinds_give_one_release(people, tmp_path):
     assert all(one == found[0] for one in found)
 
 
+def test_ten_thousand_small_files_are_one_table(people, tmp_path):
+    """Two different rows in turn, so that a file costs one write; DuckDB and the check of schemas meet every one of them."""
+    (tmp_path / "many").mkdir()
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    pq.write_table(people.slice(0, 1), first)
+    pq.write_table(people.slice(1, 1), second)
+    for k in range(10_000):
+        os.link((first, second)[k % 2], tmp_path / "many" / f"{k:05d}.parquet")
+    asked = sf.FPrivacy(theta=8, offset="0.5", against="reader")
+    made = publish_source(tmp_path / "many", SCHEMA, asked, tmp_path / "out", method=sf.Boxes(floor=5000), random=1)
+    assert made.rows == 10_000
+    assert sorted(int(count) for count in made.table.sensitive.counts) in ([10_000], [5000, 5000])
+
+
 def test_a_file_with_another_schema_is_named(people, tmp_path):
     (tmp_path / "many").mkdir()
     for k in range(3):
@@ -233,15 +284,15 @@ def test_methods_that_need_everybody_say_so(people, tmp_path):
 def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path):
     made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
     table = sf.Table.from_frame(people, SCHEMA)
-    found = audit_directory(tmp_path / "large", people, SCHEMA)
+    found, _ = audit_directory(tmp_path / "large", people, SCHEMA)
     assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
-    assert audit_directory(tmp_path / "large").to_dict() == sf.audit(tmp_path / "large").to_dict()
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large").to_dict()
     other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
-    wrong = audit_directory(tmp_path / "large", other, SCHEMA)
+    wrong, _ = audit_directory(tmp_path / "large", other, SCHEMA)
     assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, SCHEMA)).problems
     assert wrong.holds is not True
     (tmp_path / "large" / "qit" / "part-00001.parquet").write_bytes(b"PAR1")
-    assert not audit_directory(tmp_path / "large").holds
+    assert not audit_directory(tmp_path / "large")[0].holds
     assert made.audit.holds
 
 

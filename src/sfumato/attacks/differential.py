@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.errors import InputError
+from sfumato.randomize.opendp_noise import laplace_answers
 from sfumato.table.table import Table
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
@@ -177,7 +178,7 @@ def _answer(
 def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]:
     """Return Theorem 2's mean and deviation of the ratio beside those of noise that OpenDP's Laplace mechanism drew."""
     mean, variance = theorem(x, y, 1 / epsilon)
-    noisy_x, noisy_y = (laplace(count, 1 / epsilon, draws) for count in (x, y))
+    noisy_x, noisy_y = (laplace_answers(count, 1 / epsilon, draws) for count in (x, y))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = noisy_y / noisy_x
     return {
@@ -187,18 +188,3 @@ def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]
         "median": float(np.median(ratio)),
         "clipped_deviation": float(np.clip(ratio, 0, 1).std()),
     }
-
-
-def laplace(count: float, scale: float, draws: int) -> Floats:
-    """Return answers to one count with noise from OpenDP's Laplace mechanism, each drawn anew."""
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise InputError(
-            "noise is drawn by OpenDP's Laplace mechanism, which is not installed",
-            hint="pip install 'sfumato[baselines]', or leave the drawing out",
-        ) from None
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
-    mechanism = dp.m.make_laplace(*space, scale=scale)
-    return np.array(mechanism([float(count)] * draws), dtype=np.float64)

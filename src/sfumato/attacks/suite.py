@@ -15,6 +15,7 @@ from sfumato.attacks.informant import Informant, real_values
 from sfumato.attacks.judge import Guess, Judge
 from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.result import AttackResult, Knows
+from sfumato.attacks.same_people import require_outsiders, require_same_people
 from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.progress import Progress, silent
@@ -98,6 +99,9 @@ def attack(
     chosen = [ATTACKS[name] for name in _names(attacks)]
     coins = randomness(random)
     tell = progress or silent
+    require_same_people(release, table)
+    if outsiders is not None:
+        require_outsiders(release, outsiders)
     sight, judge = _prepare(release, table, outsiders, sets, tuple(others), persons, coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
@@ -120,14 +124,27 @@ def _each(
 ) -> list[AttackResult]:
     """Return what is reached of each sensitive column by itself."""
     asked = attacks if attacks is None or isinstance(attacks, str) else [*attacks]
-    away = [None] * len(release.parts) if outsiders is None else [*outsiders.apart()] * len(release.parts)
+    for label, values in sets.items():
+        if not any(set(values) <= set(part.labels) for part in release.parts):
+            raise PolicyError(
+                f"the set {label!r} has values that are not all of one sensitive column",
+                hint=f"each of {', '.join(release.secrets)} is attacked by itself: name values of one of them",
+            )
+    people = _by_column(table)
+    if set(people) != set(release.secrets):
+        raise InputError(
+            f"the release protects {', '.join(release.secrets)} each by itself, and the table {', '.join(people)}",
+            hint='read the table with the same sensitive columns and protect = "each"',
+        )
+    away = {} if outsiders is None else _by_column(outsiders)
+    unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
-    for k, (name, part, own) in enumerate(zip(release.secrets, release.parts, table.apart(), strict=True)):
+    for k, (name, part) in enumerate(zip(release.secrets, release.parts, strict=True)):
         found = attack(
             part,
-            own,
+            people[name],
             asked,
-            outsiders=away[k],
+            outsiders=away.get(name, unknown),
             sets={label: values for label, values in sets.items() if set(values) <= set(part.labels)},
             others=[one.of(name) for one in others if one.manifest.apart and name in one.manifest.secrets],
             persons=persons,
@@ -136,6 +153,11 @@ def _each(
         )
         results += [replace(one, variant=f"{one.variant}, {name}" if one.variant else name) for one in found]
     return results
+
+
+def _by_column(people: Table) -> dict[str, Table]:
+    """Return people with each of their sensitive columns alone, by its name."""
+    return {" / ".join(one.sensitive.domain.names): one for one in people.apart()}
 
 
 def _names(attacks: str | Iterable[str] | None) -> list[str]:

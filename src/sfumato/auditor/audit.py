@@ -14,6 +14,7 @@ from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.lookalikes import look_alike_warnings
+from sfumato.auditor.next_attack import next_attack
 from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
@@ -89,6 +90,7 @@ def completed(
     """Return the audit of a form with what is said of every release: warnings, the notice, and problems found before."""
     return replace(
         audit,
+        claims=tuple(replace(one, stronger=next_attack(one.adversary, manifest, manifest.rows)) for one in audit.claims),
         problems=(*problems, *audit.problems, *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=_notice(manifest),

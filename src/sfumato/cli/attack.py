@@ -166,10 +166,14 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
 def _outsiders(release: Path, people: Path, table: Table) -> Table:
     """Return people who are not in the table, with their sensitive values where the file has them."""
     from sfumato.cli.audit import read_original, read_outsiders
+    from sfumato.errors import InputError
     from sfumato.table.read import column_names
 
     if set(table.sensitive.domain.names) <= set(column_names(people)):
-        return read_original(release, people, None, None)[0]
+        try:
+            return read_original(release, people, None, None)[0]
+        except InputError as error:
+            raise InputError(error.message, hint="outsiders are one line a person, with the columns of the release") from None
     return read_outsiders(release, people)
 
 

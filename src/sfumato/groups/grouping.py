@@ -51,7 +51,8 @@ class Grouping:
     @cached_property
     def sizes(self) -> Integers:
         """Number of people in each group."""
-        return np.bincount(self.group[self.group >= 0], minlength=self.groups).astype(np.int64)
+        there = self.group if self.group.min(initial=0) >= 0 else self.group[self.group >= 0]
+        return np.bincount(there, minlength=self.groups).astype(np.int64)
 
     @property
     def suppressed(self) -> int:

@@ -143,6 +143,8 @@ class Method(ABC):
     name: ClassVar[str]
     hides_presence: ClassVar[bool] = False
     """Whether the method can keep a bound on the belief that a person is in the table at all."""
+    by_counts: ClassVar[bool] = False
+    """Whether counts alone decide who shares a group, so that any order of people gives the same release."""
     keeps_odds: ClassVar[bool] = False
     """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
     way: ClassVar[Way | None] = None
@@ -208,16 +210,21 @@ class Method(ABC):
         """Return a release that keeps the requirement and passed its audit, with the private figures of its making.
 
         People are brought into the order of their own values and shuffled by coins before anything is computed: the order of the
-        input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release.
+        input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release. Where
+        counts alone decide, they stay in the order of their values: near people lie together, which is several times faster.
         """
         self.require_provable(table, requirement)
         require_free_names(table, self.form)
         bounds = self.bounds(table, requirement)
         self.require_something_to_keep(bounds, requirement)
         coins = randomness(random)
-        shuffled, order = table.shuffled(coins.spawn(PEOPLE))
-        task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
-        made = self.make(task).at_rows(order)
+        if self.by_counts:
+            task = Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), progress or silent)
+            made = self.make(task)
+        else:
+            shuffled, order = table.shuffled(coins.spawn(PEOPLE))
+            task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
+            made = self.make(task).at_rows(order)
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
         if audit.holds is not True:

@@ -64,6 +64,7 @@ class Boxes(Method):
     name: ClassVar[str] = "boxes"
     way: ClassVar[Way] = "boxes"
     tosses_when_tight: ClassVar[bool] = False
+    by_counts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -83,6 +83,7 @@ class NoisyBoxes(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "noisy-boxes"
+    by_counts: ClassVar[bool] = True
     keeps_odds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -171,7 +172,7 @@ class NoisyBoxes(Method):
         self.require_provable(table, requirement)
         bounds = self.bounds(table, requirement)
         self.require_something_to_keep(bounds, requirement)
-        return _largest(bounds)
+        return odds_within(bounds)
 
     def joins(self, requirement: Requirement) -> bool:
         """Return whether boxes are joined where a noisy share lies over its bound."""
@@ -195,7 +196,7 @@ class NoisyBoxes(Method):
         parts = task.parts()
         own = [self.of(one.table.schema.sensitive[0]) for one in parts] if self.apart else [self]
         domains = [closed_domain(one.table, method.close(one.table.schema)) for one, method in zip(parts, own, strict=True)]
-        gamma = _largest(task.bounds)
+        gamma = odds_within(task.bounds)
         ratio = noise_ratio(gamma, len(parts))
         floor = self.floor_for(gamma, task.table.rows)
         tree = cut_evenly(task.quasi, floor, self.weights)
@@ -220,6 +221,6 @@ class NoisyBoxes(Method):
         return Made(release, figures)
 
 
-def _largest(bounds: Bounds) -> Fraction:
+def odds_within(bounds: Bounds) -> Fraction:
     """Return how much odds may grow so that no belief in a value of any column exceeds its bound."""
     return min(largest_odds(one) for one in unstacked(bounds) if one.protects)

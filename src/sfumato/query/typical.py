@@ -47,11 +47,6 @@ class Typical:
     """Typical questions to one release, and what comes back."""
 
     def __init__(self, release: Release) -> None:
-        if release.manifest.apart:
-            raise QueryError(
-                "each sensitive column of this release is protected by itself, and what it tells is said of each",
-                hint=f"release.of({release.manifest.secrets[0]!r}) is the release of one column alone",
-            )
         self.engine = engine = engine_of(release)
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)
@@ -131,7 +126,7 @@ class Typical:
         first[bucket] = codes
         alike = np.ones(index.buckets, bool)
         alike[bucket[codes != first[bucket]]] = False
-        return float(index.sizes[alike].sum() / max(index.rows, 1))
+        return float(index.sizes[alike].sum() / max(index.people, 1))
 
     def cells(self) -> list[Query]:
         """Return some of the cells of all columns."""

@@ -29,6 +29,12 @@ from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 
 
+def parts_of(release: Release) -> Sequence[Any]:
+    """Return the releases of each sensitive column alone; one that protects no column by itself is its own only part."""
+    parts: Sequence[Any] = release.parts if release.manifest.apart else (release,)  # type: ignore[attr-defined]
+    return parts
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartRelease(Release):
     """`parts` are the releases of each sensitive column alone, with the same people, groups and group numbers."""
@@ -230,7 +236,8 @@ class ApartRanges(ApartRelease, apart=True):
 
     @classmethod
     def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-        require_tables({RECORDS: None} if RECORDS not in tables else {RECORDS: tables[RECORDS]}, cls.form, (RECORDS,))
+        if RECORDS not in tables:
+            require_tables(tables, cls.form, (RECORDS,))
         records, names = tables[RECORDS], manifest.secrets
         found: list[Mapping[str, pa.Table]] = []
         for name in names:

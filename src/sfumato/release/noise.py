@@ -70,7 +70,8 @@ def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: 
     count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)
     if np.abs(count).max(initial=0) > MOST_PEOPLE:
         raise FormatError("table 'st': a count is larger than any noise makes it")
-    if len(count) != cells or len(np.unique(bucket.astype(np.int64) * (int(value.max()) + 1) + value)) != cells:
+    cell = bucket.astype(np.int64) * (int(value.max(initial=0)) + 1) + value
+    if len(count) != cells or (np.bincount(cell, minlength=cells) != 1).any():
         raise FormatError("table 'st' should show every sensitive value once in every bucket")
     return count
 

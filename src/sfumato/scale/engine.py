@@ -49,6 +49,12 @@ def bytes_of(text: str) -> int:
 class Engine(Protocol):
     """A source that somebody else holds."""
 
+    def names(self) -> list[str]:
+        """Return the names of the source's columns."""
+
+    def close(self) -> None:
+        """Let go of whatever is held."""
+
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
 

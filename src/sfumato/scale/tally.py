@@ -14,6 +14,7 @@ from sfumato.groups._cut_kernels import add_by_code
 from sfumato.groups.category_order import doubled_ranks, is_unordered, places_by_sums
 from sfumato.groups.counted import Axes
 from sfumato.groups.cuts import axes as axes_of
+from sfumato.groups.cuts import narrow_type
 from sfumato.scale.outline import Outline
 
 Add = Callable[[Sequence[Array], Any], None]
@@ -31,9 +32,9 @@ class Frame:
 
     def codes(self, columns: Sequence[Array]) -> Small:
         """Return published codes as cuts see them, [columns × rows]."""
-        found = np.empty((len(self.places), len(columns[0])), np.int32)
+        found = np.empty((len(self.places), len(columns[0])), narrow_type([len(place) for place in self.places]))
         for row, (place, column) in enumerate(zip(self.places, columns, strict=False)):
-            np.take(place, column, out=found[row], mode="clip")
+            np.take(place.astype(found.dtype), column, out=found[row], mode="clip")
         return found
 
     def nodes(self, columns: Sequence[Array], tree: Integers) -> Integers:

@@ -127,7 +127,8 @@ def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
         if size * radix >= _FITS:
             distinct, whole = np.unique(whole, return_inverse=True)
             size = len(distinct)
-        whole = whole * radix + codes
+        whole *= radix
+        whole += codes
         size *= radix
     return whole
 

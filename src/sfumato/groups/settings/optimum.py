@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds as Box
-from scipy.optimize import LinearConstraint, milp
 
 from sfumato.arrays import Floats, Integers
 from sfumato.errors import SfumatoError
@@ -139,6 +137,9 @@ class _Search:
         return True
 
     def _solve(self, low: Floats, high: Floats, *, nodes: int) -> Any:
+        from scipy.optimize import Bounds as Box
+        from scipy.optimize import LinearConstraint, milp
+
         rows, bounds = self.cuts.matrix()
         sizes = self.problem.sizes.astype(np.float64)
         start = time.monotonic()
