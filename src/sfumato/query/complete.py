@@ -35,6 +35,16 @@ if TYPE_CHECKING:
 MOST_TABLES = 1_000
 
 
+_WHY_NOT = {
+    "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
+    "columns": "it does not show which quasi values are one person's",
+    "views": "it does not show which quasi values are one person's",
+    "randomized": "a proper draw needs one likelihood of all columns, and answers to single questions have none in common",
+    "synthetic": "its records are a whole table already, and nobody's",
+}
+"""Why releases of other forms have no completed tables."""
+
+
 class FewBoxesWarning(UserWarning):
     """A release of few boxes: what is completed from it is mostly prior."""
 
@@ -172,8 +182,9 @@ def probability_names(release: BucketsRelease) -> list[str]:
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
     if not hasattr(type(engine), "inside"):
+        why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
-            f"a release of the form {release.form!r} does not show the people that a table could be completed for",
+            f"a release of the form {release.form!r} cannot be completed: {why}",
             hint="boxes, noisy boxes and near groups can be completed; counts are answered from every release",
         )
     index: BucketIndex = engine.index
