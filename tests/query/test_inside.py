@@ -146,7 +146,16 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    arrays = (model.cells.cell, *model.cells.arrays, wanted, *model.goals, model.place, model.chances, len(along))
+    arrays = (
+        model.index.table.each,
+        model.cells.cell,
+        *model.cells.arrays,
+        wanted,
+        *model.goals,
+        model.place,
+        model.chances,
+        len(along),
+    )
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)
