@@ -15,8 +15,10 @@ import pytest
 import sfumato as sf
 from sfumato.api import publication
 from sfumato.errors import FormatError, InputError, NotProvable, PolicyError
+from sfumato.methods import METHODS
 from sfumato.release import files
 from sfumato.scale.engine import Limits, bytes_of
+from sfumato.scale.makers import MAKERS, REASONS, scales
 from sfumato.scale.verb import audit_directory, publish_source
 from sfumato.table.generators import sample
 
@@ -305,6 +307,16 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
                       bins=dict(SCHEMA.bins))  # fmt: skip
     with pytest.raises(InputError, match="3,000 people have several rows"):
         publish_source(several, named, ASKED, tmp_path / "out", random=1)
+
+
+def test_every_method_says_whether_it_scales():
+    made = {name for name, _ in MAKERS}
+    assert made == {"boxes", "mondrian", "noisy-boxes"}
+    for name in METHODS:
+        assert (name in made) != (name in REASONS), name
+    assert scales(sf.Boxes()) == ""
+    assert scales(sf.Boxes(form="ranges")) == "only its form 'buckets' is made beyond memory"
+    assert scales(sf.BuReL()) == REASONS["burel"]
 
 
 def test_methods_that_need_everybody_say_so(people, tmp_path):

@@ -172,7 +172,7 @@ MAKERS: dict[tuple[str, str], Maker] = {
 }
 """How each method is made beyond memory, in each form."""
 
-_WHY = {
+REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
@@ -182,9 +182,13 @@ _WHY = {
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
     "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",
     "anatomy": "everybody is dealt to groups in one order of coins, which has not been divided yet",
+    "burel-perturbation": "everybody's coin is drawn in one order, which has not been divided yet",
+    "privbayes": "its network is learned from the whole table",
+    "noisy-tables": "its tables are counted in memory",
     "uniform": "everybody's coin is drawn in one order, which has not been divided yet",
     "small-domain": "everybody's coin is drawn in one order, which has not been divided yet",
 }
+"""Why every other method is made in memory only."""
 
 
 def scales(method: Method) -> str:
@@ -194,7 +198,7 @@ def scales(method: Method) -> str:
     forms = sorted(form for name, form in MAKERS if name == method.name)
     if forms:
         return f"only its form {forms[0]!r} is made beyond memory"
-    return _WHY.get(method.name, "it looks at all people at once")
+    return REASONS.get(method.name, "it looks at all people at once")
 
 
 def maker_of(method: Method) -> Maker:
