@@ -134,16 +134,29 @@ def small_multiples(path: Path, panels: Sequence[Lines], *, title: str, note: st
     return save_picture(titled(chart, title, note), path, title=title)
 
 
+def _labels(last: Sequence[Mapping[str, Any]], top: float) -> list[dict[str, Any]]:
+    """Return where names stand beside the ends of their lines: as near as they can without lying on each other."""
+    gap, order = 0.055 * top, sorted(last, key=lambda row: float(row["y"]))
+    heights: list[float] = []
+    for row in order:
+        heights.append(max(float(row["y"]), heights[-1] + gap) if heights else float(row["y"]))
+    room = top * 1.04
+    for place in range(len(heights) - 1, -1, -1):
+        heights[place] = min(heights[place], room)
+        room = heights[place] - gap
+    return [{**row, "y": height} for row, height in zip(order, heights, strict=True)]
+
+
 def _lines(panel: Lines, y: str | None) -> Chart:
     alt = altair()
     steps = panel.steps
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"step": step, "y": min(figure, panel.cap), "name": name}
         for name, (_, figures) in panel.series.items()
         for step, figure in zip(steps, figures, strict=True)
         if figure is not None
     ]
-    last = list({row["name"]: row for row in rows}.values())
+    last = _labels(list({str(row["name"]): row for row in rows}.values()), max(float(row["y"]) for row in rows))
     names = list(panel.series)
     tints = alt.Scale(domain=names, range=[colour(FAMILIES[family % 4]) for family, _ in panel.series.values()])
     across = alt.X("step:N", sort=list(steps), axis=alt.Axis(title=None, labelAngle=0), scale=alt.Scale(padding=0.3))

@@ -47,7 +47,7 @@ WAYS: Mapping[str, Way] = {
     "soft": Way(lambda shares: sfumato.Boxes(), "engineer"),
     "tight": Way(lambda shares: sfumato.Boxes(), "reader"),
     "mondrian": Way(lambda shares: sfumato.Mondrian(), "reader"),
-    "annealed": Way(lambda shares: sfumato.NearGroups(form="buckets"), "reader"),
+    "annealed": Way(lambda shares: sfumato.NearGroups(form="buckets"), "reader", few=True),
     "BuReL": Way(lambda shares: sfumato.BuReL(form="buckets"), "reader"),
     "noisy": Way(lambda shares: sfumato.NoisyBoxes(shares=shares, otherwise=next(iter(shares))), "insider"),
     "randomized": Way(lambda shares: sfumato.UniformPerturbation(), "engineer"),

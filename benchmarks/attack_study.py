@@ -160,7 +160,7 @@ Series = dict[str, tuple[int, Sequence[float | None]]]
 
 def draw(show: Show, studies: Sequence[Studied], found: Mapping[str, Mapping[str, Row]], betas: Sequence[int]) -> None:
     """Show everything as tables, and write the pictures."""
-    steps = [f"{beta}\n{math.log(1 + beta):.2f}" for beta in betas]
+    steps = [f"{beta} ({math.log(1 + beta):.2f})" for beta in betas]
     attacks, near, errors, sweeps = list[Lines](), list[Lines](), list[Lines](), list[Lines]()
     at = betas.index(AT)
     for study in studies:
@@ -173,7 +173,7 @@ def draw(show: Show, studies: Sequence[Studied], found: Mapping[str, Mapping[str
             }
             wide = f"{NEAR}, {variant}" if variant else NEAR
             for way, row in rows.items():
-                if WAYS[way].synthetic:
+                if WAYS[way].synthetic and any(one and one.right[variant] != one.right.get(wide) for one in row):
                     series[f"{way}, near"] = (3, [None if one is None else one.right.get(wide) for one in row])
             attacks.append(Lines(f"{study.name}, {title}", series, level, steps=steps))
         near.append(Lines(study.name, _near_series(rows, at), level, steps=[f"{one:g}" for one in DISTANCES]))
@@ -185,7 +185,7 @@ def draw(show: Show, studies: Sequence[Studied], found: Mapping[str, Mapping[str
         for kind, by in study.sweeps.items():
             picked = _error_series(rows, [(f"{kind}{step}", at) for step in by])
             sweeps.append(Lines(f"{study.name}, {kind}, β = {AT}", picked, None, 1.0, list(by)))
-    across = "Across: β, and ε = ln(1 + β) below it. Grey: as published in papers; green: ours; orange: noise"
+    across = "Across: β (ε = ln(1 + β)). Grey: as published in papers; green: ours; orange: noise"
     small_multiples(
         show.directory / "naive-bayes.svg",
         attacks,

@@ -152,12 +152,16 @@ def test_nobody_asks_which_method_or_which_form_it_is():
 
     kinds = {kind.__name__ for kind in METHODS.values()}
     kinds |= {"BucketsRelease", "ColumnsRelease", "RandomizedRelease", "RangesRelease", "SyntheticRelease", "ViewsRelease"}
-    kinds |= {"Randomizing", "Linking", "Synthesizing"}
+    kinds |= {"Randomizing", "Linking", "Synthesizing", "ApartRelease"}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
                 asked = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
                 assert not asked & kinds, f"{path.name}:{node.lineno}"
+            if isinstance(node, ast.Compare) and re.search(r"method\.name$", ast.unparse(node.left)):
+                named = {one.value for one in ast.walk(node.comparators[0]) if isinstance(one, ast.Constant)}
+                named |= {one.id for one in ast.walk(node.comparators[0]) if isinstance(one, ast.Name)}
+                assert not named & {*kinds, *METHODS}, f"{path.name}:{node.lineno}"
 
 
 def test_importing_the_package_loads_no_heavy_library():

@@ -176,11 +176,13 @@ def test_the_multiplying_model_answers_alike():
             many,
             inside.index.table.each,
             inside.cells.cell,
-            *inside.cells.arrays,
+            inside.by_column,
+            *inside.cells.arrays[1:],
             wanted,
             *inside.goals,
             inside.place,
             chances,
+            inside.whole,
         )
         one, other = (
             function(*given, len(inside.directions.matrix))

@@ -76,15 +76,14 @@ def judge(rows: Rows) -> Verdict:
     flat = grows["full pruning"] <= 1.5 < grows["no pruning"]
     slower = all(seconds[(*c, OPTIMAL)] < seconds[(*c, "no pruning")] for c in cases)
     most = max(cases, key=lambda c: c[1])
+    took = [f"{name} {1000 * seconds[(*most, name)]:.2g} ms" for name in NAMES.values()]
+    growth = " / ".join(f"{grows[name]:.1f}" for name in NAMES.values())
     why = (
-        f"Full pruning takes {1000 * seconds[(*most, 'full pruning')]:.1f} ms, loss pruning "
-        f"{1000 * seconds[(*most, 'loss pruning')]:.1f} "
-        f"and no pruning {1000 * seconds[(*most, 'no pruning')]:.0f} ms for {most[0]} at {many:,} people, all with "
-        f"the same loss "
-        f"({'yes' if same else 'NO'}); from {few:,} people on they grow {grows['full pruning']:.1f}, "
-        f"{grows['loss pruning']:.1f} and "
-        f"{grows['no pruning']:.1f} times; the optimum over all sizes {'is' if slower else 'is not'} faster than no "
-        f"pruning everywhere."
+        f"For {most[0]} at {many:,} people {', '.join(took)}, "
+        f"{'all with the same loss' if same else 'with different losses'}; from "
+        f"{few:,} people on they grow {growth} times (no / loss / full). The optimum over all sizes, which finds "
+        f"more than theirs of "
+        f"two, {'is' if slower else 'is not'} faster than no pruning everywhere."
     )
     return Verdict(weigh(ordered, flat, same, slower), why)
 

@@ -160,3 +160,12 @@ def test_another_table_is_refused_whatever_it_differs_in(table, release):
         sf.attack(release, other)
     with pytest.raises(sf.InputError, match="outsiders"):
         sf.attack(release, table, "nb", outsiders=other)
+
+
+def test_tables_of_many_columns_are_compared_too():
+    """Twelve columns of 40 values have 40^12 combinations: more than can be counted one by one."""
+    coins = np.random.default_rng(3)
+    quasi = {f"q{k}": coins.integers(0, 40, 200).tolist() for k in range(12)}
+    wide = people([f"v{k % 5}" for k in range(200)], **quasi)
+    release = sf.publish(wide, sf.LDiversity(3), method=sf.MultiSize(), random=1)
+    assert sf.attack(release, wide, "nb", random=1)[0].people == 200

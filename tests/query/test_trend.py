@@ -71,7 +71,7 @@ def test_without_a_link_nothing_is_added() -> None:
     release = boxed(shuffled, release.bucket.astype(np.int64))
     asked = "smokes = 'yes' AND illness = 'lung'"
     learned, papers = release.count(asked), release.count(asked, estimator="paper")
-    assert abs(learned.value - papers.value) < learned.std_error
+    assert abs(learned.value - papers.value) < 2 * papers.std_error
 
 
 def test_whole_boxes_are_counted_exactly() -> None:
@@ -215,7 +215,7 @@ def test_kernels_agree_with_numpy() -> None:
 @pytest.fixture(scope="module")
 def outcomes() -> np.ndarray:
     """One row per query and release on fresh tables: truth, inside the interval, error, the papers' error, table, tight."""
-    rows = []
+    rows, untold = [], 0
     for seed in range(16):
         if seed % 4 == 3:
             frame = hospital(15_000, seed).drop_columns(["patient"])
@@ -235,10 +235,12 @@ def outcomes() -> np.ndarray:
                 papers = count_many(release, workload, estimator="paper")
                 actual = true_answers(table, workload)
                 for answer, paper, right in zip(count_many(release, workload), papers, actual, strict=True):
-                    if right:
+                    untold += answer.low is None
+                    if right and answer.low is not None:
                         inside = answer.low <= right <= answer.high
                         errors = abs(answer.value - right) / right, abs(paper.value - right) / right
                         rows.append((right, inside, *errors, seed, against == "reader"))
+    assert untold < 0.005 * len(rows)  # hardly any says that it is mostly prior
     return np.array(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import factorial, prod
@@ -18,6 +18,7 @@ from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.sight import Sight
 from sfumato.errors import SfumatoError
 from sfumato.randomness import SeededRandomness
+from sfumato.table.column import Column
 
 TINY = 9
 """Tables of up to so many people are rerun exactly."""
@@ -35,8 +36,8 @@ def rerun(sight: Sight) -> Guess:
     method, requirement = program_of(sight.release)
     if _worlds(people) > MOST_WORLDS:
         raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
-    table = _table(sight, people)
-    seeds = 1 if sight.release.manifest.basis == "tight" and method.name in ("boxes", "mondrian") else SEEDS
+    table = table_of(sight, people.columns)
+    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
     number = {label: k for k, label in enumerate(table.sensitive.labels)}
     own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
     told = getattr(sight.release, "told", None)
@@ -99,16 +100,16 @@ def _worlds(people: Members) -> int:
     return prod(factorial(sum(one)) // prod(factorial(many) for many in one) for one in groups)
 
 
-def _table(sight: Sight, people: Members) -> Any:
-    """Return a table of these people, in the order of `people`, with sensitive values still to be set."""
+def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
+    """Return a table of these people, in their order, with sensitive values still to be set."""
     from sfumato.table import Schema, Table
 
     schema = sight.release.manifest.schema
-    names = [column.name for column in people.columns]
+    names = [column.name for column in columns]
     kinds = {str(one["name"]): one["kind"] for one in schema["quasi"]}
     labels = sight.release.labels
-    filled = [labels[k % len(labels)] for k in range(len(people.codes))]
-    frame = pa.table({**{column.name: column.arrow() for column in people.columns}, "-": filled})
+    filled = [labels[k % len(labels)] for k in range(len(columns[0].codes))]
+    frame = pa.table({**{column.name: column.arrow() for column in columns}, "-": filled})
     return Table.from_frame(frame, Schema(quasi=names, sensitive=["-"], types=kinds | {"-": "categorical"}))
 
 

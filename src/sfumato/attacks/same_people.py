@@ -31,7 +31,7 @@ def require_same_people(release: Any, table: Table) -> None:
                 f"{differ:,} sensitive values are published another number of times than the table has them", hint=HINT
             )
     if release.form in ("buckets", "randomized") and not fewer:
-        key = quasi_keys(release.quasi, table)
+        key = np.unique(quasi_keys(release.quasi, table), return_inverse=True)[1]
         many = np.bincount(key[: release.rows], minlength=int(key.max()) + 1)
         gone = int(np.maximum(np.bincount(key[release.rows :], minlength=len(many)) - many, 0).sum())
         if gone:

@@ -128,7 +128,8 @@ def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bo
     belief = {value: times * share / (1 - share + times * share) for value, share in shares.items()}
     # A value without a bound is the worst only where no value has one.
     worst = max(belief, key=lambda value: (known[value] < 1, belief[value] - known[value], value))
-    note = f"from a belief of the declared share; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
+    before = "the declared share" if case.manifest.method.get("values") is None else f"1 in {len(stated.shares)}, for example"
+    note = f"from a belief of {before}; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
     return ClaimResult(claim, belief[worst] <= known[worst], belief[worst], known[worst], worst, note)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sfumato.query.answer import Answer, Estimate
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
-    from sfumato.query.quality import Quality
+    from sfumato.query.quality import Quality, QualityOfEach
 
 
 def answer_json(answer: Answer) -> Any:
@@ -135,8 +135,15 @@ def show_crosstab(crosstab: Crosstab) -> None:
             console().print(shown(line))
 
 
-def show_quality(quality: Quality) -> None:
-    """Print how well a release can tell."""
+def show_quality(quality: Quality | QualityOfEach) -> None:
+    """Print how well a release can tell, of each secret where each is protected by itself."""
+    from sfumato.query.quality import QualityOfEach
+
+    if isinstance(quality, QualityOfEach):
+        for name, one in quality.each.items():
+            console().print(f"[bold]{shown(name)}[/bold]")
+            show_quality(one)
+        return
     groups = "" if quality.groups is None else f" in {quality.groups:,} groups"
     columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
     for row in quality.column_rows():

@@ -321,6 +321,8 @@ def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tup
         shares = {value: Fraction(count, one.rows) for value, count in counts.items()}
         declared = getattr(method, "declared", {})
         declared = (declared.get(name, {}) if table.schema.apart else declared) or shares
+        if asked.bounds_odds:
+            declared = shares  # any belief grows by the same odds, also that of what people have
         limits = asked.limits(shares) | asked.limits(declared)
         mark = f"{name}: " if table.schema.apart else ""
         values += [ValueBound(mark + value, counts[value], shares[value], limits[value]) for value in counts]

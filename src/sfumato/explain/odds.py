@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.exact import percent
 from sfumato.methods import NoisyBoxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.differential import grown
@@ -16,6 +17,12 @@ from sfumato.randomize.declared import declared_counts
 from sfumato.randomize.noise import largest_odds
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.explain.explanation import ValueBound
+
+CANNOT = "cannot be kept"
+PROTECTS_NOBODY = "bounds no value"
+_BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 OFFSET = Fraction(1, 50)
 RHO1 = Fraction(1, 10)
 _USUAL: tuple[tuple[str, Requirement], ...] = (
@@ -34,15 +41,26 @@ class Odds:
     floor: int
     joins: bool
     same: Mapping[str, float]
-    usual: Mapping[str, float | None]
+    usual: Mapping[str, float | str]
+    shares: Mapping[str, Fraction]
+    """The declared share of each value; none where only values were declared."""
+    bounded: bool
+    """Whether values have bounds, which follow from their declared shares; else odds are all that is bounded."""
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
         gamma = largest_odds(bounds)
         shares = method.declared
-        floor = method.floor_for(gamma, table.rows)
-        return cls(gamma, floor, method.joins(requirement), same_odds(gamma, shares), usual_odds(shares))
+        return cls(
+            gamma=gamma,
+            floor=method.floor_for(gamma, table.rows),
+            joins=method.joins(requirement),
+            same=same_odds(gamma, shares),
+            usual=usual_odds(shares),
+            shares={} if method.shares is None else shares,
+            bounded=not requirement.bounds_odds,
+        )
 
     @property
     def epsilon(self) -> float:
@@ -54,15 +72,44 @@ class Odds:
         joined = "Boxes whose noisy shares lie over a bound are joined with others, so that the shares shown keep the bounds too."
         apart = "Boxes are not joined: what a population has may be told, also where that makes somebody surer than a bound."
         same = "; ".join(f"{name} = {number:.3g}" for name, number in self.same.items())
-        usual = "; ".join(
-            f"{name}: {'cannot be kept' if epsilon is None else f'{epsilon:.2f}'}" for name, epsilon in self.usual.items()
-        )
         return [
-            f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever "
-            f"she believed before. Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
-            f"With the declared shares as much is allowed by {same}.",
-            f"And usual parameters are an ε of: {usual}.",
+            self.in_words(),
+            f"Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
+            f"{self.given} as much is allowed by {same}.",
         ]
+
+    @property
+    def given(self) -> str:
+        """What the translation takes as given."""
+        return "With the declared shares" if self.shares else "With equal shares, since only values were declared,"
+
+    def in_words(self) -> str:
+        """Return how much odds grow, and what that makes of a belief."""
+        first, second, third = (f"of {percent(one, 0)} becomes at most {percent(grown(one, self.gamma), 1)}" for one in _BELIEFS)
+        return (
+            f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever she "
+            f"believed before. A belief {first}, one {second} and one {third}."
+        )
+
+    def translated(self) -> list[tuple[str, str]]:
+        """Return usual parameters of the models, and the ε of each or why it has none."""
+        return [(name, found if isinstance(found, str) else f"{found:.2f}") for name, found in self.usual.items()]
+
+    def before(self, one: ValueBound) -> Fraction:
+        """Return the belief before from which a value, or a set of values, keeps its bound: declared, else the table's share."""
+        return sum((self.shares[value] for value in one.members or (one.value,)), Fraction(0)) if self.bounded else one.share
+
+    def value(self, one: ValueBound) -> str:
+        """Return what the policy means for one value, or for a set of values."""
+        named = f"Any of '{one.value}' ({len(one.members)} values)" if one.members else f"'{one.value}'"
+        now, becomes = f"{percent(one.share)} of people now", "an insider who believed at most that becomes at most"
+        stated = self.before(one)
+        if not self.bounded:
+            return f"{named}: {now}; {becomes} {percent(one.bound)} sure"
+        before = f"{named}: declared {percent(stated)} ({now}); {becomes}"
+        if one.bound == 1:
+            return f"{before} {percent(grown(stated, self.gamma))} sure, by the odds alone, since it has no bound"
+        return f"{before} {percent(one.bound)} sure ({float(one.bound / stated):.3g} times as sure as before)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -72,7 +119,7 @@ class Odds:
             "floor": self.floor,
             "joins": self.joins,
             "same": dict(self.same),
-            "usual": dict(self.usual),
+            "usual": {name: None if isinstance(found, str) else found for name, found in self.usual.items()},
         }
 
 
@@ -91,13 +138,14 @@ def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, floa
     }
 
 
-def usual_odds(shares: Mapping[str, Fraction]) -> dict[str, float | None]:
-    """Return the ε of usual parameters, given these shares; None for one that cannot be kept, or protects nobody."""
-    counts, found = declared_counts(shares), {}
+def usual_odds(shares: Mapping[str, Fraction]) -> dict[str, float | str]:
+    """Return the ε of usual parameters, given these shares; or in words why there is none."""
+    counts = declared_counts(shares)
+    found: dict[str, float | str] = {}
     for name, requirement in _USUAL:
         try:
             bounds = requirement.bounds(counts)
-            found[name] = math.log(largest_odds(bounds)) if bounds.protects else None
+            found[name] = math.log(largest_odds(bounds)) if bounds.protects else PROTECTS_NOBODY
         except (Infeasible, PolicyError):
-            found[name] = None
+            found[name] = CANNOT
     return found

@@ -180,6 +180,9 @@ def boxes_text(boxes: Cut, inside: str) -> str:
 def _unprotected(about: Explanation) -> list[str]:
     if about.obstacle in _NOBODY:
         return []
+    if about.odds is not None:
+        free = "" if not about.unbounded else f" Without a bound of their own: {_quoted(about.unbounded)}."
+        return [f"Unprotected: nobody. The odds of every value are bounded.{free}"]
     if not about.unbounded:
         kept = about.feasible and about.paper_claim is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
@@ -266,13 +269,13 @@ def _promise(about: Explanation) -> list[str]:
 def _values(about: Explanation) -> list[str]:
     if about.form == "synthetic":
         return []
+    listed = (*about.tightest(_TIGHTEST), *sorted(about.sets, key=lambda one: (one.bound, one.value))[:_NAMED])
+    if about.odds is not None:
+        return [f"{about.odds.value(one)}." for one in listed]
     unclaimed = None
     if about.paper_claim is not None:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
-    return [
-        value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
-        for value in (*about.tightest(_TIGHTEST), *sorted(about.sets, key=lambda one: (one.bound, one.value))[:_NAMED])
-    ]
+    return [value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in listed]
 
 
 def patience_text(patience: int) -> str:

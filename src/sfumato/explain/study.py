@@ -199,6 +199,9 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     if requirement.presence is not None:
         yield method.name, requirement.against, method, True  # other forms do not hide who is in the table
         return
+    if requirement.bounds_odds:
+        yield method.name, requirement.against, method, True  # no group of people keeps odds
+        return
     near = method.way == "boxes"
     own = cast(Boxes, method) if near else Boxes()
     blind = method if method.way == "setting" else MultiSize()

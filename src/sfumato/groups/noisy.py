@@ -110,7 +110,7 @@ def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction], sizes: 
     """
     if sizes is None:
         sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
-    return _Joining(counts, sizes, limits).up(tree)
+    return _Joining(counts, sizes.copy(), limits).up(tree)
 
 
 _NEAR = 1e-6

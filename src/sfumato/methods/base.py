@@ -149,6 +149,8 @@ class Method(ABC):
     """Whether the method bounds how much anybody's odds grow, whatever she believed before."""
     way: ClassVar[Way | None] = None
     """How people are put together, where explanations have more to say about that; see `Way`."""
+    tosses_when_tight: ClassVar[bool] = True
+    """Whether groups of the basis `tight` depend on coins, so that a rerun may make others."""
     links_records: ClassVar[bool] = False
     """Whether records are matched with people, which an exact audit wants to know."""
     unproven: ClassVar[str] = ""

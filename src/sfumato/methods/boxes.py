@@ -64,6 +64,7 @@ class Boxes(Method):
     name: ClassVar[str] = "boxes"
     way: ClassVar[Way] = "boxes"
     by_counts: ClassVar[bool] = True
+    tosses_when_tight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,8 +35,8 @@ class MultiSize(Method):
     max_size
         M': the largest group of a setting. The bound holds for any; the smallest bounds need the largest groups.
     gap, time_limit
-        ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds;
-        a stop by the clock marks the release as not reproducible. No matter of privacy.
+        ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds
+        of processor time; a stop by the clock marks the release as not reproducible. No matter of privacy.
     form
         ``"buckets"``, or ``"ranges"``: since near people are not together, ranges are wide.
 

@@ -56,6 +56,7 @@ _WIDER = 8.0  # strengths of association for sums of numbers, which many values 
 TELLING = ENOUGH_BOXES
 """With fewer boxes answers are mostly prior, and have no interval."""
 
+_FAR, _STEEP = 1.5, 4.0  # how much more, and by how much of it for each unit of the logarithm
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -64,20 +65,25 @@ def few_boxes(boxes: int) -> str:
     return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
 
 
-def combine(value: float, shift: float, variance: float, inner: Inner | None, misses: Misses) -> tuple[float, float, str]:
+def combine(
+    value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, counts: bool
+) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
     `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
     and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
-    the multiplicative model, which judges itself, and the squared distance between the two.
+    the multiplicative model, which judges itself, and the squared distance between the two. Where that model finds a count far
+    from the papers', it speaks of strong links, and its prior with heavy tails tells less of a weight far out: what is unknown
+    of the weights then counts up to `_FAR` times more.
     """
     if inner is None:
         return value + shift, variance, ""
+    far = min(_STEEP * abs(math.log(max(inner.value, 0.5) / max(value, 0.5))), 1.0) if counts else 0.0
     agreed = (inner.value - value) / shift if shift else 1.0
     adding = value + min(max(agreed, misses.trust), 1.0) * shift
     return (
         adding + misses.inside * (inner.value - adding),
-        inner.variance + (adding - inner.value) ** 2,
+        inner.variance + _FAR * far * inner.unknown + (adding - inner.value) ** 2,
         PRIOR if inner.prior > _UNTOLD else "",
     )
 
@@ -167,7 +173,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+        value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=False)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -219,15 +225,15 @@ class BucketsEngine:
         return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
     def _by_boxes(self, piece: Piece) -> Guess:
-        rows, found = self.index.table.find(piece.rows)
-        hits = self.index.count(rows, found)
+        rows, people = self.index.table.find(piece.rows)
+        hits = self.index.count(rows, people)
         value, variance, least, most, _ = self.index.weigh(hits, piece.values)
         assert self.misses is not None
         why = "" if self.misses.cover else NEAR
         if least != most:
-            shift, more = self.trend.estimate(piece, rows, found, hits)
-            inner = self.inside.estimate(piece.values, rows, found) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+            shift, more = self.trend.estimate(piece, rows, people, hits)
+            inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
+            value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=True)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 

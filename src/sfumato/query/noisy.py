@@ -101,7 +101,7 @@ class NoisyEngine:
             return Total(value, noise + placed, LEANS)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
-        value, variance, prior = combine(value, shift, noise + placed + more, inner, MISSES["noisy"])
+        value, variance, prior = combine(value, shift, noise + placed + more, inner, MISSES["noisy"], counts=False)
         return Total(value, variance, FEW if index.buckets < FEWEST else prior)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
@@ -127,7 +127,7 @@ class NoisyEngine:
             shift, more = self.trend.estimate(piece, rows, found, hits)
             inner = self.inside.estimate(piece.values, rows, found) if index.values <= MAX_VALUES else None
             drift = (DRIFT * float(mixed.sum())) ** 2
-            value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"])
+            value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"], counts=True)
             why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
 

@@ -47,11 +47,6 @@ class Typical:
     """Typical questions to one release, and what comes back."""
 
     def __init__(self, release: Release) -> None:
-        if release.manifest.apart:
-            raise QueryError(
-                "each sensitive column of this release is protected by itself, and what it tells is said of each",
-                hint=f"release.of({release.manifest.secrets[0]!r}) is the release of one column alone",
-            )
         self.engine = engine = engine_of(release)
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)

@@ -29,6 +29,12 @@ from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 
 
+def parts_of(release: Release) -> Sequence[Any]:
+    """Return the releases of each sensitive column alone; one that protects no column by itself is its own only part."""
+    parts: Sequence[Any] = release.parts if release.manifest.apart else (release,)  # type: ignore[attr-defined]
+    return parts
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartRelease(Release):
     """`parts` are the releases of each sensitive column alone, with the same people, groups and group numbers."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
-    from sfumato.query.quality import Quality
+    from sfumato.query.quality import Quality, QualityOfEach
 
 FORMS: dict[str, type[Release]] = {}
 APART: dict[str, type[Release]] = {}
@@ -237,8 +237,11 @@ class Release(ABC):
 
         return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence)
 
-    def quality(self) -> Quality:
-        """Return how well the release can tell about each column, and the expected error of typical questions."""
+    def quality(self) -> Quality | QualityOfEach:
+        """Return how well the release can tell about each column, and the expected error of typical questions.
+
+        Where each of several sensitive columns is protected by itself, of each: `release.quality()["income"]`.
+        """
         from sfumato.query.quality import quality
 
         return quality(self)
@@ -248,7 +251,7 @@ class Release(ABC):
 
         They are learned from all boxes together and raked: over the people of a box they add up to what the box shows. They
         are population statistics, computed from the release alone: what is usual among people like these, not what is known
-        of a person.
+        of a person. Of several secrets that are protected each by itself, those of each add up to one.
         """
         from sfumato.query.complete import probabilities
 
@@ -259,7 +262,8 @@ class Release(ABC):
 
         Analyse every one of them with any tool, and combine the results with `sfumato.combine`: one table alone shows neither
         what the release leaves open nor anybody's value. The draws are proper (Rubin): the model's parameters are drawn too.
-        An integer as `random` makes them repeatable.
+        An integer as `random` makes them repeatable. Several secrets that are protected each by itself are drawn independently
+        of one another inside groups, since how they go together is not published: `UnlinkedWarning`.
         """
         from sfumato.query.complete import impute
 

@@ -81,6 +81,32 @@ def add_asked(
     return found
 
 
+def _add_features(times: Any, start: Any, flat: Any, first: Any, out: Any) -> None:
+    at = 0
+    for b in range(len(first) - 1):
+        rows = start[b + 1] - start[b]
+        features = flat[first[b] : first[b + 1]].reshape(rows, -1)
+        out[at : at + features.shape[1]] = times[start[b] : start[b + 1]] @ features
+        at += features.shape[1]
+
+
+@njit(cache=True, nogil=True, plain=_add_features)
+def add_features(times: Any, start: Any, flat: Any, first: Any, out: Any) -> None:
+    """Add to `out` the features of so many people in each row of each block; those of block b lie in `flat` from first[b] on."""
+    at = 0
+    for b in range(len(first) - 1):
+        rows = start[b + 1] - start[b]
+        width = (first[b + 1] - first[b]) // rows
+        own = out[at : at + width]
+        for r in range(rows):
+            many = times[start[b] + r]
+            if many:
+                features = flat[first[b] + r * width : first[b] + (r + 1) * width]
+                for k in range(width):
+                    own[k] += many * features[k]
+        at += width
+
+
 def _take_expected(hits: Any, sizes: Any, sums: Any, out: Any) -> None:
     partly = (hits > 0) & (hits < sizes)
     out -= (hits[partly] / sizes[partly]) @ sums[partly]

@@ -86,7 +86,7 @@ def mean_of(inside: Inside, terms: Sequence[Weighed]) -> float:
 def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False) -> Inner:
     """Return what is known of a sum: value, variance, and how much of it is prior."""
     if value_only:
-        return Inner(mean_of(inside, terms), 0.0, 0.0)
+        return Inner(mean_of(inside, terms), 0.0, 0.0, 0.0)
     of, scores, weight = _laid_out(inside, terms)
     cells, goals = inside.cells, inside.goals
     both = np.zeros((len(terms), len(terms), len(cells.weight)))
@@ -106,7 +106,8 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()
     variance = placed + open_ + unsure + a2 * own + b2 * alike
-    return Inner(mean_of(inside, terms), variance, open_ / before if before > 0 and 2 * open_ > variance else 0.0)
+    prior = open_ / before if before > 0 and 2 * open_ > variance else 0.0
+    return Inner(mean_of(inside, terms), variance, open_, prior)
 
 
 def _unknown(inside: Inside, along: Floats) -> tuple[float, float]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -150,7 +150,7 @@ class Trend:
         many = int(piece.values.sum())
         s2 = own + self.noise * many * (1.0 - many / self.index.values)
         asked = self.features(rows, people, hits) * model.scale
-        along = asked @ model.turn
+        along = (asked.astype(np.float32) @ self.turn).astype(np.float64)
         score = model.score[piece.values].sum(axis=0)
         weights = self.weigh(self.index.wanted(piece.values), score, s2)
         gain = weights @ model.gain
@@ -168,12 +168,24 @@ class Trend:
         left, right, width, rows = np.ascontiguousarray(shapes.T)
         return left, right, width, np.concatenate(([0], np.cumsum(rows)))
 
+    @cached_property
+    def turn(self) -> Array:
+        """The turn of the posterior in single precision: a question reads all of it."""
+        return self.posterior.turn.astype(np.float32)
+
+    @cached_property
+    def flat(self) -> tuple[Floats, Integers]:
+        """The features of all blocks one behind the other, and where each block begins."""
+        parts = [block.features.ravel() for block in self.blocks]
+        ends = np.cumsum([0, *map(len, parts)]).astype(np.int64)
+        return np.concatenate([np.zeros(0), *parts]), ends
+
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         index, start = self.index, self.block_rows[-1]
         times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.levels, *self.block_rows)
-        parts = [times[a:b] @ block.features for (a, b), block in zip(pairwise(start), self.blocks, strict=True)]
-        out: Floats = np.concatenate([np.zeros(0), *parts])
+        out: Floats = np.zeros(self.sums.shape[1])
+        kernels.add_features(times, start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
         return out
 
