@@ -15,8 +15,10 @@ import pytest
 import sfumato as sf
 from sfumato.api import publication
 from sfumato.errors import FormatError, InputError, NotProvable, PolicyError
+from sfumato.methods import METHODS
 from sfumato.release import files
 from sfumato.scale.engine import Limits, bytes_of
+from sfumato.scale.makers import MAKERS, REASONS, scales
 from sfumato.scale.verb import audit_directory, publish_source
 from sfumato.table.generators import sample
 
@@ -116,6 +118,39 @@ def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
     assert 1 < large.private["groups"] < large.private["boxes"]
     found, _ = audit_directory(tmp_path / "large", people, method.close(CLOSED))
     assert found.to_dict() == sf.audit(tmp_path / "large", sf.Table.from_frame(people, method.close(CLOSED))).to_dict()
+
+
+@pytest.mark.parametrize("shard", [300, 10_000])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sf.Mondrian(k=20, form="buckets"),
+        sf.Mondrian(k=20, constraint="distinct", l=6, form="buckets"),
+        sf.Mondrian(k=30, constraint="entropy", l=5, form="buckets"),
+    ],
+)
+def test_strict_mondrian_has_the_same_bytes(people, tmp_path, method, shard):
+    _, large = both(people, SCHEMA, sf.FPrivacy(theta=4, offset="0.05", against="reader"), tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 10
+
+
+def test_mondrian_cuts_missing_values_as_in_memory(tmp_path):
+    schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], people={"rows": "people"},
+                       other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
+    method = sf.Mondrian(k=15, form="buckets")
+    both(odd_table(), schema, sf.FPrivacy(theta=4, offset="0.1", against="reader"), tmp_path, method=method, shard=200)
+
+
+def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
+    asked = sf.FPrivacy(theta=4, offset="0.05", against="reader")
+    for method, said in (
+        (sf.Mondrian(k=20, partition="relaxed", form="buckets"), "partition = 'relaxed'"),
+        (sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets"), "constraint = 't-closeness'"),
+        (sf.Mondrian(k=20), "in the form 'ranges'"),
+    ):
+        with pytest.raises(NotProvable, match=f"{said} is made in memory only"):
+            publish_source(people, SCHEMA, asked, tmp_path / "out", method=method, random=1)
+        assert not (tmp_path / "out").exists()
 
 
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
@@ -272,6 +307,16 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
                       bins=dict(SCHEMA.bins))  # fmt: skip
     with pytest.raises(InputError, match="3,000 people have several rows"):
         publish_source(several, named, ASKED, tmp_path / "out", random=1)
+
+
+def test_every_method_says_whether_it_scales():
+    made = {name for name, _ in MAKERS}
+    assert made == {"boxes", "mondrian", "noisy-boxes"}
+    for name in METHODS:
+        assert (name in made) != (name in REASONS), name
+    assert scales(sf.Boxes()) == ""
+    assert scales(sf.Boxes(form="ranges")) == "only its form 'buckets' is made beyond memory"
+    assert scales(sf.BuReL()) == REASONS["burel"]
 
 
 def test_methods_that_need_everybody_say_so(people, tmp_path):

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
@@ -41,6 +42,7 @@ class Rules:
     floor: int
     weights: object
     rule: Rule | None
+    classical: Classical | None = None
 
 
 def boxes(
@@ -51,7 +53,7 @@ def boxes(
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
     frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
     sizes = tuple(column.size for column in outline.table.quasi)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical)
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
     cuts = top_cuts(

@@ -13,6 +13,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
 from sfumato.groups.grouping import Grouping, Histograms, require_bounds
+from sfumato.groups.mondrian import classical
 from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
@@ -60,24 +61,47 @@ class Written(NamedTuple):
 
 def make_boxes(work: Work, method: Any) -> Written:
     """Cut boxes, check every count against its bound, and write them as buckets."""
-    task = work.task
-    tight = task.against == "reader"
-    rule = None if tight else soft_rule(task.bounds, method.patience)
+    tight = work.task.against == "reader"
+    rule = None if tight else soft_rule(work.task.bounds, method.patience)
     cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
     made, _ = work.cut(Rules(cutting, method.floor, method.weights, rule))
+    written = _as_buckets(work, method, made, cutting, {})
+    sizes = made.sizes
+    stopped = sizes[sizes < 2 * method.floor].sum() / max(int(sizes.sum()), 1)
+    return written._replace(figures={**written.figures, "share_in_boxes_at_the_floor": float(stopped)})
+
+
+def make_mondrian(work: Work, method: Any) -> Written:
+    """Cut Mondrian's boxes, check them, and write them as buckets: strict ones, which no order of people decides."""
+    for name, asked, known in (
+        ("partition", method.partition, ("strict",)),
+        ("constraint", method.constraint, ("bounds", "distinct", "entropy")),
+    ):
+        if asked not in known:
+            raise NotProvable(
+                f"method 'mondrian' with {name} = {asked!r} is made in memory only",
+                hint=f'{name} = "{known[0]}", or engine = "memory"',
+            )
+    bounds = work.task.bounds
+    rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
+    made, _ = work.cut(Rules("tight", method.k, None, None, rule))
+    return _as_buckets(work, method, made, "tight", method.said(bounds))
+
+
+def _as_buckets(work: Work, method: Any, made: Collected, basis: Any, said: dict[str, str]) -> Written:
+    """Check every count against its bound, and write the boxes as buckets."""
+    task = work.task
     _check(made, task.bounds)
-    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
     public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
     manifest = write_buckets(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, made)
     sizes = made.sizes
-    stopped = sizes[sizes < 2 * method.floor].sum() / max(int(sizes.sum()), 1)
     figures = {
         "groups": len(sizes),
         "smallest": int(sizes.min()),
         "largest": int(sizes.max()),
         "loss": int(((sizes - 1) ** 2).sum()),
-        "share_in_boxes_at_the_floor": float(stopped),
     }
     return Written(manifest, figures, sizes)
 
@@ -141,10 +165,14 @@ def _check(made: Collected, bounds: Bounds) -> None:
 
 
 Maker = Callable[[Work, Any], Written]
-MAKERS: dict[tuple[str, str], Maker] = {("boxes", "buckets"): make_boxes, ("noisy-boxes", "buckets"): make_noisy}
+MAKERS: dict[tuple[str, str], Maker] = {
+    ("boxes", "buckets"): make_boxes,
+    ("noisy-boxes", "buckets"): make_noisy,
+    ("mondrian", "buckets"): make_mondrian,
+}
 """How each method is made beyond memory, in each form."""
 
-_WHY = {
+REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
@@ -152,12 +180,15 @@ _WHY = {
     "ambiguity": "which values a box covers is decided against the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
-    "mondrian": "its cuts look at the median of all people of a box, which has not been divided yet",
     "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",
     "anatomy": "everybody is dealt to groups in one order of coins, which has not been divided yet",
+    "burel-perturbation": "everybody's coin is drawn in one order, which has not been divided yet",
+    "privbayes": "its network is learned from the whole table",
+    "noisy-tables": "its tables are counted in memory",
     "uniform": "everybody's coin is drawn in one order, which has not been divided yet",
     "small-domain": "everybody's coin is drawn in one order, which has not been divided yet",
 }
+"""Why every other method is made in memory only."""
 
 
 def scales(method: Method) -> str:
@@ -167,7 +198,7 @@ def scales(method: Method) -> str:
     forms = sorted(form for name, form in MAKERS if name == method.name)
     if forms:
         return f"only its form {forms[0]!r} is made beyond memory"
-    return _WHY.get(method.name, "it looks at all people at once")
+    return REASONS.get(method.name, "it looks at all people at once")
 
 
 def maker_of(method: Method) -> Maker:

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
+from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import histograms
@@ -37,6 +38,7 @@ class Cut:
     floor: int
     rule: Rule | None
     random: Randomness
+    classical: Classical | None = None
 
     def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
         """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
@@ -47,6 +49,9 @@ class Cut:
             return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
         if self.cutting == "noisy":
             return Even(self.floor)
+        if self.classical is not None:
+            need, start = need_table(self.bounds, most=most)
+            return self.classical._replace(need=need, start=start)
         kind = Tight if self.cutting == "tight" else Safe
         return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
 
