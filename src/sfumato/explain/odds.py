@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.methods import NoisyBoxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.differential import grown
+from sfumato.privacy.each import unstacked
 from sfumato.randomize.declared import declared_counts
 from sfumato.randomize.noise import largest_odds
 from sfumato.table import Table
@@ -28,21 +29,29 @@ _USUAL: tuple[tuple[str, Requirement], ...] = (
 
 @dataclass(frozen=True)
 class Odds:
-    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones."""
+    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones.
+
+    Of several secrets that are protected each by itself, `gamma` is what all of them together tell: noise on each has a part.
+    """
 
     gamma: Fraction
     floor: int
     joins: bool
     same: Mapping[str, float]
     usual: Mapping[str, float | None]
+    secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
-        gamma = largest_odds(bounds)
-        shares = method.declared
-        floor = method.floor_for(gamma, table.rows)
-        return cls(gamma, floor, method.joins(requirement), same_odds(gamma, shares), usual_odds(shares))
+        gamma = min(largest_odds(one) for one in unstacked(bounds) if one.protects)
+        floor, joins, shares = method.floor_for(gamma, table.rows), method.joins(requirement), method.declared
+        if not bounds.apart:
+            return cls(gamma, floor, joins, same_odds(gamma, shares), usual_odds(shares))
+        same = {f"{name}: {key}": one for name, own in shares.items() for key, one in same_odds(gamma, own).items()}
+        every = [usual_odds(own) for own in shares.values()]
+        usual = {name: _least([one[name] for one in every]) for name, _ in _USUAL}
+        return cls(gamma, floor, joins, same, usual, tuple(shares))
 
     @property
     def epsilon(self) -> float:
@@ -57,9 +66,15 @@ class Odds:
         usual = "; ".join(
             f"{name}: {'cannot be kept' if epsilon is None else f'{epsilon:.2f}'}" for name, epsilon in self.usual.items()
         )
+        each = (
+            f" That is what {' and '.join(self.secrets)} tell together, since she may know their links: the noise of each "
+            f"is that of ε = {self.epsilon / len(self.secrets):.2f}."
+            if self.secrets
+            else ""
+        )
         return [
             f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever "
-            f"she believed before. Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
+            f"she believed before.{each} Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
             f"With the declared shares as much is allowed by {same}.",
             f"And usual parameters are an ε of: {usual}.",
         ]
@@ -73,7 +88,14 @@ class Odds:
             "joins": self.joins,
             "same": dict(self.same),
             "usual": dict(self.usual),
+            **({"secrets": list(self.secrets)} if self.secrets else {}),
         }
+
+
+def _least(found: Sequence[float | None]) -> float | None:
+    """Return the least of the columns' ε: the one that all of them can keep; None where one of them cannot."""
+    known = [one for one in found if one is not None]
+    return min(known) if len(known) == len(found) else None
 
 
 def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, float]:

@@ -142,7 +142,7 @@ def _open(
     if not mine:
         return np.argsort(filled, kind="stable")[:most]
     room = [top - int(touched.sum()) for touched, top in mine]
-    fresh = sum((~touched).astype(np.int64) for touched, _ in mine)
+    fresh = np.sum([~touched for touched, _ in mine], axis=0)
     found: list[int] = []
     space = 0
     for pool in np.lexsort((filled, fresh, filled >= height)).tolist():
