@@ -383,8 +383,6 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, presence=Presence.of(table, requirement, method))
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
-    if method.keeps_odds and bounds.apart:
-        return _Cost(None)  # what noise on several columns costs is not forecast
     try:
         if method.keeps_odds:  # bounds are about declared shares: groups of the table's people lose something else
             return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))

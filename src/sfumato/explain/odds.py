@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from sfumato.exact import percent
 from sfumato.methods import NoisyBoxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.differential import grown
+from sfumato.privacy.each import unstacked
 from sfumato.randomize.declared import declared_counts
 from sfumato.randomize.noise import largest_odds
 from sfumato.table import Table
@@ -35,7 +36,10 @@ _USUAL: tuple[tuple[str, Requirement], ...] = (
 
 @dataclass(frozen=True)
 class Odds:
-    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones."""
+    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones.
+
+    Of several secrets that are protected each by itself, `gamma` is what all of them together tell: noise on each has a part.
+    """
 
     gamma: Fraction
     floor: int
@@ -46,21 +50,25 @@ class Odds:
     """The declared share of each value; none where only values were declared."""
     bounded: bool
     """Whether values have bounds, which follow from their declared shares; else odds are all that is bounded."""
+    secrets: tuple[str, ...] = ()
+    """The sensitive columns, where each is protected by itself."""
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
-        gamma = largest_odds(bounds)
-        shares = method.declared
-        return cls(
-            gamma=gamma,
-            floor=method.floor_for(gamma, table.rows),
-            joins=method.joins(requirement),
-            same=same_odds(gamma, shares),
-            usual=usual_odds(shares),
-            shares={} if method.shares is None else shares,
-            bounded=not requirement.bounds_odds,
-        )
+        gamma = min(largest_odds(one) for one in unstacked(bounds) if one.protects)
+        floor, joins, declared = method.floor_for(gamma, table.rows), method.joins(requirement), method.declared
+        by_column = declared if bounds.apart else {"": declared}
+        same, shares = {}, {}
+        for name, own in by_column.items():
+            begin = f"{name}: " if bounds.apart else ""
+            same |= {begin + key: one for key, one in same_odds(gamma, own).items()}
+            shares |= {begin + value: share for value, share in own.items()}
+        every = [usual_odds(own) for own in by_column.values()]
+        usual = {name: _least([one[name] for one in every]) for name, _ in _USUAL}
+        stated = shares if method.shares is not None else {}
+        secrets = tuple(by_column) if bounds.apart else ()
+        return cls(gamma, floor, joins, same, usual, stated, not requirement.bounds_odds, secrets)
 
     @property
     def epsilon(self) -> float:
@@ -73,10 +81,18 @@ class Odds:
         apart = "Boxes are not joined: what a population has may be told, also where that makes somebody surer than a bound."
         same = "; ".join(f"{name} = {number:.3g}" for name, number in self.same.items())
         return [
-            self.in_words(),
+            self.in_words() + self._each(),
             f"Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
             f"{self.given} as much is allowed by {same}.",
         ]
+
+    def _each(self) -> str:
+        if not self.secrets:
+            return ""
+        return (
+            f" That is what {' and '.join(self.secrets)} tell together, since she may know their links: the noise of each is that "
+            f"of ε = {self.epsilon / len(self.secrets):.2f}."
+        )
 
     @property
     def given(self) -> str:
@@ -120,7 +136,13 @@ class Odds:
             "joins": self.joins,
             "same": dict(self.same),
             "usual": {name: None if isinstance(found, str) else found for name, found in self.usual.items()},
+            **({"secrets": list(self.secrets)} if self.secrets else {}),
         }
+
+
+def _least(found: Sequence[float | str]) -> float | str:
+    """Return the least of the columns' ε: the one that all of them can keep; or in words why one of them has none."""
+    return next((one for one in found if isinstance(one, str)), "") or min(one for one in found if not isinstance(one, str))
 
 
 def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, float]:

@@ -144,8 +144,9 @@ class Completion:
     def tell(self) -> None:
         """Warn that a completed table does not show how several secrets go together."""
         if len(self.secrets) > 1:
+            listed = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
             warnings.warn(
-                f"how {' and '.join(self.names)} go together is not published: they are drawn independently inside "
+                f"how {listed} go together is not published: they are drawn independently inside "
                 "groups, so that a completed table shows too little of a link between them",
                 UnlinkedWarning,
                 stacklevel=3,

@@ -8,7 +8,8 @@
 | `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
 | `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
 
-Everything lies in the one file: the tables behind the views are in its schema `stored`.
+Several secrets that are protected each by itself are drawn independently inside groups: a count over two of them, and its
+interval, take them as that. Everything lies in the one file: the tables behind the views are in its schema `stored`.
 """
 
 from __future__ import annotations
