@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -61,6 +61,10 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+# The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
+studies: $(STAMP)
+	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
 
 # The studio's pages as pictures for the guide; needs Debian's chromium and chromium-driver.
 pictures: $(STAMP)

@@ -20,6 +20,7 @@ from sfumato.randomness import SeededRandomness
 from tests.query._releases import people, release_of
 from tests.query.test_inside import small
 from tests.query.test_trend import boxed, planted, truth
+from tests.release._one_way import honest
 
 
 def test_probabilities_add_up_to_one_for_a_person_and_to_the_counts_of_her_box() -> None:
@@ -132,6 +133,21 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
     actual = Counter(zip(frame["sex"].to_pylist(), frame["ill"].to_pylist(), strict=True))
     assert counts[0] != counts[1]  # the counts themselves are not known
     assert all(abs(one["m", "Flu"] - actual["m", "Flu"]) < 0.25 * actual["m", "Flu"] for one in counts)
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ("ranges", "would have to be made up"),
+        ("columns", "which quasi values are one person's"),
+        ("views", "which quasi values are one person's"),
+        ("randomized", "one likelihood of all columns"),
+        ("synthetic", "nobody's"),
+    ],
+)
+def test_forms_that_cannot_be_completed_say_why(form: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=reason):
+        honest(form).impute(5)
 
 
 def test_what_cannot_be_completed_is_refused_with_a_reason() -> None:

@@ -146,7 +146,8 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    arrays = (model.cells.cell, *model.cells.arrays, wanted, *model.goals, model.place, model.chances, len(along))
+    cells = (model.index.table.each, model.cells.cell, model.by_column, *model.cells.arrays[1:])
+    arrays = (model.index.table.each, *cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)
@@ -248,8 +249,9 @@ def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
     random = np.random.default_rng(12)
     chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
     off = random.normal(0, np.sqrt(chance + planted_ * square))
-    # Cutting off at 9 variances takes 0.9 % from the mean square.
-    assert splits._excess(off, chance, square) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    # Cutting off at 9 variances takes 0.9 % from the mean square, a standard error of 1 % is added.
+    assert splits._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    assert splits._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
 
 
 def test_few_boxes_say_that_answers_are_mostly_prior() -> None:

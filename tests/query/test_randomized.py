@@ -178,7 +178,8 @@ def test_the_likelihood_solution_is_that_of_the_full_matrices():
     assert value == pytest.approx(share * totals[values].sum() + belief @ rest + mean)
     chance = (1 - share) * (shown @ (belief * (1 - belief)))
     spread = rates.counts.sum_variance(slots, values[slots.value])
-    unknown = weight @ (spreads[1:] + (shifts[:-1] - mean) ** 2) + (weight @ shifts[1:] - mean) ** 2
+    own = (spreads[:-1] + 3 * spreads[1:]) / 4
+    unknown = weight @ (own + (shifts[:-1] - mean) ** 2) + (weight @ shifts[1:] - mean) ** 2
     assert variance == pytest.approx(share**2 * spread + chance + unknown)
 
 

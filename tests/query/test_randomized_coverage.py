@@ -1,6 +1,6 @@
 """95 % intervals of randomized releases hold the truth in 95 % or a little more of fresh tables, releases and queries.
 
-As in test_coverage.py tables are the unit of sampling: the promise is 93–98 %, and a test fails when the coverage is outside by
+As in test_coverage.py tables are the unit of sampling: the promise is 93–97 %, and a test fails when the coverage is outside by
 more than three standard errors between tables (false alarm below 0.3 %). The larger study is benchmarks/small_domain.py.
 """
 
@@ -46,7 +46,7 @@ def test_intervals_cover_what_they_say(outcomes: dict[str, np.ndarray], estimato
     assert len(chosen) > 300
     mean, error = coverage(chosen[:, 1], chosen[:, 3])
     assert error < 0.02
-    assert 0.93 - 3 * error <= mean <= 0.98 + 3 * error
+    assert 0.93 - 3 * error <= mean <= 0.97 + 3 * error
 
 
 def test_the_default_errs_less_than_reconstruction(outcomes: dict[str, np.ndarray]) -> None:

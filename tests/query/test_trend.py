@@ -71,7 +71,7 @@ def test_without_a_link_nothing_is_added() -> None:
     release = boxed(shuffled, release.bucket.astype(np.int64))
     asked = "smokes = 'yes' AND illness = 'lung'"
     learned, papers = release.count(asked), release.count(asked, estimator="paper")
-    assert abs(learned.value - papers.value) < learned.std_error
+    assert abs(learned.value - papers.value) < 2 * papers.std_error
 
 
 def test_whole_boxes_are_counted_exactly() -> None:
@@ -196,14 +196,15 @@ def test_kernels_agree_with_numpy() -> None:
     rows = np.sort(random.permutation(60)[:25]).astype(np.int32)
     hits = np.bincount(bucket[rows], minlength=6)
     arrays: tuple[Any, ...] = (np.array([0, 0]), np.array([-1, 1]), np.array([1, 4]), np.array([0, 4, 20]))
-    found = add_asked.py_func(rows, 25, bucket, hits, sizes, levels, *arrays)
-    assert (found == add_asked(rows, 25, bucket, hits, sizes, levels, *arrays)).all()
+    ones = np.zeros(0, np.int64)
+    found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, levels, *arrays)
+    assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, levels, *arrays)).all()
     partly = rows[hits[bucket[rows]] < 10]
     assert (found[:4] == np.bincount(levels[partly, 0], minlength=4)).all()
     assert (found[4:] == np.bincount(levels[partly, 0] * 4 + levels[partly, 1], minlength=16)).all()
     features = random.random((4, 3))
     sums = np.zeros((6, 3))
-    add_by_box(levels[:, 0].astype(np.int32), features, np.arange(0, 61, 10), sums, 0)
+    add_by_box(levels[:, 0].astype(np.int32), features, np.arange(0, 61, 10), ones, sums, 0)
     assert np.allclose(sums, features[levels[:, 0]].reshape(6, 10, 3).sum(axis=1))
     out = np.zeros(3)
     take_expected(hits, sizes, sums, out)
@@ -214,7 +215,7 @@ def test_kernels_agree_with_numpy() -> None:
 @pytest.fixture(scope="module")
 def outcomes() -> np.ndarray:
     """One row per query and release on fresh tables: truth, inside the interval, error, the papers' error, table, tight."""
-    rows = []
+    rows, untold = [], 0
     for seed in range(16):
         if seed % 4 == 3:
             frame = hospital(15_000, seed).drop_columns(["patient"])
@@ -234,10 +235,12 @@ def outcomes() -> np.ndarray:
                 papers = count_many(release, workload, estimator="paper")
                 actual = true_answers(table, workload)
                 for answer, paper, right in zip(count_many(release, workload), papers, actual, strict=True):
-                    if right:
+                    untold += answer.low is None
+                    if right and answer.low is not None:
                         inside = answer.low <= right <= answer.high
                         errors = abs(answer.value - right) / right, abs(paper.value - right) / right
                         rows.append((right, inside, *errors, seed, against == "reader"))
+    assert untold < 0.005 * len(rows)  # hardly any says that it is mostly prior
     return np.array(rows)
 
 

@@ -8,6 +8,7 @@ import sfumato as sf
 from sfumato.methods import Mondrian, Ring
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from tests.makers import people
+from tests.release import _synthetic
 from tests.release._fragments import columns_of, views_of
 from tests.release._randomized import release_of
 
@@ -16,11 +17,15 @@ TABLE = people(VALUES, age=[20, 21, 22, 23, 24, 25, 60, 61, 62, 63, 64, 65], sex
 GROUPS = [0] * 6 + [1] * 6
 SECRET = "; ".join(f"{age}: {value}" for age, value in zip(TABLE.column("age").arrow().to_pylist(), VALUES, strict=True))
 
-FORMS = ("buckets", "ranges", "columns", "views", "randomized")
-"""Synthetic records, which are read with domains of their own, have `test_synthetic`."""
+FORMS = ("buckets", "ranges", "columns", "views", "randomized", "synthetic")
 FORMATS = ("parquet", "csv")
 COUNTED = ("buckets", "ranges", "columns", "views")
 """The forms whose manifests list the sensitive values with their counts."""
+
+
+def table_of(form):
+    """Return the table as it is read for this form: synthetic records are drawn from declared domains."""
+    return _synthetic.declared(TABLE) if form == "synthetic" else TABLE
 
 
 @cache
@@ -37,6 +42,8 @@ def honest(form):
         return views_of(TABLE, GROUPS, ["sex"], asked)
     if form == "randomized":
         return release_of(TABLE, [{0: 4, 1: 2}, {1: 2, 2: 4}], requirement=FPrivacy(offset="9/10"), retention="1/5")
+    if form == "synthetic":
+        return _synthetic.release_of(TABLE)
     if form == "weaker":
         return Ring(accept_weaker_claim=True).run(TABLE, LDiversity(3, against="reader"), random=1).release
     assert form == "note"

@@ -25,7 +25,6 @@ from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query, atoms_of
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.sums import Term, add_by_values, weigh_people
-from sfumato.release.apart import ApartRelease
 from sfumato.release.buckets import nearest_shares
 from sfumato.table.schema import Schema
 
@@ -51,7 +50,7 @@ class ApartEngine:
     declared: Schema | None
 
     @classmethod
-    def of(cls, release: ApartRelease, engine_of: Callable[[Any], Engine]) -> ApartEngine:
+    def of(cls, release: Any, engine_of: Callable[[Any], Engine]) -> ApartEngine:
         """Return the engine of a release, given what makes those of its parts."""
         shares = tuple(_shares(part) for part in release.parts)
         declared = declared_in(release.manifest.schema)

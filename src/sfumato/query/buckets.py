@@ -27,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,7 @@ _WIDER = 8.0  # strengths of association for sums of numbers, which many values 
 TELLING = ENOUGH_BOXES
 """With fewer boxes answers are mostly prior, and have no interval."""
 
+_FAR, _STEEP = 1.5, 4.0  # how much more, and by how much of it for each unit of the logarithm
 _UNTOLD = 0.8  # an answer is mostly prior if so much of what was unknown before still is
 
 
@@ -63,20 +65,25 @@ def few_boxes(boxes: int) -> str:
     return "" if boxes >= TELLING else f"no interval: mostly prior, since {boxes} boxes tell little about their inside"
 
 
-def combine(value: float, shift: float, variance: float, inner: Inner | None, misses: Misses) -> tuple[float, float, str]:
+def combine(
+    value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, counts: bool
+) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
     `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
     and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
-    the multiplicative model, which judges itself, and the squared distance between the two.
+    the multiplicative model, which judges itself, and the squared distance between the two. Where that model finds a count far
+    from the papers', it speaks of strong links, and its prior with heavy tails tells less of a weight far out: what is unknown
+    of the weights then counts up to `_FAR` times more.
     """
     if inner is None:
         return value + shift, variance, ""
+    far = min(_STEEP * abs(math.log(max(inner.value, 0.5) / max(value, 0.5))), 1.0) if counts else 0.0
     agreed = (inner.value - value) / shift if shift else 1.0
     adding = value + min(max(agreed, misses.trust), 1.0) * shift
     return (
         adding + misses.inside * (inner.value - adding),
-        inner.variance + (adding - inner.value) ** 2,
+        inner.variance + _FAR * far * inner.unknown + (adding - inner.value) ** 2,
         PRIOR if inner.prior > _UNTOLD else "",
     )
 
@@ -89,6 +96,12 @@ class RowQuestion:
     table: RowIndex
     guess: partial[Guess]
     add: partial[Total]
+
+    @classmethod
+    def of(cls, engine: Any, asked: Query, estimator: Estimator) -> RowQuestion:
+        """Return a question to an engine of buckets made ready."""
+        guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
+        return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
 
     def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
@@ -111,9 +124,10 @@ class BucketsEngine:
         basis = release.manifest.basis
         index = BucketIndex.of(release)
         near = index.buckets >= FEWEST_BOXES and not index.has_decoys
-        vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
+        columns = release.runs().quasi
+        vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         misses = MISSES.get(basis) if near else None
-        return cls(index, vocabulary, release.quasi, basis == "blind", misses and misses.among(index.buckets))
+        return cls(index, vocabulary, columns, basis == "blind", misses and misses.among(index.buckets))
 
     @property
     def no_likelihood(self) -> str:
@@ -145,12 +159,7 @@ class BucketsEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(
-            self.vocabulary.for_terms(asked.terms),
-            self.index.table,
-            partial(self.guess, estimator=estimator),
-            partial(self.add, estimator=estimator),
-        )
+        return RowQuestion.of(self, asked, estimator)
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
@@ -164,7 +173,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+        value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=False)
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -190,7 +199,7 @@ class BucketsEngine:
             mean, square = float(weight.mean()), float((weight**2).mean())
             found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores, wider=wider)
             if index.has_decoys:
-                variance *= float(index.shown.sum()) / index.rows
+                variance *= float(index.shown.sum()) / index.people
             value, error = value + found, error + math.sqrt(variance)
         return Total(value, error**2)
 
@@ -199,7 +208,7 @@ class BucketsEngine:
         if estimator == "paper":
             return self._as_papers(pieces)
         one = self._by_association if self.misses is None else self._by_boxes
-        return add_up([one(piece) for piece in pieces], self.index.rows)
+        return add_up([one(piece) for piece in pieces], self.index.people)
 
     def _by_association(self, piece: Piece) -> Guess:
         index = self.index
@@ -209,10 +218,10 @@ class BucketsEngine:
             chance = variance
             value, variance = self.association.estimate(piece, int(hits.sum()), each)
             if index.has_decoys:
-                share = float(hits.sum()) / index.rows
+                share = float(hits.sum()) / index.people
                 variance += max(0.0, chance - self.association.chance_variance(piece.values, share))
                 # Only a share N/(N+σ) of the slots speaks of people; which ones is not known, so the rest counts as lost data.
-                variance *= float(index.shown.sum()) / index.rows
+                variance *= float(index.shown.sum()) / index.people
         return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
     def _by_boxes(self, piece: Piece) -> Guess:
@@ -224,7 +233,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+            value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=True)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 
@@ -248,9 +257,10 @@ class BucketsEngine:
             columns += wanted * hits.astype(float) ** 2
             part = index.weigh(hits, piece.values)
             value, least, most = value + part[0], least + part[2], most + part[3]
-        total = np.bincount(index.bucket, weights=fits, minlength=index.buckets)
-        squares = np.bincount(index.bucket, weights=fits**2, minlength=index.buckets)
+        every = index.table.heads()
+        total = np.bincount(index.bucket, weights=fits * every, minlength=index.buckets)
+        squares = np.bincount(index.bucket, weights=fits**2 * every, minlength=index.buckets)
         slots = np.maximum(index.shown, 1)
         variance = (total - squares / slots - columns / slots + total**2 / slots**2) / np.maximum(slots - 1, 1)
         error = math.sqrt(max(0.0, float(variance[slots > 1].sum())))
-        return Guess(value, error, float(least), float(min(most, index.rows)), LEANS)
+        return Guess(value, error, float(least), float(min(most, index.people)), LEANS)

@@ -24,7 +24,7 @@ from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 from sfumato.release.coding import sensitive_columns
 from sfumato.table.frames import Native, to_native
@@ -33,8 +33,16 @@ if TYPE_CHECKING:
     from sfumato.release.buckets import BucketsRelease
 
 MOST_TABLES = 1_000
-FEW_TABLES = 5
-"""Rubin's rules need some tables to see how far they differ."""
+
+
+_WHY_NOT = {
+    "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
+    "columns": "it does not show which quasi values are one person's",
+    "views": "it does not show which quasi values are one person's",
+    "randomized": "a proper draw needs one likelihood of all columns, and answers to single questions have none in common",
+    "synthetic": "its records are a whole table already, and nobody's",
+}
+"""Why releases of other forms have no completed tables."""
 
 
 class FewBoxesWarning(UserWarning):
@@ -91,7 +99,7 @@ class Completion:
     @classmethod
     def of(cls, release: Release) -> Completion:
         """Return what completes a release; `QueryError` where nothing that is right is known."""
-        parts = release.parts if isinstance(release, ApartRelease) else (release,)
+        parts = parts_of(getattr(release, "one_by_one", lambda: release)())  # every person gets a value of her own
         engines = [_boxed(part) for part in parts]
         boxes = engines[0].index.buckets
         if boxes < TELLING:
@@ -175,8 +183,9 @@ def probability_names(release: BucketsRelease) -> list[str]:
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
     if not hasattr(type(engine), "inside"):
+        why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
-            f"a release of the form {release.form!r} does not show the people that a table could be completed for",
+            f"a release of the form {release.form!r} cannot be completed: {why}",
             hint="boxes, noisy boxes and near groups can be completed; counts are answered from every release",
         )
     index: BucketIndex = engine.index

@@ -27,7 +27,7 @@ from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
-from sfumato.release.apart import ApartRelease
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -101,7 +101,7 @@ def _engine(release: Release) -> Engine:
     if engine is None:
         if release.form not in ENGINES:
             raise QueryError(f"no estimator is known for the form {release.form!r}")
-        engine = ApartEngine.of(release, _engine) if isinstance(release, ApartRelease) else ENGINES[release.form](release)
+        engine = ApartEngine.of(release, _engine) if release.manifest.apart else ENGINES[release.form](release)
         _engines[release] = engine
         engine.__dict__[SHELF] = _shelves.get(release)
     return engine
@@ -118,7 +118,7 @@ def remember(release: Release, shelf: Shelf | None) -> None:
     if shelf is not None:
         with _lock:
             _shelves[release] = shelf
-            for place, part in enumerate(release.parts if isinstance(release, ApartRelease) else ()):
+            for place, part in enumerate(parts_of(release) if release.manifest.apart else ()):
                 _shelves[part] = replace(shelf, secret=place)
 
 

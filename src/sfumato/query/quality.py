@@ -20,7 +20,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.query._one_thread import one_thread
 from sfumato.query.typical import Typical
-from sfumato.release.apart import ApartRelease
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 
 
@@ -143,8 +143,10 @@ def quality(release: Release) -> Quality | QualityOfEach:
 
     Where each of several sensitive columns is protected by itself, of each of them.
     """
-    if isinstance(release, ApartRelease):
-        return QualityOfEach({name: _of_one(part) for name, part in zip(release.secrets, release.parts, strict=True)})
+    if release.manifest.apart:
+        return QualityOfEach(
+            {name: _of_one(part) for name, part in zip(release.manifest.secrets, parts_of(release), strict=True)}
+        )
     return _of_one(release)
 
 

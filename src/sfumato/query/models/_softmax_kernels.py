@@ -200,11 +200,31 @@ def rake(
                 out[place[b] + k * (last - first) + i - first] = chances[i - first, k] * own[k]
 
 
+def _add_chances(start: Any, entry: Any, place: Any, chances: Any, out: Any) -> None:
+    for b in range(len(start) - 1):
+        here = chances[place[b] : place[b + 1]].reshape(entry[b + 1] - entry[b], start[b + 1] - start[b])
+        out[start[b] : start[b + 1]] = here.sum(axis=0)
+
+
+@njit(cache=True, nogil=True, plain=_add_chances, fastmath=_FAST)
+def add_chances(start: Any, entry: Any, place: Any, chances: Any, out: Any) -> None:
+    """Write to out[cell] the sum of the chances of its people."""
+    for b in range(len(start) - 1):
+        cells = start[b + 1] - start[b]
+        own = out[start[b] : start[b + 1]]
+        own[:] = 0.0
+        for k in range(entry[b + 1] - entry[b]):
+            row = chances[place[b] + k * cells : place[b] + (k + 1) * cells]
+            for i in range(cells):
+                own[i] += row[i]
+
+
 def _ask(
     rows: Any,
     count: int,
+    times: Any,
     cell: Any,
-    levels: Any,
+    by_column: Any,
     weight: Any,
     start: Any,
     varies: Any,
@@ -215,9 +235,11 @@ def _ask(
     vague: Any,
     place: Any,
     chances: Any,
+    whole: Any,
     lines: int,
 ) -> tuple[float, float, float, float, Any]:
-    asked = np.bincount(cell[rows[:count]], minlength=len(weight))
+    many = times[rows[:count]] if len(times) else None
+    asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
     people, size = np.add.reduceat(asked, start[:-1]), np.add.reduceat(weight, start[:-1])
     found, spread1, spread2, unsure, differ = 0.0, 0.0, 0.0, 0.0, np.zeros(lines)
     for b in np.flatnonzero(people).tolist():
@@ -240,7 +262,7 @@ def _ask(
         u = max(0.0, a * (1.0 - share))
         spread1, spread2, unsure = spread1 + u, spread2 + u * u, unsure + share * share * noise
         more, columns = open_ * (asked[here] - share * weight[here]), np.flatnonzero(varies[b])
-        np.add.at(differ, levels[here][:, columns], more[:, None])
+        np.add.at(differ, by_column[columns, here], more)
     return found, spread1, spread2, unsure, differ
 
 
@@ -248,8 +270,9 @@ def _ask(
 def ask(
     rows: Any,
     count: int,
+    times: Any,
     cell: Any,
-    levels: Any,
+    by_column: Any,
     weight: Any,
     start: Any,
     varies: Any,
@@ -260,24 +283,26 @@ def ask(
     vague: Any,
     place: Any,
     chances: Any,
+    whole: Any,
     lines: int,
 ) -> tuple[float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
-    That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over
-    those asked and over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ
-    (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times that over their box.
+    A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ U and Σ U²
+    over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes'
+    counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them
+    less A/Q times that over their box. `by_column` has the levels column by column, `whole` the sum of each cell's chances.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
-        asked[cell[rows[t]]] += 1
+        asked[cell[rows[t]]] += times[rows[t]] if len(times) else 1
     boxes, largest = len(start) - 1, 0
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])
-    spread, listed = np.empty(largest, np.float32), np.empty(len(wanted), np.int64)
-    varying = np.empty(levels.shape[1], np.int64)
+    spread = np.empty(largest, np.float32)
+    varying = np.empty(len(by_column), np.int64)
     found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
-    differ = np.zeros(lines)
+    apart = np.zeros((4, lines))
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         people, size, few, noise = 0, 0, 0, 0.0
@@ -288,24 +313,28 @@ def ask(
             continue
         for k in range(many):
             if wanted[value[e + k]]:
-                listed[few] = k
                 noise += vague[e + k]
                 few += 1
         if people == size or few == 0:
-            for t in range(few):
-                found += goal[e + listed[t]]
+            for k in range(many):
+                if wanted[value[e + k]]:
+                    found += goal[e + k]
             unsure += noise
             continue
         a, q, cells = 0.0, 0.0, last - first
         own = spread[:cells]
-        own[:] = 0.0
-        for t in range(few):  # most of the time goes here: slices, counted from 0, become vector instructions
-            row = chances[place[b] + listed[t] * cells : place[b] + (listed[t] + 1) * cells]
-            for i in range(cells):
-                own[i] += row[i]
+        rest = 2 * few > many  # the other values are fewer: what they leave of the sum
+        for i in range(cells):
+            own[i] = whole[first + i] if rest else 0.0
+        sign = np.float32(-1.0 if rest else 1.0)
+        for k in range(many):  # most of the time goes here: slices, counted from 0, become vector instructions
+            if wanted[value[e + k]] != rest:
+                row = chances[place[b] + k * cells : place[b] + (k + 1) * cells]
+                for i in range(cells):
+                    own[i] += sign * row[i]
         here, people_of = asked[first:last], weight[first:last]
         for i in range(cells):
-            p = float(own[i])
+            p = max(float(own[i]), 0.0)
             found += here[i] * p
             p = min(p, 1.0)
             s = p * (1.0 - p)
@@ -319,11 +348,19 @@ def ask(
         spread1 += u
         spread2 += u * u
         unsure += share * share * noise
+        for i in range(cells):
+            own[i] *= here[i] - share * people_of[i]
         columns = _list_varying(varies, b, varying)
-        for i in range(first, last):
-            more = spread[i - first] * (asked[i] - share * weight[i])
-            for t in range(columns):
-                differ[levels[i, varying[t]]] += more
+        for t in range(columns):  # four sums side by side, since neighbours often have the same level
+            level = by_column[varying[t], first:last]
+            for i in range(0, cells - 3, 4):
+                apart[0, level[i]] += own[i]
+                apart[1, level[i + 1]] += own[i + 1]
+                apart[2, level[i + 2]] += own[i + 2]
+                apart[3, level[i + 3]] += own[i + 3]
+            for i in range(cells - cells % 4, cells):
+                apart[0, level[i]] += own[i]
+    differ = apart.sum(axis=0)
     return found, spread1, spread2, unsure, differ
 
 

@@ -43,10 +43,15 @@ _FEW_VALUES = 3  # sets of more values share one decomposition
 
 
 class Inner(NamedTuple):
-    """What the model says of a question. `prior` is the part of what is unknown of its weights that the boxes leave as it was."""
+    """What the model says of a question.
+
+    `unknown` is the part of the variance that its weights have, `prior` the part of what is unknown of them that the boxes
+    leave as it was.
+    """
 
     value: float
     variance: float
+    unknown: float
     prior: float
 
 
@@ -62,12 +67,25 @@ class Inside:
     chances: Array  # float32, box by box: see `kernels.rake`
     misses: Floats  # a², b²
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @cached_property
     def place(self) -> Integers:
         """Where the chances of each box begin."""
         return places(self.cells, self.goals)
+
+    @cached_property
+    def by_column(self) -> Array:
+        """The levels of the cells, column by column."""
+        small = np.int16 if len(self.directions.matrix) < 2**15 else np.int32
+        return np.ascontiguousarray(self.cells.levels.T, dtype=small)
+
+    @cached_property
+    def whole(self) -> Array:
+        """The sum of the chances of each cell: one, but for what raking leaves."""
+        total = np.zeros(len(self.cells.weight), np.float32)
+        kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.chances, total)
+        return total
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
@@ -75,12 +93,13 @@ class Inside:
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
         variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
-        return Inner(found, variance, open_ / before if 2 * open_ > variance else 0.0)
+        return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
     def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
         lines = len(self.directions.matrix)
+        cells = self.cells.cell, self.by_column, *self.cells.arrays[1:]
         found: tuple[float, float, float, float, Floats] = kernels.ask(
-            rows, people, self.cells.cell, *self.cells.arrays, wanted, *self.goals, self.place, self.chances, lines
+            rows, people, self.index.table.each, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
         )
         return found
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -143,14 +143,14 @@ class Trend:
 
     def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
-        share = float(self.index.totals[piece.values].sum()) / self.index.rows
+        share = float(self.index.totals[piece.values].sum()) / self.index.people
         if not 0.0 < share < 1.0:
             return 0.0, 0.0
         own, model = share * (1.0 - share), self.posterior
         many = int(piece.values.sum())
         s2 = own + self.noise * many * (1.0 - many / self.index.values)
         asked = self.features(rows, people, hits) * model.scale
-        along = asked @ model.turn
+        along = (asked.astype(np.float32) @ self.turn).astype(np.float64)
         score = model.score[piece.values].sum(axis=0)
         weights = self.weigh(self.index.wanted(piece.values), score, s2)
         gain = weights @ model.gain
@@ -168,18 +168,30 @@ class Trend:
         left, right, width, rows = np.ascontiguousarray(shapes.T)
         return left, right, width, np.concatenate(([0], np.cumsum(rows)))
 
+    @cached_property
+    def turn(self) -> Array:
+        """The turn of the posterior in single precision: a question reads all of it."""
+        return self.posterior.turn.astype(np.float32)
+
+    @cached_property
+    def flat(self) -> tuple[Floats, Integers]:
+        """The features of all blocks one behind the other, and where each block begins."""
+        parts = [block.features.ravel() for block in self.blocks]
+        ends = np.cumsum([0, *map(len, parts)]).astype(np.int64)
+        return np.concatenate([np.zeros(0), *parts]), ends
+
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         index, start = self.index, self.block_rows[-1]
-        times = kernels.add_asked(rows, people, index.bucket, hits, index.sizes, self.levels, *self.block_rows)
-        parts = [times[a:b] @ block.features for (a, b), block in zip(pairwise(start), self.blocks, strict=True)]
-        out: Floats = np.concatenate([np.zeros(0), *parts])
+        times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.levels, *self.block_rows)
+        out: Floats = np.zeros(self.sums.shape[1])
+        kernels.add_features(times, start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
         return out
 
     def weigh(self, wanted: Integers | Floats, score: Floats, s2: float) -> Floats:
         """Return the posterior weight of each strength in the grid, for values of which boxes show so many, or such sums."""
-        total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.rows)
+        total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.people)
         logs = self.posterior.evidence - 0.5 * (total - self.posterior.gain @ score**2) / s2
         weights: Floats = np.exp(logs - logs.max())
         weights /= weights.sum()
@@ -195,7 +207,8 @@ def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *
     level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
     levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
-    single = [Levels.of(column, level, index.rows) for column, level in zip(columns, levels.T, strict=True)]
+    known = zip(columns, level_of, index.table.counts, strict=True)
+    single = [Levels.of(column, of, times) for column, of, times in known]
     blocks = [Block(j, -1, 1, own.features(most)) for j, own in enumerate(single)]
     variance = _Regression.of(index, levels, blocks, noise).fit()
     strongest = sorted(sorted(range(len(blocks)), key=lambda j: (-variance[j], j))[:_PAIRED_COLUMNS])
@@ -223,9 +236,9 @@ class _Regression:
         from scipy.sparse import csr_array  # here and below: to ask what was learned before, scipy is not needed
 
         sums = sums_by_box(index, levels, blocks)
-        away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
+        away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.people
         shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
-        share = np.clip(index.totals / index.rows, 0.0, 1.0)
+        share = np.clip(index.totals / index.people, 0.0, 1.0)
         return cls(
             blocks=tuple(blocks),
             block=np.repeat(np.arange(len(blocks)), [block.features.shape[1] for block in blocks]),
