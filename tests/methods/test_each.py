@@ -334,3 +334,15 @@ def test_other_figures_are_those_of_the_column_they_name():
     release = sf.publish(table(), sf.FPrivacy(**RULE), random=1)
     question = "SELECT AVG(age) FROM t WHERE illness = 'HIV'"
     assert release.count(question).value == release.of("illness").count(question).value
+
+
+def test_a_study_and_the_loss_of_ranges_take_columns_with_requirements_of_their_own():
+    own = {"income": sf.FPrivacy(theta=2, offset="0.1")}
+    asked = sf.FPrivacy(**RULE, columns=own)
+    found = sf.compare(table(600), asked, methods=["boxes"], vary={"against": ["engineer", "reader"]})
+    assert len(found.runs) == 2
+    assert all(row.made for row in found.runs), [row.note for row in found.runs]
+    assert {row.against for row in found.runs} == {"engineer", "reader"}
+    assert all(row.holds for row in found.runs)
+    release = sf.publish(table(600), asked, method=sf.Boxes(floor=50), random=1)
+    assert sf.utility.gcp(release).value == sf.utility.gcp(release.of("income")).value

@@ -10,9 +10,10 @@ from typing import Any
 from sfumato.compare.vary import changed, requirement_of
 from sfumato.exact import decimal_text
 from sfumato.methods import Method
-from sfumato.methods.base import about_values
+from sfumato.methods.base import table_bounds
 from sfumato.privacy import FPrivacy, Requirement
 from sfumato.privacy.differential import grown
+from sfumato.privacy.each import unstacked
 from sfumato.randomize.noise import largest_odds
 from sfumato.table import Table
 
@@ -59,15 +60,18 @@ def _sets(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
     return method, requirement, []
 
 
+def _allowed(table: Table, requirement: Requirement) -> Fraction:
+    """Return how much odds may grow so that no belief in a value of any sensitive column exceeds its bound."""
+    return min(largest_odds(one) for one in unstacked(table_bounds(table, requirement)) if one.protects)
+
+
 def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
     """Bounds on belief become odds, or odds bounds on belief: γ = (bound/share)·(1−share)/(1−bound), ε = ln γ."""
     if method.keeps_odds and requirement.against != "insider":
-        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
-        words = f"ε = ln γ = {math.log(largest_odds(bounds)):.2f}, the largest that keeps every bound"
+        words = f"ε = ln γ = {math.log(_allowed(table, requirement)):.2f}, the largest that keeps every bound"
         return method, changed(requirement, {"against": "insider"}), [words, "shares as the table has them"]
     if "epsilon" in {one.name for one in fields(method)} and not requirement.bounds_odds:
-        bounds = requirement.bounds(table.sensitive.histogram(), about_values(table))
-        epsilon = _epsilon(largest_odds(bounds))
+        epsilon = _epsilon(_allowed(table, requirement))
         changes: dict[str, Any] = {"epsilon": epsilon}
         words = f"ε = ln γ = {decimal_text(epsilon)[:5]}, to which the bounds come"
         return replace(method, **changes), requirement, [words, "values as the table has them"]

@@ -99,12 +99,17 @@ def _shown(value: Any) -> Any:
 
 def changed(requirement: Requirement, changes: Mapping[str, Any]) -> Requirement:
     """Return the requirement with other parameters, under the names that they have in a policy file."""
-    return requirement_of({**requirement.to_dict(), **changes})
+    document = {**requirement.to_dict(), **changes}
+    if "against" in changes and "columns" in document:
+        document["columns"] = {name: {**own, "against": changes["against"]} for name, own in document["columns"].items()}
+    return requirement_of(document)
 
 
 def requirement_of(document: Mapping[str, Any]) -> Requirement:
     """Return the requirement that was written down as plain values."""
     given = {name: value for name, value in document.items() if name not in ("model", "package")}
+    if "columns" in given:
+        given["columns"] = {name: requirement_of(own) for name, own in given["columns"].items()}
     return MODELS[str(document["model"])](**given)
 
 
@@ -132,7 +137,7 @@ def _kind(name: str, requirement: Requirement, own: Sequence[str], methods: Sequ
 
 
 def _requirement_names(requirement: Requirement) -> list[str]:
-    return [name for name in inspect.signature(type(requirement)).parameters if name not in ("sets", "bounds")]
+    return [name for name in inspect.signature(type(requirement)).parameters if name not in ("sets", "bounds", "columns")]
 
 
 def _method_names() -> list[str]:

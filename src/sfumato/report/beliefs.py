@@ -24,28 +24,39 @@ BINS = 24
 
 def believed(case: Case) -> Section | None:
     """Return the distribution of beliefs and the values closest to their allowance; nothing where beliefs are not known."""
-    beliefs = case.beliefs
-    if beliefs is None or not len(beliefs):
-        return None
-    known = ~np.isnan(beliefs).any(axis=1)
     blocks: list[Block] = []
-    if case.truth is not None and (case.truth >= 0).any():
-        seen = known & (case.truth >= 0)
-        blocks += _of_truth(case, beliefs[seen, case.truth[seen]])
-    else:
-        blocks += _of_any(beliefs[known].max(axis=1))
-    nearest = _nearest(case, beliefs[known].max(axis=0)) if case.bounds and len(case.release.labels) == beliefs.shape[1] else []
-    if nearest:
-        blocks += _closest(nearest)
+    for number, one in enumerate(case.each):
+        found = _believed(one, f"-{number + 1}" if one.secret else "")
+        blocks += [Words([f"Of {one.secret}:"]), *found] if one.secret and found else found
+    if not blocks:
+        return None
     if case.quasi and len(case.quasi[0].codes) > MOST_PEOPLE:
         blocks.append(Words([f"Beliefs are those of {MOST_PEOPLE:,} people drawn from all."]))
     return Section("beliefs", "How sure a reader becomes", blocks)
 
 
-def _of_truth(case: Case, beliefs: Floats) -> list[Block]:
+def _believed(case: Case, mark: str) -> list[Block]:
+    """Return beliefs in the values of one attribute; `mark` tells its pictures from those of others."""
+    beliefs = case.beliefs
+    if beliefs is None or not len(beliefs):
+        return []
+    known = ~np.isnan(beliefs).any(axis=1)
+    blocks: list[Block] = []
+    if case.truth is not None and (case.truth >= 0).any():
+        seen = known & (case.truth >= 0)
+        blocks += _of_truth(case, beliefs[seen, case.truth[seen]], mark)
+    else:
+        blocks += _of_any(beliefs[known].max(axis=1), mark)
+    nearest = _nearest(case, beliefs[known].max(axis=0)) if case.bounds and len(case.release.labels) == beliefs.shape[1] else []
+    if nearest:
+        blocks += _closest(nearest, mark)
+    return blocks
+
+
+def _of_truth(case: Case, beliefs: Floats, mark: str) -> list[Block]:
     mean, before = float(beliefs.mean()), float(sum(share**2 for share in case.shares.values()))
     half, most = (float(np.quantile(beliefs, part)) for part in (0.5, 0.99))
-    svg, rows = _histogram(beliefs, "belief in the person’s true value", mean)
+    svg, rows = _histogram(beliefs, "belief in the person’s true value", mean, mark)
     return [
         Words(
             [
@@ -58,9 +69,9 @@ def _of_truth(case: Case, beliefs: Floats) -> list[Block]:
     ]
 
 
-def _of_any(largest: Floats) -> list[Block]:
+def _of_any(largest: Floats, mark: str) -> list[Block]:
     mean, most = float(largest.mean()), float(largest.max())
-    svg, rows = _histogram(largest, "belief in the likeliest value", mean)
+    svg, rows = _histogram(largest, "belief in the likeliest value", mean, mark)
     words = (
         f"Of the value she thinks likeliest for a person, right or wrong, a reader is {percent(mean, 1)} sure on average and "
         f"{percent(most, 1)} at most."
@@ -71,7 +82,7 @@ def _of_any(largest: Floats) -> list[Block]:
     ]
 
 
-def _histogram(beliefs: Floats, title: str, mean: float) -> tuple[str, Grid]:
+def _histogram(beliefs: Floats, title: str, mean: float, mark: str) -> tuple[str, Grid]:
     alt = altair()
     top = max(float(beliefs.max()), 0.01)
     edges = np.linspace(0.0, top, BINS + 1)
@@ -86,7 +97,9 @@ def _histogram(beliefs: Floats, title: str, mean: float) -> tuple[str, Grid]:
         .encode(x=x, x2="high:Q", y=alt.Y("people:Q", title="people", axis=alt.Axis(format=",d", tickCount=5)))
     )
     rule = alt.Chart(alt.Data(values=[{"low": mean}])).mark_rule(color=colour(1), strokeWidth=2).encode(x=x)
-    svg = picture_svg(alt.layer(bars, rule).properties(width=WIDTH, height=200), title=f"People by {title}", numbered="beliefs")
+    svg = picture_svg(
+        alt.layer(bars, rule).properties(width=WIDTH, height=200), title=f"People by {title}", numbered=f"beliefs{mark}"
+    )
     rows = [(f"{percent(one['low'], 1)} to {percent(one['high'], 1)}", f"{one['people']:,}") for one in data]
     return svg, Grid("The numbers", (title, "people"), rows, right=(1,))
 
@@ -103,7 +116,7 @@ def _nearest(case: Case, largest: Floats) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: -one["belief"] / one["bound"])[:NEAREST]
 
 
-def _closest(nearest: list[dict[str, Any]]) -> list[Block]:
+def _closest(nearest: list[dict[str, Any]], mark: str) -> list[Block]:
     alt = altair()
     base = alt.Chart(alt.Data(values=nearest)).encode(
         y=alt.Y("value:N", sort=[one["value"] for one in nearest], title=None, axis=alt.Axis(labelLimit=220))
@@ -116,7 +129,7 @@ def _closest(nearest: list[dict[str, Any]]) -> list[Block]:
     if all(one["share"] is not None for one in nearest):
         layers.append(base.mark_tick(color=colour("ink"), thickness=2, size=12).encode(x=alt.X("share:Q")))
     chart = alt.layer(*layers).properties(width=WIDTH - 130, height=22 * len(nearest))
-    svg = picture_svg(chart, title="The values closest to their bounds", numbered="closest")
+    svg = picture_svg(chart, title="The values closest to their bounds", numbered=f"closest{mark}")
     rows = [
         (
             one["value"],

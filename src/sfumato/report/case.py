@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,9 @@ from sfumato.arrays import Floats, Integers
 from sfumato.auditor import Audit
 from sfumato.compare.vary import requirement_of
 from sfumato.errors import SfumatoError
-from sfumato.methods.base import about_values
+from sfumato.methods.base import table_bounds
 from sfumato.randomness import SeededRandomness
-from sfumato.release import Release
+from sfumato.release import ApartRelease, Release
 from sfumato.table import Table
 from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column
@@ -35,6 +35,16 @@ class Case:
     table: Table | None = None
     policy: str | None = None
     public: bool = False
+    secret: str = ""
+
+    @cached_property
+    def each(self) -> tuple[Case, ...]:
+        """The case of each sensitive column alone, where each is protected by itself; else this one."""
+        release = self.release
+        if not isinstance(release, ApartRelease):
+            return (self,)
+        tables = {} if self.table is None else {one.schema.sensitive[0]: one for one in self.table.apart()}
+        return tuple(replace(self, release=release.of(name), table=tables.get(name), secret=name) for name in release.secrets)
 
     @property
     def quasi(self) -> tuple[Column, ...] | None:
@@ -77,7 +87,7 @@ class Case:
         if self.table is None:
             return {}
         try:
-            made = requirement_of(manifest.requirement).bounds(self.table.sensitive.histogram(), about_values(self.table))
+            made = table_bounds(self.table, requirement_of(manifest.requirement))
         except SfumatoError:
             return {}
         return dict(zip(made.values, made.limits, strict=True))
