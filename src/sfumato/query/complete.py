@@ -144,7 +144,7 @@ def _boxed(release: Release) -> _Boxed:
             "how the sensitive columns of this release go together is not published, so that no table can be completed with all",
             hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
         )
-    if not hasattr(type(engine), "inside"):
+    if release.form in _WHY_NOT or not hasattr(type(engine), "inside"):
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
             f"a release of the form {release.form!r} cannot be completed: {why}",
