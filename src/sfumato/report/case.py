@@ -17,7 +17,7 @@ from sfumato.compare.vary import requirement_of
 from sfumato.errors import SfumatoError
 from sfumato.methods.base import table_bounds
 from sfumato.randomness import SeededRandomness
-from sfumato.release import ApartRelease, Release
+from sfumato.release import Release
 from sfumato.table import Table
 from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column
@@ -40,8 +40,8 @@ class Case:
     @cached_property
     def each(self) -> tuple[Case, ...]:
         """The case of each sensitive column alone, where each is protected by itself; else this one."""
-        release = self.release
-        if not isinstance(release, ApartRelease):
+        release: Any = self.release
+        if not release.manifest.apart:
             return (self,)
         tables = {} if self.table is None else {one.schema.sensitive[0]: one for one in self.table.apart()}
         return tuple(replace(self, release=release.of(name), table=tables.get(name), secret=name) for name in release.secrets)

@@ -12,7 +12,6 @@ import numpy as np
 from sfumato.arrays import Array, Floats
 from sfumato.errors import InputError
 from sfumato.query.language.vocabulary import declared_in
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.release.boxes import Box, Ranges, Sets, box_of
 from sfumato.release.buckets import BucketsRelease
@@ -42,7 +41,9 @@ def gcp(release: Release) -> Gcp:
     """Return the GCP of a release in groups: of its ranges, or of those its buckets would be shown by ([003], NCP)."""
     if release.form not in _GCP:
         raise InputError(f"the form {release.form!r} has no groups with ranges", hint="GCP is for ranges and buckets")
-    one = release.parts[0] if isinstance(release, ApartRelease) else release  # ranges are those of people, whatever is secret
+    one: Any = release
+    if release.manifest.apart:
+        one = one.parts[0]  # ranges are those of people, whatever is secret
     return _GCP[release.form](one, declared_in(release.manifest.schema))
 
 
