@@ -90,8 +90,8 @@ class Odds:
         if not self.secrets:
             return ""
         return (
-            f" That is what {' and '.join(self.secrets)} tell together, since she may know their links: the noise of each is that "
-            f"of ε = {self.epsilon / len(self.secrets):.2f}."
+            f" That is what {' and '.join(self.secrets)} tell together, since she may know their links: the noise of each is "
+            f"that of ε = {self.epsilon / len(self.secrets):.2f}."
         )
 
     @property
