@@ -59,7 +59,8 @@ class Odds:
         gamma = min(largest_odds(one) for one in unstacked(bounds) if one.protects)
         floor, joins, declared = method.floor_for(gamma, table.rows), method.joins(requirement), method.declared
         by_column = declared if bounds.apart else {"": declared}
-        same, shares = {}, {}
+        same: dict[str, float] = {}
+        shares: dict[str, Fraction] = {}
         for name, own in by_column.items():
             begin = f"{name}: " if bounds.apart else ""
             same |= {begin + key: one for key, one in same_odds(gamma, own).items()}
