@@ -138,10 +138,10 @@ def test_a_hundred_people_of_whom_ninety_are_ill_are_told_at_epsilon_a_tenth():
     """001's own example, with a bound of 20 %; at 0.01 the noise hides it."""
     table = people(["ill"] * 90 + ["well"] * 910, kind=["her"] * 100 + ["other"] * 900)
     found = differential_inference(table, {"ill": 0.2, "well": 1.0})
-    told = {one.epsilon: one for one in found.told}
+    levels = {one.epsilon: one for one in found.levels}
     assert (found.value, found.size, found.share) == ("ill", 100, 0.9)
-    assert told[0.01].groups == 0
-    assert (told[0.1].groups, told[0.1].people, told[0.1].smallest) == (1, 0.09, 100)
+    assert levels[0.01].groups == 0
+    assert (levels[0.1].groups, levels[0.1].people, levels[0.1].smallest) == (1, 0.09, 100)
 
 
 def test_opendp_draws_what_the_theorem_says():

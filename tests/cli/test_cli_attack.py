@@ -46,7 +46,7 @@ def test_two_releases_are_put_together(released, run):
 def test_counts_with_noise_are_compared_with_the_policy(released, run):
     done = run("attack", "--differential", "people.csv", "--policy", "p.toml", "--json")
     assert done.code == 0, done.err
-    assert [one["epsilon"] for one in json.loads(done.out)["told"]] == [0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
+    assert [one["epsilon"] for one in json.loads(done.out)["levels"]] == [0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def probability_names(release: BucketsRelease) -> list[str]:
 
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
-    if not hasattr(type(engine), "inside"):
+    if release.form in _WHY_NOT or not hasattr(type(engine), "inside"):
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
             f"a release of the form {release.form!r} cannot be completed: {why}",

@@ -50,7 +50,7 @@ def add(session: Session) -> None:
 
 
 def _command(session: Session) -> str:
-    return shell(["sfumato", "explain", session.data_name, "--policy", POLICY])
+    return shell(["sfumato", "explain", session.data_name, "--policy", POLICY, "--quick"])
 
 
 def _adversary(session: Session, refresh: Refresh) -> None:
