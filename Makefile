@@ -6,7 +6,7 @@ CORE   := $(VENV)/.core-installed
 STAMP  := $(VENV)/.dev-installed
 OLD    := .venv-minimum
 
-.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz kills lint bench clean
+.PHONY: demo test test-fast fast-tests test-minimum packages docs pictures test-extras fuzz proofs kills lint bench studies clean
 
 demo: $(CORE)
 	$(BIN)/sfumato demo
@@ -23,7 +23,7 @@ SLOW   := tests/scale/test_duckdb.py tests/studio/test_studio.py tests/report/te
 	tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py tests/auditor/test_never_more_lenient.py \
 	$(addprefix tests/cli/test_,faults.py cli_bad_input.py cli_hostile_files.py cli_linked.py) \
 	$(addprefix tests/groups/,near/test_anneal.py fragments/test_scattered.py fragments/test_views.py) \
-	$(addprefix tests/methods/test_,conformance.py ambiguity.py burel.py near_proof.py order_proof.py draws.py near_groups.py \
+	$(addprefix tests/methods/test_,conformance.py ambiguity.py burel.py near_proof.py near_each_proof.py order_proof.py draws.py near_groups.py \
 	declared_tells_nothing_else.py odd_tables.py priview.py ring.py) tests/papers/heterogeneous/test_method.py \
 	$(addprefix tests/policy/test_,explain.py presence.py study.py) \
 	$(addprefix tests/query/test_,trend.py coverage.py randomized_coverage.py hostile_questions.py) \
@@ -62,6 +62,10 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# The papers' figures and tables again, into docs/studies.md; QUICK=1 for minutes, STUDY="name …" for some of them.
+studies: $(STAMP)
+	$(BIN)/python -m benchmarks.studies $(if $(QUICK),--quick) $(STUDY)
+
 # The studio's pages as pictures for the guide; needs Debian's chromium and chromium-driver.
 pictures: $(STAMP)
 	$(BIN)/python -m benchmarks._screens
@@ -77,6 +81,10 @@ $(VENV)/.docs-installed: $(STAMP)
 # For FUZZ_SECONDS (300), with FUZZ_SEED (drawn otherwise): the same seed makes the same mutants.
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz
+
+# Worlds and coins of PROOF_TABLES (400) small tables, where the suite enumerates a few.
+proofs: $(STAMP)
+	PROOF_TABLES=$${PROOF_TABLES:-400} $(BIN)/python -m pytest tests/methods/test_near_each_proof.py tests/methods/test_near_proof.py
 
 $(CORE): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sfumato needs Python 3.11 or newer")'

@@ -1,4 +1,4 @@
-"""The bundled census as the benchmarks use it: counts and bounds of Occupation (OCC) and Education (EDU)."""
+"""The bundled census as benchmarks and studies use it: tables, counts and bounds of Occupation (OCC) and Education (EDU)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+import sfumato
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.f_privacy import FPrivacy
 from sfumato.randomness import SeededRandomness
@@ -15,6 +16,18 @@ THETAS = (2, 4, 8, 16, 32)
 OFFSET = "0.02"
 MAX_SIZE = 50
 SEED = 1
+COLUMNS = ("age", "gender", "education", "marital", "race", "workclass", "country", "occupation")
+
+
+@lru_cache(maxsize=4)
+def table(attribute: str, rows: int, *, seed: int = SEED) -> sfumato.Table:
+    """Return the table OCC or EDU: the attribute is sensitive, the seven other columns are quasi columns."""
+    from sfumato.table.generators import census
+
+    secret = ATTRIBUTES[attribute]
+    quasi = [name for name in COLUMNS if name != secret]
+    schema = sfumato.Schema(quasi=quasi, sensitive=(secret,), types={secret: "categorical"})
+    return sfumato.Table.from_frame(census(rows, seed).select([*quasi, secret]), schema)
 
 
 @lru_cache(maxsize=8)

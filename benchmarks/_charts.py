@@ -41,6 +41,8 @@ class Lines:
     level: tuple[str, float] | None = None
     cap: float = float("inf")
     """What lies above is drawn here."""
+    steps: Sequence[str] = ()
+    """What the figures are for, from left to right."""
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Chart:
@@ -124,23 +126,37 @@ def dots(path: Path, panels: Panels, *, title: str, x: str, y: str) -> Path:
     return save_picture(titled(alt.hconcat(*sides), title), path, title=title)
 
 
-def small_multiples(path: Path, panels: Sequence[Lines], steps: Sequence[str], *, title: str, note: str, y: str) -> Path:
-    """Write panels two in a row, all with the same steps across, each with its own scale from 0 on, and return the path."""
+def small_multiples(path: Path, panels: Sequence[Lines], *, title: str, note: str, y: str) -> Path:
+    """Write panels two in a row, each with its own steps across and its own scale from 0 on, and return the path."""
     alt = altair()
-    drawn = [_lines(panel, steps, y if k % 2 == 0 else None) for k, panel in enumerate(panels)]
+    drawn = [_lines(panel, y if k % 2 == 0 else None) for k, panel in enumerate(panels)]
     chart = alt.concat(*drawn, columns=2, spacing=30).resolve_scale(color="independent")
     return save_picture(titled(chart, title, note), path, title=title)
 
 
-def _lines(panel: Lines, steps: Sequence[str], y: str | None) -> Chart:
+def _labels(last: Sequence[Mapping[str, Any]], top: float) -> list[dict[str, Any]]:
+    """Return where names stand beside the ends of their lines: as near as they can without lying on each other."""
+    gap, order = 0.055 * top, sorted(last, key=lambda row: float(row["y"]))
+    heights: list[float] = []
+    for row in order:
+        heights.append(max(float(row["y"]), heights[-1] + gap) if heights else float(row["y"]))
+    room = top * 1.04
+    for place in range(len(heights) - 1, -1, -1):
+        heights[place] = min(heights[place], room)
+        room = heights[place] - gap
+    return [{**row, "y": height} for row, height in zip(order, heights, strict=True)]
+
+
+def _lines(panel: Lines, y: str | None) -> Chart:
     alt = altair()
-    rows = [
+    steps = panel.steps
+    rows: list[dict[str, Any]] = [
         {"step": step, "y": min(figure, panel.cap), "name": name}
         for name, (_, figures) in panel.series.items()
         for step, figure in zip(steps, figures, strict=True)
         if figure is not None
     ]
-    last = list({row["name"]: row for row in rows}.values())
+    last = _labels(list({str(row["name"]): row for row in rows}.values()), max(float(row["y"]) for row in rows))
     names = list(panel.series)
     tints = alt.Scale(domain=names, range=[colour(FAMILIES[family % 4]) for family, _ in panel.series.values()])
     across = alt.X("step:N", sort=list(steps), axis=alt.Axis(title=None, labelAngle=0), scale=alt.Scale(padding=0.3))

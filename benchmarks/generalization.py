@@ -1,10 +1,10 @@
 """What do the generalization methods lose, side by side, and which of the paper's findings hold?
 
-[003]'s Figures 2 to 10: GCP and processor seconds against ℓ, β, people, quasi columns, partition and skew; median error of range
-queries against β, λ and Θ, and of census prefix queries (a prefix of education, single values of age, gender, marital status and
-race, half of the occupations) against β. Bundled census, seven quasi columns (age and education numeric), domains of 79, 2, 17,
-6, 9, 10 and 83 values, Occupation; uniform and Zipf values are drawn for the same people. A dash: the method cannot keep these
-bounds. Ring publishes groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
+Why heterogeneity itself saves nothing; median error of range queries against β, λ and Θ, and of census prefix queries (a prefix
+of education, single values of age, gender, marital status and race, half of the occupations) against β; GCP and processor seconds
+of a large table. `make studies` has [003]'s Figures 2 to 7. Bundled census, seven quasi columns (age and education numeric),
+domains of 79, 2, 17, 6, 9, 10 and 83 values, Occupation. A dash: the method cannot keep these bounds. Ring publishes
+groups of ℓ neighbours, so it stands beside the others for ℓ-diversity only.
 
 Baselines stand here twice: as published, and as tuned here (BuReL with roomy packing and near people; diverse rings with
 exchanges). `--table FILE` (Parquet) asks the same of a table of one's own that has 003's columns: a sample of so many people.
@@ -34,7 +34,6 @@ from sfumato.papers.heterogeneous.deal import deal
 from sfumato.papers.heterogeneous.matchers import Matcher, match
 from sfumato.papers.heterogeneous.packing import pack
 from sfumato.papers.heterogeneous.partition import cut_at_ranks
-from sfumato.papers.heterogeneous.scheme import Partitioned
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, prefix_workload, range_workload
 from sfumato.randomness import SeededRandomness
@@ -44,7 +43,6 @@ PAPER = sfumato.Heterogeneous(accept_weaker_claim=True)
 BUREL = sfumato.BuReL(packing="fewest", fill="hilbert")
 RING = sfumato.Ring(accept_weaker_claim=True, partition="merged", tries=0)
 MATCHERS: tuple[Matcher, ...] = ("hungarian", "sortgreedy", "greedy")
-PARTITIONS: tuple[Partitioned, ...] = ("ranks", "separate")
 FORMS: tuple[Literal["buckets", "ranges"], ...] = ("buckets", "ranges")
 Needs = Callable[[Against], Requirement]
 Lineup = Mapping[str, tuple[Method, Against]]
@@ -61,25 +59,21 @@ class Scale:
     sizes: tuple[int, ...]
     ells: tuple[int, ...]
     betas: tuple[int, ...]
-    columns: tuple[int, ...]
-    partitions: tuple[int, ...]
-    skews: tuple[float, ...]
+    block: int
     lambdas: tuple[int, ...]
     thetas: tuple[float, ...]
     queries: int
     large: int
 
 
-QUICK = Scale(800, 0.02, (400, 800), (5, 10), (1, 3), (3, 7), (250,), (0, 0.5), (1, 3), (0.05, 0.1), 50, 2_000)
+QUICK = Scale(800, 0.02, (400, 800), (5, 10), (1, 3), 250, (1, 3), (0.05, 0.1), 50, 2_000)
 FULL = Scale(
     10_000,
     1.0,
     (1_000, 3_000, 10_000, 30_000),
     (2, 4, 6, 8, 10),
     (1, 2, 3, 4, 5),
-    (2, 3, 4, 5, 6, 7),
-    (250, 500, 1_000, 2_500, 5_000),
-    (0, 0.3, 0.5, 0.7, 0.9),
+    5_000,
     (1, 2, 3, 4, 5, 6),
     (0.05, 0.1, 0.15, 0.2, 0.25),
     1_000,
@@ -99,25 +93,13 @@ def run(show: Show, quick: bool, table: Path | None = None) -> None:
 
 
 def study(show: Show, scale: Scale) -> None:
-    """Show loss and time along every axis, why heterogeneity itself saves nothing, and query error."""
-    lineup = _lineup(scale.effort)
-    _compile(lineup)
+    """Show why heterogeneity itself saves nothing, query error, and loss and time of a large table."""
+    _compile(_lineup(scale.effort))
     table = census_table(scale.people)
-    _homogeneous(show, table, scale.partitions[-1])
-    _compare(show, f"ℓ, {scale.people:,} people", {f"ℓ = {k}": (table, _l(k)) for k in scale.ells}, lineup)
-    _compare(show, f"β, {scale.people:,} people", {f"β = {k}": (table, _beta(k)) for k in scale.betas}, _without_ring(lineup))
-    tables = {f"{people:,}": census_table(people) for people in scale.sizes}
-    _compare(show, "people, ℓ = 10", {name: (sized, _l(10)) for name, sized in tables.items()}, lineup)
-    _compare(show, "people, β = 3", {name: (sized, _beta(3)) for name, sized in tables.items()}, _without_ring(lineup))
-    narrow = {f"d = {d}": (_first_columns(table, d), _l(10)) for d in scale.columns}
-    _compare(show, f"quasi columns, ℓ = 10, {scale.people:,} people", narrow, lineup)
-    _partitions(show, table, scale.partitions)
-    drawn = {_skew_name(skew): _redrawn(table, skew) for skew in scale.skews}
-    _compare(show, f"skew, ℓ = 10, {scale.people:,} people", {k: (t, _l(10)) for k, t in drawn.items()}, lineup)
-    _compare(show, f"skew, β = 3, {scale.people:,} people", {k: (t, _beta(3)) for k, t in drawn.items()}, _without_ring(lineup))
+    _homogeneous(show, table, scale.block)
     _answers(show, table, scale)
     large = census_table(scale.large)
-    cases = {"ℓ = 10": (large, _l(10)), "β = 3": (large, _beta(3))}
+    cases = {"ℓ = 10": (large, diversity(10)), "β = 3": (large, likeness(3))}
     _compare(show, f"the bound, {scale.large:,} people", cases, _fast())
 
 
@@ -125,11 +107,11 @@ def study_of(show: Show, path: Path, scale: Scale) -> None:
     """Show loss and range query error of a sample of the table in a file, against ℓ, β and people."""
     lineup, table = _lineup(scale.effort), sample_of(path, scale.people)
     _compile(lineup)
-    _compare(show, f"ℓ, {scale.people:,} people", {f"ℓ = {k}": (table, _l(k)) for k in scale.ells}, lineup)
-    _compare(show, f"β, {scale.people:,} people", {f"β = {k}": (table, _beta(k)) for k in scale.betas}, _without_ring(lineup))
+    _compare(show, f"ℓ, {scale.people:,} people", {f"ℓ = {k}": (table, diversity(k)) for k in scale.ells}, lineup)
+    _compare(show, f"β, {scale.people:,} people", {f"β = {k}": (table, likeness(k)) for k in scale.betas}, _without_ring(lineup))
     tables = {f"{people:,}": sample_of(path, people) for people in scale.sizes[:3]}
-    _compare(show, "people, ℓ = 10", {name: (sized, _l(10)) for name, sized in tables.items()}, lineup)
-    _compare(show, "people, β = 3", {name: (sized, _beta(3)) for name, sized in tables.items()}, _without_ring(lineup))
+    _compare(show, "people, ℓ = 10", {name: (sized, diversity(10)) for name, sized in tables.items()}, lineup)
+    _compare(show, "people, β = 3", {name: (sized, likeness(3)) for name, sized in tables.items()}, _without_ring(lineup))
     plain = range_workload(table, queries=scale.queries, seed=2)
     _ask(show, table, {"range queries": {f"β = {k}": (k, plain) for k in scale.betas}}, _answering(scale.effort))
 
@@ -169,25 +151,27 @@ def _without_ring(lineup: Lineup) -> Lineup:
     return {name: entry for name, entry in lineup.items() if not name.startswith("ring")}
 
 
-def _l(ell: int) -> Needs:
-    return lambda against: sfumato.LDiversity(ell, against=against)
+def diversity(least: int) -> Needs:
+    """Return ℓ-diversity against whom a method holds."""
+    return lambda against: sfumato.LDiversity(least, against=against)
 
 
-def _beta(beta: int) -> Needs:
-    return lambda against: sfumato.BetaLikeness(beta, against=against)
+def likeness(most: int) -> Needs:
+    """Return β-likeness against whom a method holds."""
+    return lambda against: sfumato.BetaLikeness(most, against=against)
 
 
 def _compile(lineup: Lineup) -> None:
     """Run everything once: few quasi columns leave room for cuts that many do not, and need kernels of their own."""
     table = census_table(1_000)
-    for needs in (_l(10), _beta(3)):
-        for tried in (table, _first_columns(table, 3)):
+    for needs in (diversity(10), likeness(3)):
+        for tried in (table, first_columns(table, 3)):
             for name, (method, against) in lineup.items():
                 quicker = sfumato.NearGroups(effort=0.001) if name == "near groups, reader" else method
-                _published(quicker, tried, needs(against))
+                published(quicker, tried, needs(against))
 
 
-def _published(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[float, sfumato.Release] | None:
+def published(method: Method, table: sfumato.Table, needed: Requirement) -> tuple[float, sfumato.Release] | None:
     """Return processor seconds and release, or None where the bounds cannot be kept."""
     start = time.process_time()
     try:
@@ -202,14 +186,14 @@ def _compare(show: Show, axis: str, cases: Mapping[str, tuple[sfumato.Table, Nee
     loss: list[list[Cell]] = []
     spent: list[list[Cell]] = []
     for name, (method, against) in lineup.items():
-        found = [_published(method, table, needs(against)) for table, needs in cases.values()]
+        found = [published(method, table, needs(against)) for table, needs in cases.values()]
         loss.append([name, *(gcp(one[1]).value if one else None for one in found)])
         spent.append([name, *(one[0] if one else None for one in found)])
     show.table(f"GCP against {axis}", ["method", *cases], loss)
     show.table(f"Processor seconds against {axis}", ["method", *cases], spent)
 
 
-def _first_columns(table: sfumato.Table, many: int) -> sfumato.Table:
+def first_columns(table: sfumato.Table, many: int) -> sfumato.Table:
     """Return the table with only its first quasi columns."""
     kept = [column.name for column in table.quasi[:many]]
     return sfumato.Table.from_frame(table.to_arrow().select([*kept, "occupation"]), _schema_for(table, kept))
@@ -222,7 +206,7 @@ def _schema_for(table: sfumato.Table, kept: Sequence[str]) -> sfumato.Schema:
     return replace(schema, quasi=tuple(kept), domains=domains, types=types)
 
 
-def _redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
+def redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
     """Return the same people with values drawn anew, the k-th with weight k^−skew: uniform for 0, else Zipf."""
     frame = table.to_arrow()
     names = sorted(set(frame["occupation"].to_pylist()))
@@ -232,30 +216,10 @@ def _redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
     return sfumato.Table.from_frame(frame.set_column(place, "occupation", pa.array(values)), table.schema)
 
 
-def _skew_name(skew: float) -> str:
-    return f"Zipf {skew:g}" if skew else "uniform"
-
-
-def _partitions(show: Show, table: sfumato.Table, sizes: Sequence[int]) -> None:
-    """Show GCP and seconds of the scheme in partitions of both kinds; the last column is the whole table at once."""
-    loss: list[list[Cell]] = []
-    spent: list[list[Cell]] = []
-    for partitions in PARTITIONS:
-        for matcher in MATCHERS:
-            scheme = replace(PAPER, matcher=matcher)
-            tried = [*(replace(scheme, partitions=partitions, partition=p) for p in sizes), scheme]
-            found = [_published(method, table, _l(10)("reader")) for method in tried]
-            loss.append([f"{matcher}, {partitions}", *(gcp(one[1]).value if one else None for one in found)])
-            spent.append([f"{matcher}, {partitions}", *(one[0] if one else None for one in found)])
-    columns = ["heterogeneous", *(f"p = {p:,}" for p in sizes), "whole"]
-    show.table(f"GCP against partition, ℓ = 10, {table.rows:,} people", columns, loss)
-    show.table(f"Processor seconds against partition, ℓ = 10, {table.rows:,} people", columns, spent)
-
-
 def _homogeneous(show: Show, table: sfumato.Table, block: int) -> None:
     """Show what the same matches cost when in every block all people share the groups of the cheapest anchor bucket."""
     rows: list[list[Cell]] = []
-    for name, needs in (("ℓ = 10", _l(10)), ("β = 3", _beta(3))):
+    for name, needs in (("ℓ = 10", diversity(10)), ("β = 3", likeness(3))):
         for matcher in MATCHERS:
             for size in (None, block):
                 rows.append([name, matcher, size, *_anchors(table, needs("reader"), matcher, size)])
@@ -313,7 +277,7 @@ def _ask(show: Show, table: sfumato.Table, questions: Questions, lineup: Lineup)
     rows: dict[str, list[list[Cell]]] = {axis: [] for axis in questions}
     alone: dict[str, list[Cell]] = {}
     for name, (method, against) in lineup.items():
-        made = {beta: _published(method, table, _beta(beta)(against)) for beta in betas}
+        made = {beta: published(method, table, likeness(beta)(against)) for beta in betas}
         for axis, asked in questions.items():
             releases = [(made[beta], workload) for beta, workload in asked.values()]
             found = [query_error(one[1], table, workload) if one else None for one, workload in releases]

@@ -1,9 +1,7 @@
 """How far are count answers from the truth, for each estimator and bound, and do intervals cover what they say?
 
-The papers' Figure 5 (query error against θ; Occupation, θ·f + 0.02, up to 50 people a bucket; 5,000 queries of selectivity 1 % on
-1 to 7 columns) with the range workload and the error of assuming independence beside it, and our estimators beside the papers'.
-The papers print curves, no figures. Anatomy runs there, as with them, only after suppressing people of frequent values; its
-answers are compared with the whole table. Coverage: freshly generated tables, freshly drawn buckets.
+Anatomy's buckets against their size, with the papers' workload and ranges, the error of assuming independence beside it. Error
+against θ is the papers' Figure 5 (`make studies STUDY=buckets_fig5`). Coverage: freshly generated tables, freshly drawn buckets.
 """
 
 from __future__ import annotations
@@ -14,10 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato
-from benchmarks._census import MAX_SIZE, OFFSET, SEED, THETAS
+from benchmarks._census import OFFSET, SEED
 from benchmarks._show import Cell, Show
-from sfumato.errors import Infeasible
-from sfumato.methods.base import Method
 from sfumato.query import Estimate, Estimator, Workload, anatomy_workload, count_many, range_workload, true_answers
 from sfumato.table.generators import census
 from sfumato.utility import query_error
@@ -28,9 +24,8 @@ CLASSES = ((1, 100), (100, 1000), (1000, 10**9))
 
 
 def run(show: Show, quick: bool) -> None:
-    """Show error against θ, error against bucket size, and coverage."""
+    """Show error against bucket size, and coverage."""
     table = _table(20_000 if quick else 100_000, SEED)
-    _against_theta(show, table, 200 if quick else 2000)
     _against_size(show, table, 200 if quick else 2000)
     _coverage(show, tables=2 if quick else 12, rows=20_000 if quick else 60_000, queries=40 if quick else 60)
 
@@ -55,27 +50,6 @@ def _errors(table: sfumato.Table, release: sfumato.Release, workload: Workload) 
         found = query_error(release, table, workload, estimator=estimator)
         cells.append(f"{found.mean:.3f} / {found.median:.3f}")
     return [*cells, f"{found.independence_mean:.3f} / {found.independence_median:.3f}"]
-
-
-def _against_theta(show: Show, table: sfumato.Table, queries: int) -> None:
-    for name, workload in _workloads(table, queries).items():
-        rows: list[list[Cell]] = []
-        for theta in THETAS:
-            needed = sfumato.FPrivacy(theta=theta, offset=OFFSET, against="reader")
-            methods: dict[str, Method] = {
-                strategy: sfumato.MultiSize(strategy=strategy, max_size=MAX_SIZE)
-                for strategy in ("one-size", "two-size", "top-down", "optimal")
-            }
-            methods["Anatomy, suppressing"] = sfumato.Anatomy(suppress=True)
-            for label, method in methods.items():
-                try:
-                    release = method.run(table, needed, random=SEED).release
-                except Infeasible:
-                    rows.append([theta, label, *[None] * 4])
-                else:
-                    rows.append([theta, label, *_errors(table, release, workload)])
-        columns = ["θ", "buckets", *ESTIMATORS, "independence"]
-        show.table(f"Mean / median relative error, {name} workload, {table.rows:,} people (paper: Figure 5)", columns, rows)
 
 
 def _against_size(show: Show, table: sfumato.Table, queries: int) -> None:

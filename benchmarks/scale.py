@@ -2,16 +2,18 @@
 
     python -m benchmarks.scale --rows 2000000            # in memory, DuckDB, its audit, 100 count queries
     python -m benchmarks.scale --rows 20000000 --only duckdb,audit
+    python -m benchmarks.scale --rows 2000000 --only spark          # two worker processes; needs Java and sfumato[spark]
 
-People are drawn from the bundled census model and written as Parquet in parts, once; free disk is checked first. Memory is the
-largest resident size of the process, processor time that of all its threads.
+People are drawn from the bundled census model and written as Parquet in parts, once; free disk is checked first. Processor time
+is that of all processes of a step, and memory the largest sum of their resident sizes, looked at ten times a second: pages that
+processes share count for each of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
 import shutil
 import subprocess
 import sys
@@ -26,8 +28,9 @@ from benchmarks._show import Cell, Show
 POLICY: dict[str, Any] = {"quasi": ["age", "gender", "education", "marital", "country"], "sensitive": ["salary"]}
 OTHER = ["race", "workclass", "occupation"]
 STEPS = ("memory", "duckdb", "audit", "query")
+EVERY = (*STEPS, "spark")
 PART = 1_000_000
-BYTES_A_PERSON = 80
+BYTES_A_PERSON = 100
 """What a run needs on disk for a person: the table, codes, shards and two releases."""
 
 
@@ -52,30 +55,81 @@ def draw(place: Path, rows: int) -> None:
     place.mkdir(parents=True)
     for part in range(-(-rows // PART)):
         pq.write_table(sample("census", rows=min(PART, rows - part * PART), seed=part), place / f"{part:04d}.parquet")
+    whole = place.with_suffix(".parquet")  # memory reads one file
+    with pq.ParquetWriter(whole, pq.read_schema(place / "0000.parquet")) as writer:
+        for file in sorted(place.iterdir()):
+            writer.write_table(pq.read_table(file))
 
 
-def take(step: str, data: Path, out: Path, memory: str) -> dict[str, Any]:
+def take(step: str, data: Path, out: Path, memory: str) -> None:
     """Take one step in this process."""
-    import pyarrow.parquet as pq
-
     import sfumato as sf
     from sfumato.scale.engine import Limits
     from sfumato.scale.verb import audit_directory, publish_source
 
-    began = time.process_time()
     if step == "memory":
-        table = sf.Table.from_frame(pq.read_table(data, columns=[*POLICY["quasi"], *POLICY["sensitive"], *OTHER]), schema())
+        table = sf.Table.read(data.with_suffix(".parquet"), schema())
         sf.publish(table, requirement(), random=1).save(out / "memory")
+    elif step == "spark":
+        session = cluster()
+        source = session.read.parquet(str(data.absolute()))
+        publish_source(source, schema(), requirement(), out / "spark", random=1, limits=Limits.of(memory))
+        session.stop()
     elif step == "duckdb":
         publish_source(data, schema(), requirement(), out / "duckdb", random=1, limits=Limits.of(memory))
     elif step == "audit":
-        assert audit_directory(out / "duckdb", data, schema(), limits=Limits.of(memory)).holds
+        assert audit_directory(out / "duckdb", data, schema(), limits=Limits.of(memory))[0].holds
     else:
         release = sf.Release.load(out / "duckdb")
         for k in range(100):
             release.count(f"salary >= {k % 50} AND age BETWEEN {20 + k % 40} AND {35 + k % 40}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"step": step, "seconds": round(time.process_time() - began, 1), "peak_mb": round(peak)}
+
+
+def cluster() -> Any:
+    """Return a Spark session with two worker processes on this machine."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_LOCAL_IP": "127.0.0.1"}
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    builder = SparkSession.builder.master("local-cluster[2,1,2048]").appName("scale")
+    for key, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+    }.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def watched(command: list[str]) -> dict[str, Any]:
+    """Run a command in a session of its own; return the processor time of all its processes, and their largest memory."""
+    seconds: dict[int, float] = {}
+    peak, tick, page = 0.0, os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    with tempfile.TemporaryFile() as said:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
+        while process.poll() is None:
+            resident = 0
+            for entry in os.scandir("/proc"):
+                if not entry.name.isdigit():
+                    continue
+                try:
+                    facts = Path(entry.path, "stat").read_text().rsplit(")", 1)[1].split()
+                except OSError:
+                    continue
+                if int(facts[3]) == process.pid:  # the session
+                    seconds[int(entry.name)] = (int(facts[11]) + int(facts[12])) / tick
+                    resident += int(facts[21]) * page
+            peak = max(peak, resident / 2**20)
+            time.sleep(0.1)
+        said.seek(0)
+        if process.returncode:
+            sys.exit(said.read()[-3000:].decode(errors="replace"))
+    clock = round(time.perf_counter() - started)
+    return {"seconds": round(sum(seconds.values()), 1), "peak_mb": round(peak), "clock": clock}
 
 
 def same(one: Path, other: Path) -> bool:
@@ -94,14 +148,13 @@ def measure(place: Path, rows: int, steps: Sequence[str], memory: str) -> Iterat
         draw(data, rows)
     out.mkdir(exist_ok=True)
     for step in steps:
+        if step in ("memory", "duckdb", "spark"):
+            shutil.rmtree(out / step, ignore_errors=True)
         command = [sys.executable, "-m", "benchmarks.scale", "--step", step, "--rows", str(rows), "--place", str(place)]
-        done = subprocess.run([*command, "--memory", memory], capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(done.stderr[-2000:])
-        yield json.loads(done.stdout)
-    if (out / "memory").exists() and (out / "duckdb").exists():
-        yield {"step": "the same bytes", "seconds": str(same(out / "memory", out / "duckdb")), "peak_mb": None}
-    shutil.rmtree(out)
+        yield {"step": step, "people": rows, **watched([*command, "--memory", memory])}
+    made = [out / step for step in ("memory", "duckdb", "spark") if (out / step).exists()]
+    for other in made[1:]:
+        yield {"step": f"{made[0].name} and {other.name}: the same bytes", "seconds": str(same(made[0], other)), "peak_mb": None}
 
 
 def run(show: Show, quick: bool) -> None:
@@ -118,13 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--place", type=Path, default=Path("scale-bench"), help="a directory for data and releases")
-    parser.add_argument("--only", default=",".join(STEPS))
+    parser.add_argument("--only", default=",".join(STEPS), help=f"some of {','.join(EVERY)}")
     parser.add_argument("--memory", default="1GB", help="what DuckDB and shards may use")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step:
         data, out = given.place / f"people-{given.rows}", given.place / f"out-{given.rows}"
-        print(json.dumps(take(given.step, data, out, given.memory)))
+        take(given.step, data, out, given.memory)
         return
     given.place.mkdir(parents=True, exist_ok=True)
     for one in measure(given.place, given.rows, given.only.split(","), given.memory):

@@ -1,8 +1,7 @@
-"""How fast is the search for bucket sizes, and how does it grow with people and with values?
+"""How fast is the search for bucket sizes, and how near the provable optimum does it end?
 
-The papers' Figures 6 and 7 (run time against |T| and |SA|), which print no numbers; and the provable optimum, which they call
-feasible only for small domains. Times are the best of several runs, compilation apart; those of the searches leave out the caps
-⌊bound·S⌋, which are computed once in exact integers; "plan" is everything: caps, search, allocation by flow, and the check.
+Beside the papers' Figures 6 and 7 (`make studies STUDY="buckets_fig6 buckets_fig7"`), whose figures stand here against targets:
+the provable optimum, which they call feasible only for small domains. Times are the least of several runs, compilation apart.
 """
 
 from __future__ import annotations
@@ -12,86 +11,33 @@ from functools import partial
 from benchmarks._census import MAX_SIZE, THETAS, bounds
 from benchmarks._measure import best_of
 from benchmarks._show import Cell, Show
+from benchmarks.studies import buckets_fig6_people_time, buckets_fig7_values_time
 from sfumato.groups.settings.plan import plan
-from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.setting import Setting
-from sfumato.groups.settings.two_size import Search, best_two_size
-from sfumato.privacy.bounds import Bounds
 
-ROWS = (100_000, 200_000, 300_000, 400_000, 500_000)
-SPLITS = (1, 2, 4, 8, 16, 32, 64)
-REPEATS: dict[Search, int] = {"none": 2, "loss": 5, "full": 20}
-THETA = 8
+ROWS = (100_000, 500_000)
+FULL, NONE = "full pruning", "no pruning"
 
 
 def run(show: Show, quick: bool) -> None:
-    """Measure the two-size searches against |T| and |SA|, then the optimum."""
-    plan(bounds("EDU", 10_000, THETA))
-    for search in REPEATS:
-        _two_size(bounds("EDU", 10_000, THETA), search)
-    _against_people(show, ROWS[:2] if quick else ROWS)
-    _against_values(show, ROWS[0] if quick else ROWS[-1], SPLITS[::3] if quick else SPLITS)
-    _optimum(show, (ROWS[0],) if quick else (ROWS[0], ROWS[-1]))
+    """Measure the two-size searches at the ends of |T| and |SA|, then the optimum."""
+    few, many = (10_000, ROWS[0]) if quick else ROWS
+    _against_people(show, few, many)
+    _against_values(show, many, 8 if quick else 64)
+    _optimum(show, (ROWS[0],) if quick else ROWS)
 
 
-def _two_size(given: Bounds, search: Search) -> tuple[float, Setting | None]:
-    problem = Problem.of(given, max_size=MAX_SIZE)
-    return best_of(REPEATS[search], lambda: best_two_size(problem, search=search))
+def _against_people(show: Show, few: int, many: int) -> None:
+    found = buckets_fig6_people_time.measure(people=(few, many))
+    seconds = {(row["people"], row["search"]): row["seconds"] for row in found if row["table"] == "OCC"}
+    show.target(f"full pruning, OCC, {many:,} people, seconds", seconds[many, FULL], 0.15)
+    show.target(f"… times its time at {few:,}", seconds[many, FULL] / seconds[few, FULL], 1.5)
+    show.target("… no pruning takes times", seconds[many, NONE] / seconds[many, FULL], 50, at_least=True)
 
 
-def _against_people(show: Show, rows: tuple[int, ...]) -> None:
-    table: list[list[Cell]] = []
-    times: dict[tuple[str, int, Search], float] = {}
-    for attribute in ("OCC", "EDU"):
-        for people in rows:
-            given = bounds(attribute, people, THETA)
-            found: set[int] = set()
-            for search in REPEATS:
-                times[attribute, people, search], setting = _two_size(given, search)
-                found.add(-1 if setting is None else setting.loss)
-            none, loss, full = (times[attribute, people, search] for search in REPEATS)
-            first = times[attribute, rows[0], "full"]
-            same = "yes" if len(found) == 1 else "NO"
-            whole, _ = best_of(3, partial(plan, given, strategy="two-size", max_size=MAX_SIZE))
-            figures = [none * 1e3, loss * 1e3, full * 1e3, whole * 1e3, none / full, loss / full, full / first]
-            table.append([attribute, people, *figures, same])
-    columns = [
-        "table",
-        "people",
-        "none ms",
-        "loss ms",
-        "full ms",
-        "plan ms",
-        "none/full",
-        "loss/full",
-        "full / full at first",
-        "same loss",
-    ]
-    show.table(f"Two sizes against |T| (θ = {THETA}, M' = {MAX_SIZE}; paper: Figure 6)", columns, table)
-    last = rows[-1]
-    show.target(f"full pruning, OCC, {last:,} people, seconds", times["OCC", last, "full"], 0.15)
-    show.target("… times its time at 100,000", times["OCC", last, "full"] / times["OCC", rows[0], "full"], 1.5)
-    show.target("… no pruning takes times", times["OCC", last, "none"] / times["OCC", last, "full"], 50, at_least=True)
-
-
-def _against_values(show: Show, people: int, splits: tuple[int, ...]) -> None:
-    table: list[list[Cell]] = []
-    full = 0.0
-    for split in splits:
-        given = bounds("OCC", people, THETA, split=split)
-        none, _ = _two_size(given, "none")
-        loss, _ = _two_size(given, "loss")
-        full, _ = _two_size(given, "full")
-        seconds, best = best_of(1, partial(plan, given, max_size=MAX_SIZE, time_limit=30.0))
-        whole, _ = best_of(3, partial(plan, given, strategy="two-size", max_size=MAX_SIZE))
-        figures = [none * 1e3, loss * 1e3, full * 1e3, whole * 1e3, seconds * 1e3]
-        table.append([split, len(given.values), min(given.needs), *figures, best.gap])
-    columns = ["γ", "values", "M", "none ms", "loss ms", "full ms", "plan ms", "optimum ms", "optimum gap"]
-    show.table(f"Two sizes and the optimum against |SA| (OCC, {people:,} people, θ = {THETA}; paper: Figure 7)", columns, table)
-    show.target(f"full pruning, {table[-1][1]} values, seconds", full, 5.0)
-    show.note(
-        "The papers' integer program grows exponentially with |SA| (Figure 7); with only the sizes as variables it does not."
-    )
+def _against_values(show: Show, people: int, split: int) -> None:
+    found = buckets_fig7_values_time.measure(people=people, splits=(split,))
+    one = next(row for row in found if row["table"] == "OCC" and row["search"] == FULL)
+    show.target(f"full pruning, {one['values']:,} values, seconds", one["seconds"], 5.0)
 
 
 def _optimum(show: Show, rows: tuple[int, ...]) -> None:

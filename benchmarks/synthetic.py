@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato
+from benchmarks._likeness import quasi_part, sensitive_part
 from benchmarks._show import Cell, Show
-from benchmarks.attack_study import quasi_part, sensitive_part
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Requirement
 from sfumato.query import Estimate, Query, Workload, anatomy_workload, count_many, range_workload, true_answers

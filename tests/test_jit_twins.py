@@ -110,7 +110,10 @@ def test_questions_are_answered_alike():
     levels = COINS.integers(0, 3, (people, 2)).astype(np.uint8)
     left, right, width = np.array([0, 1, 0]), np.array([-1, -1, 1]), np.array([1, 1, 3])
     hits = np.minimum(np.bincount(bucket[:20], minlength=buckets), sizes)
-    same(_trend_kernels.add_asked, rows, 20, bucket, hits, sizes, levels, left, right, width, np.array([0, 3, 6, 15]))
+    for times in (np.zeros(0, np.int64), COINS.integers(1, 9, people)):
+        shape = (left, right, width, np.array([0, 3, 6, 15]))
+        same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, levels, *shape)
+    same(_kernels.add_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
     same(_trend_kernels.take_expected, hits, sizes, COINS.normal(size=(buckets, 5)), COINS.normal(size=5))
 
 
@@ -168,7 +171,19 @@ def test_the_multiplying_model_answers_alike():
     for many in (0, 1, 40, 3_000):
         rows = COINS.permutation(release.rows).astype(np.int32)
         wanted = COINS.random(inside.index.values) < 0.5
-        given = (rows, many, inside.cells.cell, *inside.cells.arrays, wanted, *inside.goals, inside.place, chances)
+        given = (
+            rows,
+            many,
+            inside.index.table.each,
+            inside.cells.cell,
+            inside.by_column,
+            *inside.cells.arrays[1:],
+            wanted,
+            *inside.goals,
+            inside.place,
+            chances,
+            inside.whole,
+        )
         one, other = (
             function(*given, len(inside.directions.matrix))
             for function in (_softmax_kernels.ask._made, _softmax_kernels.ask._plain)

@@ -16,7 +16,7 @@ from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.register import open_register
 from sfumato.release.base import Release
-from sfumato.release.files import read_release
+from sfumato.release.files import read_manifest, read_release
 from sfumato.release.links import Links
 from sfumato.table.frames import column_names
 from sfumato.table.schema import Role, Schema
@@ -133,7 +133,15 @@ def publish(
         if out is None:
             raise PolicyError("engine: a release beyond memory is written to a directory", hint='out="release"')
         return _published(
-            table, requirement, out, method=method, random=random, progress=progress, memory=memory, columns=columns
+            table,
+            requirement,
+            out,
+            method=method,
+            random=random,
+            progress=progress,
+            engine=engine,
+            memory=memory,
+            columns=columns,
         )
     if memory is not None:
         raise PolicyError("memory: it limits what an engine uses", hint='engine="duckdb", or leave it out')
@@ -151,6 +159,7 @@ def _published(
     method: Method | None,
     random: Randomness | int | None,
     progress: Progress | None,
+    engine: EngineName | None,
     memory: str | int | None,
     columns: dict[str, Any],
 ) -> Published:
@@ -173,16 +182,19 @@ def _published(
             budget=requirement.budget,
             options=requirement.options,
             limits=limits,
+            engine=engine,
         )
     kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
     _require_kind(requirement, Requirement, "requirement", kinds)
-    told = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
-    if "schema" in told:
-        schema = told["schema"]
+    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    if "schema" in roles:
+        schema = roles["schema"]
         _require_kind(schema, Schema, "schema", "a Schema")
     else:
-        schema = Schema(**told)
-    return publish_source(source, schema, requirement, Path(out), method=method, random=random, progress=progress, limits=limits)
+        schema = Schema(**roles)
+    return publish_source(
+        source, schema, requirement, Path(out), method=method, random=random, progress=progress, limits=limits, engine=engine
+    )
 
 
 def explain(
@@ -313,17 +325,34 @@ def draft(table: Any, *, reviewed: bool = False, **roles: Any) -> Policy:
 
 def audit(
     release: Release | str | Path,
-    table: Table | None = None,
+    table: Any = None,
     *,
     links: Links | str | Path | None = None,
     outsiders: Any = None,
+    schema: Schema | None = None,
+    engine: EngineName | None = None,
+    memory: str | int | None = None,
 ) -> Audit:
     """Return the audit of a release, or of a release directory; with the original table also against that.
 
     `links`, or the file they were saved in, is what the publisher of a heterogeneous or ring release may have kept. `outsiders`
     are people who are not in the table, as a `Table` or a frame with the quasi columns as published: for a release that hides
     presence the audit then also says how sure a reader becomes that they are in it, and how many are certainly absent.
+
+    A directory whose people lie in several files is audited a file at a time; so is any with `engine="duckdb"`, in about so much
+    `memory` ("4GB"). The table may then be what `publish` takes beyond memory (paths, a directory, a relation), read with
+    `schema`, else as the manifest says.
     """
+    if isinstance(release, (str, Path)) and links is None and outsiders is None and _in_parts(Path(release), table, engine):
+        from sfumato.scale.engine import Limits
+        from sfumato.scale.verb import audit_directory
+
+        return audit_directory(Path(release), table, schema, limits=Limits.of(memory), engine=engine)[0]
+    if memory is not None or schema is not None or engine not in (None, "memory"):
+        raise PolicyError(
+            "engine, memory and schema: they are for release directories, without links or outsiders",
+            hint="leave them out, or give the directory",
+        )
     away = outsiders.to_arrow() if isinstance(outsiders, Table) else outsiders
     if table is not None:
         _require_kind(table, Table, "table", "Table.read(path, schema) or Table.from_frame(frame, schema)")
@@ -338,6 +367,19 @@ def audit(
         return audit_release(release, table, outsiders=away)
     _require_kind(release, (str, Path), "release", "a Release, or the path of a release directory")
     return audit_stored(read_release(Path(release)), table, outsiders=away)
+
+
+def _in_parts(release: Path, table: Any, engine: EngineName | None) -> bool:
+    """Return whether a release directory is audited beyond memory: as asked, else by the size of the release or the source."""
+    from sfumato.release.counted import counts_rows
+    from sfumato.scale.choice import beyond_memory, require_engine
+
+    require_engine(engine)
+    if isinstance(table, Table) or engine == "memory":
+        return False
+    if table is not None or engine is not None:
+        return beyond_memory(table, engine)
+    return counts_rows(read_manifest(release))
 
 
 def _understood(

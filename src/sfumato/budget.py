@@ -89,13 +89,13 @@ def book(people: Fingerprint, gamma: Fraction, register: Path | None, *, budget:
     return found
 
 
-def _fault(found: Spent, budget: Fraction) -> str:
-    if found.unlimited:
-        return f"{found.unlimited[0]} is of a release of these people that nothing bounds: no budget can be kept for them"
-    if within_power(found.odds, budget):
+def _fault(spent: Spent, budget: Fraction) -> str:
+    if spent.unlimited:
+        return f"{spent.unlimited[0]} is of a release of these people that nothing bounds: no budget can be kept for them"
+    if within_power(spent.odds, budget):
         return ""
-    others = "" if found.draws == 1 else f" with {found.draws - 1} earlier of the same people"
-    return f"this draw{others} would let odds grow {float(found.odds):.4g}-fold, which is epsilon = {found.epsilon:.4g}"
+    others = "" if spent.draws == 1 else f" with {spent.draws - 1} earlier of the same people"
+    return f"this draw{others} would let odds grow {float(spent.odds):.4g}-fold, which is epsilon = {spent.epsilon:.4g}"
 
 
 def spent(people: Fingerprint, directories: Iterable[Path]) -> Spent:

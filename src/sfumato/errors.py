@@ -54,7 +54,7 @@ class Problems:
     """Everything that is wrong, to be said at once: a person who corrects a policy should not have to come back for each."""
 
     def __init__(self) -> None:
-        self.found: list[PolicyError] = []
+        self.listed: list[PolicyError] = []
 
     @contextlib.contextmanager
     def noted(self) -> Iterator[None]:
@@ -62,13 +62,13 @@ class Problems:
         try:
             yield
         except PolicyError as error:
-            known = {one.message for one in self.found}
-            self.found += [one for one in error.problems or (error,) if one.message not in known]
+            known = {one.message for one in self.listed}
+            self.listed += [one for one in error.problems or (error,) if one.message not in known]
 
     def stop(self) -> None:
         """Raise what was found, if anything was: one problem as it is, several as a list."""
-        if self.found:
-            raise joined(self.found)
+        if self.listed:
+            raise joined(self.listed)
 
 
 def joined(problems: Sequence[PolicyError], where: str = "") -> PolicyError:

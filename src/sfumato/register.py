@@ -90,10 +90,10 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
 _KINDS = ("same", "columns", "similar", "unreadable")
 
 
-def warnings_of(found: Sequence[Earlier]) -> list[str]:
+def warnings_of(earlier: Sequence[Earlier]) -> list[str]:
     """Return what the publisher should know about earlier publications: one sentence for all, and one for unreadable receipts."""
-    known = [one for one in found if one.kind != "unreadable"]
-    broken = [one for one in found if one.kind == "unreadable"]
+    known = [one for one in earlier if one.kind != "unreadable"]
+    broken = [one for one in earlier if one.kind == "unreadable"]
     lines = [_published_before(known)] if known else []
     if broken:
         others = f" and {len(broken) - 1} more cannot" if len(broken) > 1 else " cannot"
@@ -101,12 +101,12 @@ def warnings_of(found: Sequence[Earlier]) -> list[str]:
     return lines
 
 
-def _published_before(found: Sequence[Earlier]) -> str:
-    first = found[0]
-    alike = sum(one.kind == first.kind for one in found)
+def _published_before(earlier: Sequence[Earlier]) -> str:
+    first = earlier[0]
+    alike = sum(one.kind == first.kind for one in earlier)
     times = f"{alike} times, last on" if alike > 1 else "on"
     when = f"{times} {first.date[:10]} as {first.release} (receipt {first.receipt})"
-    others = len(found) - alike
+    others = len(earlier) - alike
     more = "" if not others else f" {others} other {'release shares' if others == 1 else 'releases share'} much of it."
     if first.kind == "same":
         return f"This very table was already published {when}.{more} {COMBINE}"

@@ -86,3 +86,19 @@ def test_programs_without_a_rule_for_placements_are_refused_with_the_reason():
     release = sf.publish(table, sf.BetaLikeness(3, against="reader"), method=sf.BuReL(form="buckets"), random=1)
     [found] = sf.attack(release, table, "minimality", random=1)
     assert "burel" in found.refused
+
+
+@pytest.mark.parametrize(("fill", "certain"), [("random", False), ("distant", True)])
+def test_the_threshold_mode_of_003_tells_an_engineer_who_has_it_and_the_random_one_does_not(fill, certain, monkeypatch):
+    """Who of six goes to the bucket that is most unlike her follows from her value: the third one's is the only that fits."""
+    monkeypatch.setattr("sfumato.attacks.rerun_links.MOST_RUNS", 7_000)
+    table = people(["y", "x", "w", "x", "z", "y"], age=[1, 2, 3, 8, 9, 10])
+    method = sf.Heterogeneous(fill=fill, accept_weaker_claim=True)
+    release = sf.publish(table, sf.LDiversity(2, against="reader"), method=method, random=99103)
+    [found] = sf.attack(release, table, "minimality", random=1)
+    assert (found.verdict, found.bound) == ("not claimed", 0.5)
+    if certain:
+        assert (found.largest_belief, found.worst) == (1, 1)
+        assert found.over > 0
+    else:
+        assert (found.over, found.largest_belief < 0.9) == (0, True)

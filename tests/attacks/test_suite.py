@@ -145,3 +145,27 @@ def test_synthetic_records_teach_and_are_nobodys():
     assert found["nb"].success > found["nb"].baseline
     for name in ("random-worlds", "corruption", "minimality", "presence", "skewness"):
         assert found[name].refused
+
+
+def test_another_table_is_refused_whatever_it_differs_in(table, release):
+    with pytest.raises(sf.InputError, match="about 900 people, and the table has 300"):
+        sf.attack(release, skewed(rows=300))
+    with pytest.raises(sf.InputError, match="another number of times"):
+        sf.attack(release, skewed(rows=900, seed=8))
+    turned = table.to_arrow().set_column(0, "age", pa.array(table.to_arrow()["age"].to_pylist()[::-1]))
+    with pytest.raises(sf.InputError, match="no row with the quasi values of"):
+        sf.attack(release, sf.Table.from_frame(turned, table.schema), "nb")
+    other = people(["x", "y"] * 450, weight=[1] * 900)
+    with pytest.raises(sf.InputError, match="the same quasi and sensitive columns"):
+        sf.attack(release, other)
+    with pytest.raises(sf.InputError, match="outsiders"):
+        sf.attack(release, table, "nb", outsiders=other)
+
+
+def test_tables_of_many_columns_are_compared_too():
+    """Twelve columns of 40 values have 40^12 combinations: more than can be counted one by one."""
+    coins = np.random.default_rng(3)
+    quasi = {f"q{k}": coins.integers(0, 40, 200).tolist() for k in range(12)}
+    wide = people([f"v{k % 5}" for k in range(200)], **quasi)
+    release = sf.publish(wide, sf.LDiversity(3), method=sf.MultiSize(), random=1)
+    assert sf.attack(release, wide, "nb", random=1)[0].people == 200

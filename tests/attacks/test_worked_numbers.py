@@ -7,7 +7,7 @@ import pytest
 from sfumato.attacks.definetti import by_rounds, by_swaps
 from sfumato.attacks.foreground import strongest
 from sfumato.attacks.informant import remaining
-from sfumato.attacks.placed import Placed
+from sfumato.attacks.members import Members
 from sfumato.attacks.placing import log_chances, place, spread_tables, weights_of
 from sfumato.randomness import SeededRandomness
 from sfumato.table.column import Column
@@ -25,7 +25,7 @@ def grouped(groups, codes, values):
         entry.append(len(value))
     column = Column("x", "categorical", pa.array([str(k) for k in range(codes)]), people.astype(np.uint8))
     own = np.arange(len(people))
-    return Placed(
+    return Members(
         (column,), start, np.array(entry), np.array(value, np.int32), np.array(count, float), values, own, own, own, own
     )
 

@@ -38,6 +38,13 @@ def test_honest_releases_hold_with_and_without_the_table(requirement):
         assert 0 < report.exposure < 1
 
 
+def test_an_audit_says_from_which_belief_its_figure_starts():
+    only = NoisyBoxes(values=["v0", "v1", "v2", "v8"], otherwise="v8", floor=30)
+    released = publication(closed_for(only, skewed(900)), APART, method=only, random=1).release
+    assert audit(released).claims[0].note.startswith("from a belief of 1 in 4, for example;")
+    assert audit(made(JOINED)).claims[0].note.startswith("from a belief of the declared share;")
+
+
 def test_a_publisher_looks_at_no_draw():
     report = audit_release(made(APART), TABLE, draw=False)
     assert report.holds is True

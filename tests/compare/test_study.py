@@ -54,6 +54,17 @@ def test_a_run_has_the_figures_of_the_same_release_made_here(study, people):
     assert run.suppressed == 0
 
 
+def test_typical_questions_have_the_truth_beside_the_answer(study, people, place):
+    asked = study.marked.typical
+    assert [one["question"].split()[0] for one in asked] == ["age", "sex"]
+    sex, value = asked[1]["question"].removeprefix("sex ").split(", ")
+    meant = [row for row in people.to_pylist() if row["sex"] == sex and row["diagnosis"] == value]
+    assert asked[1]["truth"] == len(meant) > 0
+    assert asked[1]["low"] <= asked[1]["answer"] <= asked[1]["high"]
+    kept = [json.loads(file.read_text()) for file in (place / "runs").glob("*.json")]
+    assert sum(one["of"]["own"] and one["of"]["policy"] for one in kept) == 1
+
+
 def test_looser_bounds_expose_more(study):
     tight, loose = study.line(study.marked)
     assert (tight.varied["theta"], loose.varied["theta"]) == (4, 8)

@@ -39,6 +39,7 @@ from sfumato import (
 )
 from sfumato.methods import Method
 from sfumato.privacy import Requirement
+from sfumato.privacy.requirement import Against
 
 VALUES = ("asthma", "flu", "gout", "HIV", "none", "zoster")
 SHARES = {"asthma": "0.2", "flu": "0.2", "gout": "0.2", "HIV": "0.1", "none": "0.2", "zoster": "0.1"}
@@ -63,6 +64,23 @@ def declared(shares: dict[str, str], otherwise: str) -> dict[str, Any]:
 
 READER = LDiversity(2, against="reader")
 HALVES = PresenceAssociation("1/2", "1/2", against="reader")
+INFECTIOUS = {
+    "infectious": {"values": ["HIV", "zoster"], "bound": "2/3"},
+    "kinds": {"map": dict.fromkeys(VALUES, "ill") | {"none": "well"}, "theta": "1", "offset": "1/3"},
+}
+
+
+def each(against: Against) -> FPrivacy:
+    """Return a requirement of two secrets, one of which has sets."""
+    return FPrivacy(offset="3/4", columns={"value": FPrivacy(offset="1/2", sets=INFECTIOUS, against=against)}, against=against)
+
+
+NOISY_EACH = NoisyBoxes(
+    shares={"value": SHARES, "smokes": {"no": "0.4", "once": "0.3", "yes": "0.3"}},
+    otherwise={"value": "none", "smokes": "no"},
+    floor=9,
+    merge=False,
+)
 BASES = (
     Base("boxes", "plain", FPrivacy(theta=3, offset="1/10"), Boxes(floor=2)),
     Base("one-box", "plain", LDiversity(2), Boxes(floor=2)),
@@ -71,6 +89,12 @@ BASES = (
     Base("near-buckets", "ties", LDiversity(2), NearGroups(form="buckets", floor=2)),
     Base("own-bounds", "gaps", FPrivacy(theta=0, offset="1/2", bounds={"HIV": "1/3"}), MultiSize()),
     Base("two-columns", "compound", LDiversity(2), Boxes(floor=2)),
+    Base("sets", "plain", FPrivacy(offset="1/2", sets=INFECTIOUS, against="reader"), Boxes(floor=2)),
+    Base("each", "apart", each("engineer"), Boxes(floor=2)),
+    Base("each-tight", "apart", each("reader"), Boxes(floor=2, form="ranges")),
+    Base("each-matched", "apart", each("engineer"), NearGroups(form="buckets", floor=2)),
+    Base("each-columns", "apart", PresenceAssociation("4/5", "2/3", against="reader"), Ambiguity()),
+    Base("each-noisy", "apart", FPrivacy(theta=2, offset="1/10", against="insider"), NOISY_EACH),
     Base("decoys", "plain", LDiversity(2), Decoys(decoys=1)),
     Base("guarded-decoys", "plain", READER, Decoys(decoys=1, guard=True)),
     Base("anatomy", "recoded", LDiversity(3), Anatomy()),
@@ -139,12 +163,15 @@ def frames() -> dict[str, tuple[pa.Table, Schema]]:
     skewed["value"] = ["none" if coins.random() < 0.3 else value for value in skewed["value"]]
     compound = _people(coins, 40, ages=15)
     compound["smokes"] = [coins.choice(["yes", "no"]) for _ in range(40)]
+    apart = _people(coins, 80, ages=40)
+    apart["smokes"] = [coins.choice(["no", "once", "yes"]) for _ in range(80)]
     others = {"identifier": ["name"], "quasi": ["age", "sex", "town", "born"], "sensitive": ["value"]}
     return {
         "plain": (pa.table(plain), roles),
         "ties": (pa.table(_people(coins, 36, ages=3)), roles),
         "gaps": (pa.table(gaps), _with(roles, missing={"value": "value"})),
         "compound": (pa.table(compound), _with(roles, sensitive=["value", "smokes"], protect="combination")),
+        "apart": (pa.table(apart), _with(roles, sensitive=["value", "smokes"], protect="each")),
         "many": (pa.table(many), roles),
         "skewed": (pa.table(skewed), roles),
         "recoded": (

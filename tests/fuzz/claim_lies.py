@@ -25,7 +25,7 @@ def claim_more(coins: random.Random, draft: Draft) -> None:
 
 def _stricter(coins: random.Random, draft: Draft) -> None:
     """Promise more than was kept, or less."""
-    asked = draft.manifest["requirement"]
+    asked = coins.choice(_requirements(draft))
     inner = asked["beta"] if isinstance(asked.get("beta"), dict) else asked
     key = coins.choice([key for key in inner if key not in ("model", "against", "enhanced", "bounds")] or ["l"])
     if key == "l":
@@ -44,8 +44,27 @@ def _stricter(coins: random.Random, draft: Draft) -> None:
         )
 
 
-def _own_bound(coins: random.Random, draft: Draft) -> None:
+def _requirements(draft: Draft) -> list[dict[str, Any]]:
+    """Return the requirement, and those of single columns."""
     asked = draft.manifest["requirement"]
+    return [asked, *asked.get("columns", {}).values()]
+
+
+def _other_set(coins: random.Random, draft: Draft) -> None:
+    """Promise more of a set, or less, or of another one."""
+    sets = [(one, name) for one in _requirements(draft) for name in one.get("sets", {})]
+    if sets:
+        asked, name = coins.choice(sets)
+        if coins.random() < 0.3:
+            mutate_json(coins, asked["sets"])
+        elif "bound" in asked["sets"][name]:
+            asked["sets"][name]["bound"] = coins.choice(["1/100", "1/3", "1/2", "99/100", half(asked["sets"][name]["bound"])])
+        else:
+            asked["sets"][name].update(theta=coins.choice(["0", "1", "2"]), offset=coins.choice(["0", "1/10", "1/2"]))
+
+
+def _own_bound(coins: random.Random, draft: Draft) -> None:
+    asked = coins.choice(_requirements(draft))
     if asked["model"] == "f-privacy":
         asked["bounds"] = {coins.choice(["HIV", "flu", "none", "nobody"]): coins.choice(["0", "1/100", "1/3", "1", "2"])}
 
@@ -96,6 +115,7 @@ CLAIM_LIES = [
     _stricter,
     _stricter,
     _own_bound,
+    _other_set,
     _other_adversary,
     _other_basis,
     _another_package,

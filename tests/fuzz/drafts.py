@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.release.apart import ApartBuckets, ApartColumns, ApartRanges
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.columns import ColumnsRelease
@@ -19,7 +20,7 @@ from sfumato.release.randomized import RandomizedRelease, randomized_claim
 from sfumato.release.ranges import RangesRelease
 from sfumato.release.views import ViewsRelease
 from tests.fuzz.files import Files, Row
-from tests.fuzz.truth import bound, shares_of, shares_shown
+from tests.fuzz.truth import bound, set_bound, sets_of, shares_of, shares_shown
 
 FORMS: dict[str, type[Release]] = {
     "buckets": BucketsRelease,
@@ -28,6 +29,7 @@ FORMS: dict[str, type[Release]] = {
     "views": ViewsRelease,
     "randomized": RandomizedRelease,
 }
+APART: dict[str, type[Release]] = {"buckets": ApartBuckets, "ranges": ApartRanges, "columns": ApartColumns}
 
 
 class NoDraftError(Exception):
@@ -63,44 +65,35 @@ class Draft:
         """The column that says who belongs together."""
         return {"buckets": "bucket", "randomized": "part"}.get(self.manifest["form"], "group")
 
+    @property
+    def counted(self) -> list[str]:
+        """The tables that count sensitive values."""
+        return [name for name in self.tables if name == "st" or name.startswith("st_")]
+
     def keep_books(self) -> None:
         """Make the manifest agree with the tables: numbers of people, of groups and of values, bounds, and words of claims."""
         self._add_up()
         form, parameters = self.manifest["form"], self.manifest["parameters"]
         people = {"buckets": "qit", "views": "at"}.get(form, "records")
         if form == "columns":
-            self.manifest["rows"] = sum(row["count"] for row in self.tables["st"])
+            self.manifest["rows"] = sum(row["count"] for row in self.tables[self.counted[0]])
         else:
             self.manifest["rows"] = len(self.tables[people])
         if form == "randomized":
             return
-        groups = self.files.groups()
-        parameters["buckets" if form == "buckets" else "groups"] = len(groups)
+        parts = self.files.parts()
+        parameters["buckets" if form == "buckets" else "groups"] = len(parts[0].groups())
         if self.manifest["values"] is not None:
-            self._tell_values(groups)
-
-    def _tell_values(self, groups: Any) -> None:
-        totals: Counter[str] = Counter()
-        for group in groups.values():
-            totals += group.counts
-        shares = shares_shown(self.files) or shares_of(totals)
-        told = {one["value"]: one["bound"] for one in self.manifest["values"][0]["values"]}
-        entries = []
-        for label, count in sorted(totals.items()):
-            limit = bound(self.manifest["requirement"], label, shares[label])
-            own = told.get(label, "1") if self.manifest["requirement"].get("enhanced") else str(limit)
-            entries.append({"value": label, "count": count, "bound": own})
-        order = [one["value"] for one in self.manifest["values"][0]["values"]]
-        entries.sort(key=lambda one: (order.index(one["value"]) if one["value"] in order else len(order), one["value"]))
-        self.manifest["values"][0]["values"] = entries
+            for part, told in zip(parts, self.manifest["values"], strict=True):
+                _tell_values(part, told)
 
     def _add_up(self) -> None:
         """Add up entries of `st` that name the same, drop empty ones, and number groups without gaps."""
-        if "st" in self.tables:
+        for name in self.counted:
             sums: Counter[Any] = Counter()
-            for row in self.tables["st"]:
+            for row in self.tables[name]:
                 sums[tuple((key, value) for key, value in row.items() if key != "count")] += row["count"]
-            self.tables["st"] = [{**dict(key), "count": count} for key, count in sums.items() if count > 0]
+            self.tables[name] = [{**dict(key), "count": count} for key, count in sums.items() if count > 0]
         if self.manifest["form"] == "columns":
             for name, rows in self.tables.items():
                 self.tables[name] = [dict(row) for row in dict.fromkeys(tuple(row.items()) for row in rows)]
@@ -125,7 +118,9 @@ class Draft:
                 declared = self.manifest["parameters"]["parameters"] == "declared"
                 made = randomized_claim(self.manifest["requirement"]["against"], declared=declared, one_row_per_person=one_row)
             else:
-                made = Claim.association(self.manifest["requirement"]["against"], one_row_per_person=one_row)
+                asked, apart = self.manifest["requirement"], self.files.apart
+                sets = any("sets" in one for one in (asked, *asked.get("columns", {}).values()))
+                made = Claim.association(asked["against"], one_row_per_person=one_row, sets=sets, apart=apart)
             claim.update(vars(made))
 
     def save(self, directory: Path, kind: str) -> None:
@@ -137,7 +132,30 @@ class Draft:
             tables = {name: pa.Table.from_pylist(rows, schema=self.types[name]) for name, rows in written.items()}
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             raise NoDraftError from None
-        FORMS[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)
+        kinds = APART if self.files.apart else FORMS
+        kinds[manifest.form].from_tables(manifest, tables, in_any_order=True).save(directory, format=kind)
+
+
+def _tell_values(files: Files, told: dict[str, Any]) -> None:
+    """Count the values and sets of an attribute as its tables show them, with the bounds that they then have."""
+    totals: Counter[str] = Counter()
+    for group in files.groups().values():
+        totals += group.counts
+    asked = files.manifest["requirement"]
+    shares = shares_shown(files) or shares_of(totals)
+    known = {one["value"]: one["bound"] for one in told["values"]}
+    entries = []
+    for label, count in sorted(totals.items()):
+        own = known.get(label, "1") if asked.get("enhanced") else str(bound(asked, label, shares[label]))
+        entries.append({"value": label, "count": count, "bound": own})
+    order = [one["value"] for one in told["values"]]
+    entries.sort(key=lambda one: (order.index(one["value"]) if one["value"] in order else len(order), one["value"]))
+    told["values"] = entries
+    sets = sets_of(asked, totals)
+    for one in told.get("sets", []):
+        values, rule = sets[one["set"]]
+        share = sum((shares[label] for label in values & set(totals)), Fraction(0))
+        one.update(count=sum(totals[label] for label in values), bound=str(set_bound(rule, share)))
 
 
 def half(text: str) -> str:

@@ -31,10 +31,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Files:
-    """A release directory as any program could read it."""
+    """A release directory as any program could read it; of one of so many secrets, where each is protected by itself."""
 
     manifest: dict[str, Any]
     tables: dict[str, list[Row]]
+    secrets: int = 1
 
     @classmethod
     def read(cls, directory: Path) -> Files:
@@ -56,6 +57,34 @@ class Files:
     @property
     def sensitive(self) -> list[str]:
         return [column["name"] for column in self.manifest["schema"]["sensitive"]]
+
+    @property
+    def apart(self) -> bool:
+        """Whether each of several sensitive columns is protected by itself."""
+        return self.manifest["schema"]["declared"].get("protect") == "each"
+
+    def parts(self) -> list[Files]:
+        """Return the release of each sensitive column alone where each is protected by itself; else this one."""
+        return [self._part(name) for name in self.sensitive] if self.apart else [self]
+
+    def _part(self, name: str) -> Files:
+        manifest, asked = self.manifest, self.manifest["requirement"]
+        own = asked.get("columns", {}).get(name) or {key: value for key, value in asked.items() if key != "columns"}
+        values = manifest["values"] and [one for one in manifest["values"] if one["columns"] == [name]]
+        method = dict(manifest["method"])
+        if manifest["basis"] == "noisy":
+            method |= {key: method[key] and method[key][name] for key in ("shares", "values", "otherwise")}
+        schema = manifest["schema"] | {"sensitive": [one for one in manifest["schema"]["sensitive"] if one["name"] == name]}
+        tables = {key: rows for key, rows in self.tables.items() if not key.startswith("st_")}
+        if "records" in tables:
+            others = set(self.sensitive) - {name}
+            tables["records"] = [{key: one for key, one in row.items() if key not in others} for row in tables["records"]]
+        else:
+            tables["st"] = self.tables[f"st_{name}"]
+        schema["declared"] = {key: one for key, one in schema["declared"].items() if key != "protect"}
+        return Files(
+            manifest | {"schema": schema, "requirement": own, "values": values, "method": method}, tables, len(self.sensitive)
+        )
 
     def label(self, row: Row) -> str:
         return " / ".join(text(row[name]) for name in self.sensitive)

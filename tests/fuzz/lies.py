@@ -66,9 +66,9 @@ def _invented(coins: random.Random, draft: Draft) -> None:
 
 def _counted_otherwise(coins: random.Random, draft: Draft) -> None:
     """Move people from one entry to another, of the same group or of any, or invent some."""
-    rows = draft.tables.get("st")
-    if rows is None:
+    if not draft.counted:
         return _exchanged(coins, draft)
+    rows = draft.tables[coins.choice(draft.counted)]
     one = coins.choice(rows)
     same = [row for row in rows if row[draft.number] == one[draft.number]]
     two = coins.choice(same if coins.random() < 0.7 else rows)

@@ -16,7 +16,7 @@ from sfumato.api import audit
 from sfumato.auditor import Audit
 from sfumato.errors import SfumatoError
 from sfumato.query.answer import Estimate
-from tests.fuzz.files import Files
+from tests.fuzz.files import Files, Row
 from tests.fuzz.sql import question
 from tests.fuzz.truth import shares_of, shares_shown, wrong_claims
 from tests.fuzz.truth_randomized import wrong_randomized
@@ -47,7 +47,8 @@ def check_release(directory: Path, table: Table, honest: dict[str, Any], coins: 
     _same_again(release, directory)
     ask(release, coins)
     check_beliefs(release, table.to_arrow().select([column.name for column in table.quasi]))
-    if verdicts[1] is True and no_placement(Files.read(directory), table.to_arrow().to_pylist()):
+    rows = table.to_arrow().to_pylist()
+    if verdicts[1] is True and any(no_placement(part, rows) for part in Files.read(directory).parts()):
         return "holds of nobody"
     return {True: "holds", False: "does not hold", None: "cannot tell"}[verdicts[1]]
 
@@ -56,6 +57,12 @@ def false_claims(directory: Path, table: Table | None) -> list[str]:
     """Return what is false in a release, as the second opinion has it."""
     files = Files.read(directory)
     rows = None if table is None else table.to_arrow().to_pylist()
+    if rows is not None and set(rows[0]) != {*files.quasi, *files.sensitive}:
+        return ["the table has other columns"]
+    return [fault for part in files.parts() for fault in _false_of(part, rows)]
+
+
+def _false_of(files: Files, rows: list[Row] | None) -> list[str]:
     found = [] if rows is None else untrue(files, rows)
     if found:
         return found

@@ -58,6 +58,21 @@ def test_the_second_opinion_refuses_the_same_releases_when_they_promise_more(wor
     assert bool(false_claims(place, tables()[base.name])) is not weaker
 
 
+@pytest.mark.parametrize("base", ["each", "each-tight", "each-matched"])
+def test_the_second_opinion_knows_sets_and_the_secrets_beside_the_first(work, base):
+    for column, word in (("value", "the set infectious is believed with"), ("smokes", "a value is believed with")):
+        draft = work.draft(base)
+        asked = draft.manifest["requirement"]
+        if column == "value":
+            asked["columns"]["value"]["sets"]["infectious"]["bound"] = "1/100"
+        else:
+            asked["offset"] = "1/100"
+        place = work.fresh()
+        draft.keep_books()
+        draft.save(place, "parquet")
+        assert any(fault.startswith(word) for fault in false_claims(place, tables()[base]))
+
+
 def test_an_audit_that_always_holds_is_caught(work, monkeypatch):
     monkeypatch.setattr(oracle, "audit", lambda *_: Audit(claims=()))
     draft = work.draft("blind")

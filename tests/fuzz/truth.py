@@ -46,6 +46,26 @@ def bound(requirement: Mapping[str, Any], label: str, share: Fraction | None) ->
     return min(Fraction(1), (1 + gain) * share)
 
 
+def sets_of(requirement: Mapping[str, Any], labels: Iterable[str]) -> dict[str, tuple[set[str], Mapping[str, Any]]]:
+    """Return the sets of values that a requirement bounds, by name: those with their values listed, and those of a map."""
+    found: dict[str, tuple[set[str], Mapping[str, Any]]] = {}
+    for name, rule in requirement.get("sets", {}).items():
+        if "values" in rule:
+            found[name] = (set(rule["values"]), rule)
+        for label in labels if "map" in rule else ():
+            category = f"{name}: {rule['map'][label]}"
+            found.setdefault(category, (set(), rule))[0].add(label)
+    return found
+
+
+def set_bound(rule: Mapping[str, Any], share: Fraction | None) -> Fraction | None:
+    """Return how sure a reader may become of a set; None where that depends on a share that nobody has told."""
+    if "bound" in rule:
+        return Fraction(rule["bound"])
+    theta, offset = Fraction(rule["theta"]), Fraction(rule["offset"])
+    return None if theta and share is None else min(Fraction(1), offset + theta * (share or 0))
+
+
 def shares_shown(files: Files) -> Shares | None:
     """Return the shares of the table where the release shows them: everybody's value, and nobody's twice."""
     if files.parameters.get("suppression") or files.parameters.get("decoys") or files.manifest["basis"] == "noisy":
@@ -141,6 +161,7 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
             for one in groups.values()
             for label, n in one.counts.items()
         )
+        found += _sure_of_sets(files, groups, shares, soft=soft)
     for label, belief in beliefs:
         most = bound(requirement, label, None if shares is None else shares.get(label, Fraction(0)))
         if most is None:
@@ -148,3 +169,17 @@ def _sure(files: Files, groups: Mapping[Any, Group], shares: Shares | None) -> l
         elif belief > most:
             found.append(f"a value is believed with {belief}, above {most}")
     return sorted(set(found))
+
+
+def _sure_of_sets(files: Files, groups: Mapping[Any, Group], shares: Shares | None, *, soft: bool) -> list[str]:
+    """Return which sets of values a reader may be surer of than their bounds."""
+    asked, found = files.manifest["requirement"], []
+    for name, (values, rule) in sets_of(asked, {label for one in groups.values() for label in one.counts}).items():
+        most = set_bound(rule, None if shares is None else sum((shares.get(one, Fraction(0)) for one in values), Fraction(0)))
+        for one in groups.values():
+            count = sum(n for label, n in one.counts.items() if label in values)
+            belief = count / (1 + (one.people - 1) * Fraction(one.told, 1000)) if soft else Fraction(count, one.shown)
+            belief = min(belief, Fraction(1))
+            if most is None or belief > most:
+                found.append(f"the set {name} is believed with {belief}, above {most}")
+    return found

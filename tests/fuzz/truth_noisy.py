@@ -31,7 +31,7 @@ def wrong_noise(files: Files, bound: Bound) -> list[str]:
         found.append("a bucket does not show every declared value")
     if manifest["values"] is not None or files.parameters["buckets"] != len(groups):
         found.append("the manifest counts otherwise")
-    grows = 1 / Fraction(files.parameters["ratio"]) ** 2
+    grows = 1 / Fraction(files.parameters["ratio"]) ** (2 * files.secrets)
     for label, share in prior.items():
         most = _odds_bound(requirement, share) if requirement["model"] == "differential" else bound(requirement, label, share)
         if most is None or grows * share / (1 + (grows - 1) * share) > most:

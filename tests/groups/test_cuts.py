@@ -300,3 +300,12 @@ def test_small_kernels_do_what_they_say():
     rows = np.array([4, 0, 3, 1, 2], dtype=np.int32)
     assert split_rows(rows, np.array([0, 1, 2, 0, 9]), 0, True, 9) == 3
     assert rows.tolist() == [4, 0, 3, 1, 2]
+
+
+def test_columns_with_more_codes_than_fit_in_sixteen_bits_are_cut_alike():
+    rows = np.arange(40_000)
+    values = (rows % 3).tolist()
+    for column, kind in ((rows, np.int32), (rows // 2, np.int16)):
+        table = make(values, number=column)
+        assert Space.of(table.quasi).narrow.dtype == kind
+        assert boxes(table, FPrivacy(theta=1, offset="0.1"), tight=True, floor=10_000).sizes.tolist() == [10_000] * 4

@@ -282,6 +282,24 @@ def test_noisy_boxes_protect_each_with_the_product_of_what_all_columns_tell(tmp_
     assert sf.audit(tmp_path / "r").holds is False
 
 
+def test_noisy_boxes_of_several_columns_are_explained_on_people_that_nobody_is():
+    method = sf.NoisyBoxes(**NOISY)
+    closed = sf.Table.from_frame(people(1000), method.close(sf.Schema(**ROLES)))
+    asked = sf.FPrivacy(theta=2, offset="0.1", against="insider", columns={"income": sf.LDiversity(l=2)})
+    found = sf.explain(closed, asked, method=method)
+    odds = found.odds.to_dict()
+    assert odds["gamma"] == "3"
+    assert odds["secrets"] == ["illness", "income"]
+    assert odds["same"]["income: ℓ"] == pytest.approx(2)  # of four equal shares threefold odds make a half
+    assert odds["same"]["illness: ℓ"] == pytest.approx(7 / 3)  # of five: 3/7
+    assert odds["usual"]["ℓ = 2"] == pytest.approx(np.log(3))  # income's; illness alone would allow log 4
+    assert f"the noise of each is that of ε = {np.log(3) / 2:.2f}" in str(found.sentences())
+    [own] = [row for row in found.study.rows if row.chosen]
+    assert own.groups > 1
+    assert all(error is not None for error in own.errors)
+    assert found.study.generated
+
+
 def test_noisy_boxes_with_the_values_of_one_attribute_do_not_protect_each():
     method = sf.NoisyBoxes(shares=dict.fromkeys(ILLNESSES, 1), otherwise="Flu")
     with pytest.raises(PolicyError, match="each has declared values"):
@@ -316,5 +334,3 @@ def test_other_figures_are_those_of_the_column_they_name():
     release = sf.publish(table(), sf.FPrivacy(**RULE), random=1)
     question = "SELECT AVG(age) FROM t WHERE illness = 'HIV'"
     assert release.count(question).value == release.of("illness").count(question).value
-    with pytest.raises(sf.errors.QueryError, match="how the sensitive columns of this release go together is not published"):
-        release.impute(1)

@@ -4,6 +4,7 @@ The engineer knows the program, everybody's quasi values and their order in the 
 values on the people. Pure means: given any release, her belief that a person has a value is exactly its share in the bucket.
 """
 
+import os
 from collections import defaultdict
 from fractions import Fraction
 from itertools import permutations, product
@@ -335,7 +336,7 @@ def tables_with_sets(number, seed):
 
 def test_matched_groups_keep_the_bounds_of_sets_and_every_belief_is_the_share_in_the_bucket():
     coins, several, caught = SeededRandomness(6), 0, 0
-    for values, quasi, bounds, sizes in tables_with_sets(25, seed=3):
+    for values, quasi, bounds, sizes in tables_with_sets(int(os.environ.get("PROOF_TABLES") or 25), seed=3):
         columns = people(values, x=quasi).quasi
         rows, keys = coins.permutation(len(values)), coins.permutation(len(values))
         likelihood = defaultdict(lambda: defaultdict(int))

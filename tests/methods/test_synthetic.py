@@ -203,3 +203,28 @@ def test_a_policy_file_publishes_them():
     release = sf.publish(skewed().to_arrow(), policy, random=1)
     assert set(release.labels) <= {"v0", "v1", "other"}
     assert release.manifest.parameters["gamma"] == "4"
+
+
+def test_without_a_seed_opendp_draws_the_noise_of_tables_and_the_manifest_says_so():
+    pytest.importorskip("mbi")
+    pytest.importorskip("opendp")
+    table = declared(skewed())
+    drawn = sf.NoisyTables().run(table, sf.Differential("1")).release
+    seeded = sf.NoisyTables().run(table, sf.Differential("1"), random=1).release
+    own = sf.NoisyTables(noise="sfumato").run(table, sf.Differential("1")).release
+    assert [one.manifest.parameters["noise"] for one in (drawn, seeded, own)] == ["opendp", "sfumato", "sfumato"]
+    assert sf.audit(drawn, table).problems == ()
+    with pytest.raises(PolicyError, match="cannot be seeded"):
+        sf.NoisyTables(noise="opendp").run(table, sf.Differential("1"), random=1)
+
+
+def test_without_opendp_its_noise_is_refused_and_ours_is_the_default(monkeypatch):
+    import sys
+
+    pytest.importorskip("mbi")
+    table = declared(skewed())
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    monkeypatch.setattr("sfumato.methods.noisy_tables.opendp_installed", lambda: False)
+    assert sf.NoisyTables().run(table, sf.Differential("1")).release.manifest.parameters["noise"] == "sfumato"
+    with pytest.raises(PolicyError, match=r"OpenDP, which is not installed(.|\n)*sfumato\[baselines\]"):
+        sf.NoisyTables(noise="opendp").run(table, sf.Differential("1"))

@@ -132,3 +132,10 @@ def test_a_number_is_compared_with_a_power_of_e_exactly():
     assert within_power(e, Fraction(1))
     assert not within_power(e + Fraction(1, 10**49), Fraction(1))
     assert within_power(Fraction(exp(3)) * (1 - Fraction(1, 10**12)), Fraction(3))
+
+
+def test_options_without_a_name_are_not_blamed_for_a_fault_of_the_requirement():
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(POLICY.format("3").replace('model = "differential"', 'model = "differential"\ntypo = 1'))
+    assert "typo" in caught.value.message
+    assert "[method]" not in caught.value.message

@@ -37,7 +37,8 @@ def test_parameters_that_come_to_the_same_odds_do(gamma):
 def test_usual_parameters_have_an_epsilon_where_they_can_be_kept():
     usual = usual_odds(SHARES)
     assert usual["ℓ = 3"] == pytest.approx(math.log(2))  # odds of 1/3 beside those of 9/45: 1/2 against 1/4
-    assert usual["ℓ = 10"] is None  # more than a tenth have v0
+    assert usual["ℓ = 10"] == "cannot be kept"  # more than a tenth have v0
+    assert usual_odds({"a": Fraction(1, 2), "b": Fraction(1, 2)})["θ = 8, offset 0.02"] == "bounds no value"
     assert usual["β = 1"] == pytest.approx(math.log(largest_odds(BetaLikeness(1).bounds(COUNTS))))
     assert usual["(ρ1, ρ2) = (0.1, 0.5)"] == pytest.approx(math.log(largest_odds(RhoPrivacy("0.1", "0.5").bounds(COUNTS))))
 
@@ -55,6 +56,27 @@ def test_an_explanation_translates_measures_on_generated_values_and_draws_nothin
     assert own.exposure is not None
     assert not any("second release" in line for line in about.details())
     assert about.to_dict()["odds"]["gamma"] == str(gamma)
+
+
+def test_what_an_insider_may_become_is_told_from_what_she_believed_before():
+    asked = FPrivacy(theta=3, offset="0.05", against="insider")
+    told = " ".join(explain(TABLE, asked, method=METHOD, quick=True).highlights())
+    assert "'v8': declared 2.22 %" in told  # 1/45, whatever share of the table it has
+    assert "becomes at most 11.67 % sure (5.25 times as sure as before)" in told  # 3/45 + 0.05 = 7/60
+    assert "a reader" not in told
+    assert "holds a second release" not in told
+
+
+def test_under_differential_every_belief_is_told_to_grow_by_the_same_odds():
+    only = NoisyBoxes(values=list(SHARES), otherwise="v8", floor=30)
+    about = explain(closed_for(only, skewed(900)), Differential(odds=3), method=only)
+    assert (
+        "A belief of 1 % becomes at most 2.9 %, one of 10 % becomes at most 25 % and one of 50 % becomes at most 75 %"
+        in " ".join(about.highlights())
+    )
+    assert all(one.bound == 3 * one.share / (1 + 2 * one.share) for one in about.values)
+    assert [row.name for row in about.study.rows] == ["noisy-boxes"]  # no group of people keeps odds
+    assert any("With equal shares, since only values were declared" in line for line in about.details())
 
 
 def test_what_cannot_be_kept_is_said_from_the_declaration():

@@ -91,7 +91,7 @@ def test_a_planted_link_is_in_completed_tables_and_their_spread_says_how_well_it
 
 def test_weights_are_drawn_with_the_covariance_that_answers_have() -> None:
     _, release = planted(rows=4_000, boxes=60)
-    model = Completion.of(release).model
+    model = Completion.of(release).secrets[0].model
     fit = model.fit
     logs = [np.log(placing._draw_tables(model, SeededRandomness(k))) for k in range(300)]
     # A level's factors are known up to what all values share: compare the difference of two levels of `smokes` between values.

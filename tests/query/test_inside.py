@@ -146,8 +146,8 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    cells = (model.cells.cell, model.by_column, *model.cells.arrays[1:])
-    arrays = (*cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
+    cells = (model.index.table.each, model.cells.cell, model.by_column, *model.cells.arrays[1:])
+    arrays = (model.index.table.each, *cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)

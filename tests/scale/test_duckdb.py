@@ -15,8 +15,10 @@ import pytest
 import sfumato as sf
 from sfumato.api import publication
 from sfumato.errors import FormatError, InputError, NotProvable, PolicyError
+from sfumato.methods import METHODS
 from sfumato.release import files
 from sfumato.scale.engine import Limits, bytes_of
+from sfumato.scale.makers import MAKERS, REASONS, scales
 from sfumato.scale.verb import audit_directory, publish_source
 from sfumato.table.generators import sample
 
@@ -79,6 +81,76 @@ def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against
     assert large.private["groups"] > 4
     assert {"qit/part-00003.parquet", "manifest.json"} < set(content(tmp_path / "large"))
     assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
+
+
+VALUES = [str(value) for value in range(50)]
+CLOSED = sf.Schema(
+    quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), recode={"age": {"width": 2}},
+    people={"rows": "people"}, closed={"values": VALUES, "otherwise": "0"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [300, 10_000])
+def test_noisy_boxes_have_the_same_bytes_and_the_same_noise(people, tmp_path, shard):
+    method = sf.NoisyBoxes(values=VALUES[:-1], otherwise="0", floor=60)
+    schema = method.close(CLOSED)
+    made, large = both(people, schema, sf.Differential(epsilon="1.5"), tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 10
+    table = sf.Table.from_frame(people, schema)
+    found, _ = audit_directory(tmp_path / "large", people, schema)
+    assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
+    assert found.exposure is not None
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large", engine="memory").to_dict()
+    other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, schema)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, schema)).problems
+    assert wrong.problems
+    assert made.audit.holds
+
+
+@pytest.mark.parametrize("shard", [150, 900, 10_000])
+def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
+    counts = np.bincount(people["salary"].to_numpy(), minlength=50) + 20
+    shares = {value: f"{times}/{counts.sum()}" for value, times in zip(VALUES, counts.tolist(), strict=True)}
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=40)
+    asked = sf.FPrivacy(theta=8, offset="0.02", against="insider")
+    _, large = both(people, method.close(CLOSED), asked, tmp_path, method=method, shard=shard)
+    assert 1 < large.private["groups"] < large.private["boxes"]
+    found, _ = audit_directory(tmp_path / "large", people, method.close(CLOSED))
+    assert found.to_dict() == sf.audit(tmp_path / "large", sf.Table.from_frame(people, method.close(CLOSED))).to_dict()
+
+
+@pytest.mark.parametrize("shard", [300, 10_000])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sf.Mondrian(k=20, form="buckets"),
+        sf.Mondrian(k=20, constraint="distinct", l=6, form="buckets"),
+        sf.Mondrian(k=30, constraint="entropy", l=5, form="buckets"),
+    ],
+)
+def test_strict_mondrian_has_the_same_bytes(people, tmp_path, method, shard):
+    _, large = both(people, SCHEMA, sf.FPrivacy(theta=4, offset="0.05", against="reader"), tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 10
+
+
+def test_mondrian_cuts_missing_values_as_in_memory(tmp_path):
+    schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], people={"rows": "people"},
+                       other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
+    method = sf.Mondrian(k=15, form="buckets")
+    both(odd_table(), schema, sf.FPrivacy(theta=4, offset="0.1", against="reader"), tmp_path, method=method, shard=200)
+
+
+def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
+    asked = sf.FPrivacy(theta=4, offset="0.05", against="reader")
+    for method, said in (
+        (sf.Mondrian(k=20, partition="relaxed", form="buckets"), "partition = 'relaxed'"),
+        (sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets"), "constraint = 't-closeness'"),
+        (sf.Mondrian(k=20), "in the form 'ranges'"),
+    ):
+        with pytest.raises(NotProvable, match=f"{said} is made in memory only"):
+            publish_source(people, SCHEMA, asked, tmp_path / "out", method=method, random=1)
+        assert not (tmp_path / "out").exists()
 
 
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
@@ -196,6 +268,20 @@ def test_sources_of_many_kinds_give_one_release(people, tmp_path):
     assert all(one == found[0] for one in found)
 
 
+def test_ten_thousand_small_files_are_one_table(people, tmp_path):
+    """Two different rows in turn, so that a file costs one write; DuckDB and the check of schemas meet every one of them."""
+    (tmp_path / "many").mkdir()
+    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    pq.write_table(people.slice(0, 1), first)
+    pq.write_table(people.slice(1, 1), second)
+    for k in range(10_000):
+        os.link((first, second)[k % 2], tmp_path / "many" / f"{k:05d}.parquet")
+    asked = sf.FPrivacy(theta=8, offset="0.5", against="reader")
+    made = publish_source(tmp_path / "many", SCHEMA, asked, tmp_path / "out", method=sf.Boxes(floor=5000), random=1)
+    assert made.rows == 10_000
+    assert sorted(int(count) for count in made.table.sensitive.counts) in ([10_000], [5000, 5000])
+
+
 def test_a_file_with_another_schema_is_named(people, tmp_path):
     (tmp_path / "many").mkdir()
     for k in range(3):
@@ -223,6 +309,16 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
         publish_source(several, named, ASKED, tmp_path / "out", random=1)
 
 
+def test_every_method_says_whether_it_scales():
+    made = {name for name, _ in MAKERS}
+    assert made == {"boxes", "mondrian", "noisy-boxes"}
+    for name in METHODS:
+        assert (name in made) != (name in REASONS), name
+    assert scales(sf.Boxes()) == ""
+    assert scales(sf.Boxes(form="ranges")) == "only its form 'buckets' is made beyond memory"
+    assert scales(sf.BuReL()) == REASONS["burel"]
+
+
 def test_methods_that_need_everybody_say_so(people, tmp_path):
     with pytest.raises(NotProvable, match="made in memory only") as refused:
         publish_source(people, SCHEMA, ASKED, tmp_path / "out", method=sf.BuReL(), random=1)
@@ -233,15 +329,15 @@ def test_methods_that_need_everybody_say_so(people, tmp_path):
 def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path):
     made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
     table = sf.Table.from_frame(people, SCHEMA)
-    found = audit_directory(tmp_path / "large", people, SCHEMA)
+    found, _ = audit_directory(tmp_path / "large", people, SCHEMA)
     assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
-    assert audit_directory(tmp_path / "large").to_dict() == sf.audit(tmp_path / "large").to_dict()
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large").to_dict()
     other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
-    wrong = audit_directory(tmp_path / "large", other, SCHEMA)
+    wrong, _ = audit_directory(tmp_path / "large", other, SCHEMA)
     assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, SCHEMA)).problems
     assert wrong.holds is not True
     (tmp_path / "large" / "qit" / "part-00001.parquet").write_bytes(b"PAR1")
-    assert not audit_directory(tmp_path / "large").holds
+    assert not audit_directory(tmp_path / "large")[0].holds
     assert made.audit.holds
 
 

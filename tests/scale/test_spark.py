@@ -16,7 +16,7 @@ from sfumato.errors import InputError
 from sfumato.release import files
 from sfumato.scale.engine import Limits
 from sfumato.scale.verb import publish_source
-from tests.scale.test_duckdb import ASKED, SCHEMA, content, odd_table, people
+from tests.scale.test_duckdb import ASKED, CLOSED, SCHEMA, VALUES, content, odd_table, people
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
@@ -83,6 +83,31 @@ def test_spark_writes_the_bytes_that_memory_writes(census, spark, tmp_path, agai
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
     assert large.audit.to_dict() == made.audit.to_dict()
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
+
+
+def test_noisy_boxes_are_joined_as_in_memory(census, spark, tmp_path):
+    shares = dict.fromkeys(VALUES, "1/50")
+    method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60)
+    schema, asked = method.close(CLOSED), sf.FPrivacy(theta=8, offset="0.02", against="insider")
+    sf.publish(sf.Table.from_frame(census, schema), asked, method=method, random=1).save(tmp_path / "memory")
+    pq.write_table(census, tmp_path / "people.parquet", row_group_size=1000)
+    frame = spark.read.parquet(str(tmp_path / "people.parquet"))
+    made = written(frame, tmp_path / "spark", schema=schema, asked=asked, method=method)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    assert made.private["groups"] < made.private["boxes"]
+
+
+def test_files_are_read_by_the_session_that_there_is(census, spark, tmp_path):
+    (tmp_path / "many").mkdir()
+    for k in range(3):
+        pq.write_table(census.slice(k * 2000, 2000), tmp_path / "many" / f"{k}.parquet")
+    sf.publish(sf.Table.from_frame(census, SCHEMA), ASKED, random=1).save(tmp_path / "memory")
+    sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "spark", engine="spark", random=1)
+    assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    other = census.set_column(0, "age", census["age"].cast("string"))
+    pq.write_table(other.slice(0, 10), tmp_path / "many" / "3.parquet")
+    with pytest.raises(InputError, match=r"3\.parquet: the column 'age'"):
+        sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "other", engine="spark", random=1)
 
 
 def test_missing_values_and_dates_mean_the_same(spark, tmp_path):

@@ -62,7 +62,16 @@ def test_the_token_gives_a_cookie_and_leaves_the_address() -> None:
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(
     "headers",
-    [{"host": "evil.example"}, {"host": "127.0.0.1:9999"}, {"origin": "http://evil.example"}, {"origin": "null"}],
+    [
+        {"host": "evil.example"},
+        {"host": "127.0.0.1:9999"},
+        {"host": f"127.0.0.1.evil.example:{PORT}"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site"},
+    ],
 )
 def test_another_host_or_origin_is_refused_even_with_the_cookie(kind: str, headers: dict[str, str]) -> None:
     answer = ask(kind=kind, **{"cookie": COOKIE, **headers})[0]

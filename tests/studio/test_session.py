@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from sfumato.progress import in_a_line, told_in_a_line
 
 pytest.importorskip("tomlkit")
 
-from sfumato.studio.jobs import Job
+from sfumato.studio.jobs import Job, shell
 from sfumato.studio.policy_text import PolicyText
 from sfumato.studio.session import Session
 from sfumato.table.generators import hospital
@@ -59,6 +60,25 @@ def test_rules_bounds_and_recodings_reach_the_policy(patients: Path) -> None:
     parsed = Policy.parse(policy.text)
     assert not parsed.requirement.own_bounds
     assert "age" not in parsed.schema.recode
+
+
+def test_each_of_several_secrets_has_a_rule_of_its_own_and_the_last_one_keeps_it(patients: Path) -> None:
+    policy = PolicyText(draft_policy(patients))
+    policy.give("insurance", "sensitive")
+    assert policy.secrets() == ["diagnosis", "insurance"]
+    policy.set_theta(3.0, "diagnosis")
+    policy.bound("HIV", "0.05", "diagnosis")
+    rules = dict(Policy.parse(policy.text).requirement.columns)
+    assert rules["diagnosis"].theta == 3
+    assert str(rules["diagnosis"].own_bounds["HIV"]) == "1/20"
+    policy.give("insurance", "quasi")
+    only = Policy.parse(policy.text).requirement
+    assert (only.theta, str(only.own_bounds["HIV"])) == (3, "1/20")
+
+
+def test_commands_are_quoted_as_a_shell_reads_them() -> None:
+    for words in (["sfumato", "query", "r", "a = 'b c'"], ["x", "$HOME 'a'"], ["x", "a \"b\" 'c'"], ["x", "a b!'"], ["x", ""]):
+        assert shlex.split(shell(words)) == words
 
 
 def test_the_verdict_says_what_can_be_kept_and_what_cannot(patients: Path) -> None:

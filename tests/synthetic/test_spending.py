@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sfumato.errors import PolicyError
@@ -75,3 +76,16 @@ def test_our_noise_spends_what_opendp_says_it_does():
     scale = 1 / math.log(1 / table_ratio(Fraction(1), tables))
     judged = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int), scale=scale)
     assert judged.map(2 * tables) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_opendps_own_noise_spends_at_most_epsilon_and_has_the_deviation_that_is_said():
+    """Geometric noise of scale 14 deviates by √(2r)/(1 − r) with r = e^(−1/14): 19.8."""
+    pytest.importorskip("opendp")
+    from sfumato.randomize.opendp_noise import noisy_counts
+
+    counts = np.full((50, 80), 7)
+    noisy, deviation = noisy_counts(counts, 14, Fraction(1))
+    assert deviation == pytest.approx(19.79, abs=0.01)
+    assert noisy.shape == counts.shape
+    assert (noisy - counts).std() == pytest.approx(deviation, rel=0.15)
+    assert abs((noisy - counts).mean()) < 5 * deviation / math.sqrt(counts.size)

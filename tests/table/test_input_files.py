@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import InputError, PolicyError, SfumatoError
-from sfumato.table import ReadOptions, Schema, Table, found, read_arrow
+from sfumato.table import ReadOptions, Schema, Table, read_arrow, source
 from sfumato.table.gaps import missing_suspects
 from sfumato.table.header import HeaderlessError
 from sfumato.table.read import column_names
@@ -173,11 +173,11 @@ def test_damaged_archives_are_refused_in_a_sentence(tmp_path: Path) -> None:
 @pytest.fixture
 def standard_input(monkeypatch: pytest.MonkeyPatch) -> Any:
     def given(content: bytes) -> None:
-        found._read_standard_input.cache_clear()
+        source._read_standard_input.cache_clear()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
     yield given
-    found._read_standard_input.cache_clear()
+    source._read_standard_input.cache_clear()
 
 
 def test_a_table_comes_from_standard_input_as_text_compressed_or_parquet(standard_input: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight, believed
 from sfumato.release.base import Release
 

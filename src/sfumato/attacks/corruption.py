@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.attacks.informant import Asked, Choice, remaining, shown_counts
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 
 KNOWN: tuple[tuple[int | float, Choice, str], ...] = (
@@ -52,7 +52,7 @@ def corruption(sight: Sight) -> Iterator[Guess]:
             yield from _beside_decoys(sight, shown, asked, variant, decoys)
         else:
             left = np.rint(shown.sum(axis=1)).astype(np.int64) - asked.known
-            yield Guess(remaining(shown, asked.told, left), variant, asked=asked.number)
+            yield Guess(remaining(shown, asked.values, left), variant, asked=asked.number)
 
 
 def _beside_decoys(sight: Sight, shown: Floats, asked: Asked, variant: str, decoys: int) -> Iterator[Guess]:
@@ -61,7 +61,7 @@ def _beside_decoys(sight: Sight, shown: Floats, asked: Asked, variant: str, deco
     A value that is shown more often than people have it is a decoy at times; its odds of being real are real : shown − real.
     """
     release: Any = sight.release
-    left = np.rint(shown - asked.told).astype(np.int64)
+    left = np.rint(shown - asked.values).astype(np.int64)
     real = sight.shares * release.rows
     honest = np.clip(real / np.maximum(release.totals, 1), 1e-9, 1 - 1e-9)
     beliefs = np.array([_real_chances(row, honest, decoys) for row in left])
@@ -112,7 +112,7 @@ def _behind_noise(release: Any, asked: Asked) -> Floats:
     counts = release.st_count.reshape(len(release.sizes), -1)
     draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
     ratio = float(Fraction(str(release.manifest.parameters["ratio"])))
-    noise = counts[asked.group] - asked.told
+    noise = counts[asked.group] - asked.values
     reach = int(np.abs(noise).max()) + 2
     tables = {}
     for many in np.unique(draws[asked.group]):

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.arrays import Floats
 from sfumato.attacks import _swap_kernels as swaps
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.placing import firsts, joint_tables, log_chances, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
 from sfumato.randomness import Randomness
@@ -21,7 +21,7 @@ ROUNDS = 8
 
 def definetti(sight: Sight) -> Iterator[Guess]:
     """Yield the posterior of naive Bayes with a Dirichlet prior over all placements: sampled by swaps, and by EM."""
-    people = placed(sight)
+    people = members(sight)
     if not people.whole or people.decoys:
         raise NotApplicable("counts have noise, or values are decoys: there are no placements of all values to walk through")
     sampled = people.to_victims(by_swaps(people, sight.random.spawn(1)))
@@ -29,7 +29,7 @@ def definetti(sight: Sight) -> Iterator[Guess]:
     yield Guess(people.to_victims(by_rounds(people)), "by EM")
 
 
-def by_swaps(people: Placed, random: Randomness, *, sweeps: int = SWEEPS, burn: int = BURN, correction: float = 1.0) -> Floats:
+def by_swaps(people: Members, random: Randomness, *, sweeps: int = SWEEPS, burn: int = BURN, correction: float = 1.0) -> Floats:
     """Return everybody's beliefs, sampled: placements are walked through by exchanging two people of a group."""
     held = np.zeros(len(people.codes), np.int64)
     word = random.words(1).copy()
@@ -58,7 +58,7 @@ def by_swaps(people: Placed, random: Randomness, *, sweeps: int = SWEEPS, burn: 
     return tally / (sweeps - burn)
 
 
-def by_rounds(people: Placed, *, rounds: int = ROUNDS, correction: float = 1.0) -> Floats:
+def by_rounds(people: Members, *, rounds: int = ROUNDS, correction: float = 1.0) -> Floats:
     """Return everybody's beliefs by EM: place values by what was learned, learn from where they were placed, and again."""
     tables = spread_tables(people)
     beliefs = np.zeros(0)

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.errors import InputError
+from sfumato.randomize.opendp_noise import laplace_answers
 from sfumato.table.table import Table
 
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
@@ -26,7 +27,7 @@ SURE = 0.95
 
 
 @dataclass(frozen=True)
-class Told:
+class AtEpsilon:
     """What two counts with noise at one ε tell: of how many people and groups the ratio shows more than the bound allows."""
 
     epsilon: float
@@ -40,8 +41,8 @@ class Told:
 class DifferentialInference:
     """The region of (x, ε) in which counts with noise tell more than a policy allows, for a table of one's own.
 
-    `value`, `bound`, `size` and `share` are of the group in which a share is furthest above its bound, relative to it; `told` has
-    a line for each ε; `checked` compares Theorem 2 with noise that was drawn, where that was asked for.
+    `value`, `bound`, `size` and `share` are of the group in which a share is furthest above its bound, relative to it;
+    `levels` has a line for each ε; `checked` compares Theorem 2 with noise that was drawn, where that was asked for.
     """
 
     value: str
@@ -49,12 +50,12 @@ class DifferentialInference:
     where: str
     size: int
     share: float
-    told: tuple[Told, ...]
+    levels: tuple[AtEpsilon, ...]
     checked: tuple[dict[str, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**vars(self), "told": [dict(vars(one)) for one in self.told], "checked": [dict(one) for one in self.checked]}
+        return {**vars(self), "levels": [dict(vars(one)) for one in self.levels], "checked": [dict(one) for one in self.checked]}
 
 
 def theorem(x: float, y: float, b: float) -> tuple[float, float]:
@@ -108,18 +109,20 @@ def differential_inference(
     over = y / x > limits[value]
     if not over.any():
         at = int(np.argmax(y / x / limits[value]))
-        nothing = tuple(Told(one, 0, 0.0, None, None) for one in epsilons)
+        nothing = tuple(AtEpsilon(one, 0, 0.0, None, None) for one in epsilons)
         return _answer(table, limits, x, y, value, where, at, nothing, ())
     at = int(np.argmax(np.where(over & (x >= 20), y / x / limits[value], np.where(over, 1e-9, -1))))
-    told: list[Told] = []
+    levels: list[AtEpsilon] = []
     for epsilon in epsilons:
         sure = over & (chance_over(x, y, limits[value], epsilon) >= SURE)
         needed = needed_size(float(y[at] / x[at]), float(limits[value[at]]), epsilon)
-        told.append(
-            Told(epsilon, int(sure.sum()), _people(table, where, value, sure), int(x[sure].min()) if sure.any() else None, needed)
+        levels.append(
+            AtEpsilon(
+                epsilon, int(sure.sum()), _people(table, where, value, sure), int(x[sure].min()) if sure.any() else None, needed
+            )
         )
     checked = tuple(_checked(float(x[at]), float(y[at]), epsilon, draws) for epsilon in epsilons) if draws else ()
-    return _answer(table, limits, x, y, value, where, at, tuple(told), checked)
+    return _answer(table, limits, x, y, value, where, at, tuple(levels), checked)
 
 
 Where = tuple[tuple[int, ...], int]
@@ -163,19 +166,19 @@ def _people(table: Table, where: list[Where], value: Any, sure: Any) -> float:
 
 
 def _answer(
-    table: Table, limits: Floats, x: Any, y: Any, value: Any, where: list[Where], at: int, told: Any, checked: Any
+    table: Table, limits: Floats, x: Any, y: Any, value: Any, where: list[Where], at: int, levels: Any, checked: Any
 ) -> DifferentialInference:
     names = " and ".join(table.quasi[j].name for j in where[at][0])
     share = float(y[at] / x[at])
     return DifferentialInference(
-        table.sensitive.labels[value[at]], float(limits[value[at]]), names, int(x[at]), share, told, checked
+        table.sensitive.labels[value[at]], float(limits[value[at]]), names, int(x[at]), share, levels, checked
     )
 
 
 def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]:
     """Return Theorem 2's mean and deviation of the ratio beside those of noise that OpenDP's Laplace mechanism drew."""
     mean, variance = theorem(x, y, 1 / epsilon)
-    noisy_x, noisy_y = (laplace(count, 1 / epsilon, draws) for count in (x, y))
+    noisy_x, noisy_y = (laplace_answers(count, 1 / epsilon, draws) for count in (x, y))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = noisy_y / noisy_x
     return {
@@ -185,18 +188,3 @@ def _checked(x: float, y: float, epsilon: float, draws: int) -> dict[str, float]
         "median": float(np.median(ratio)),
         "clipped_deviation": float(np.clip(ratio, 0, 1).std()),
     }
-
-
-def laplace(count: float, scale: float, draws: int) -> Floats:
-    """Return answers to one count with noise from OpenDP's Laplace mechanism, each drawn anew."""
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise InputError(
-            "noise is drawn by OpenDP's Laplace mechanism, which is not installed",
-            hint="pip install 'sfumato[baselines]', or leave the drawing out",
-        ) from None
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
-    mechanism = dp.m.make_laplace(*space, scale=scale)
-    return np.array(mechanism([float(count)] * draws), dtype=np.float64)

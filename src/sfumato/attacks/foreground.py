@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.arrays import Floats
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import Placed, placed
+from sfumato.attacks.members import Members, members
 from sfumato.attacks.placing import place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
 
@@ -21,7 +21,7 @@ _STRUCK = -40.0  # beside a weight of 1: no placement with such a link counts wh
 
 def foreground(sight: Sight) -> Iterator[Guess]:
     """Yield hard exclusion by negative associations, and soft weights Pr[s | x] by the pattern that says most of a person."""
-    people = placed(sight)
+    people = members(sight)
     tables = spread_tables(people)
     struck, patterns = excluded(tables)
     note = f"{patterns:,} pairs of a code and a value are taken as impossible"
@@ -49,7 +49,7 @@ def excluded(tables: Sequence[Floats]) -> tuple[Floats, int]:
     return np.ascontiguousarray(np.concatenate(parts)), many
 
 
-def strongest(people: Placed, tables: Sequence[Floats]) -> Floats:
+def strongest(people: Members, tables: Sequence[Floats]) -> Floats:
     """Return everybody's weights Pr[s | x], x being her value in the column whose pattern is furthest from the usual shares."""
     total = tables[0].sum(axis=0)
     usual = total / total.sum()

@@ -19,14 +19,15 @@ _MOST_PEOPLE = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Victims of whom an insider knows the group, and [victims × values] how many of the others told have each value.
+    """Victims of whom an insider knows the group, and [victims × values] how many of the others whom she knows have each
+    value.
 
-    `number` is by which the judge knows these victims; `known` is how many values were told about each.
+    `number` is by which the judge knows these victims; `known` is how many others of her group she knows.
     """
 
     number: int
     group: Integers
-    told: Integers
+    values: Integers
     known: Integers
 
 
@@ -52,7 +53,7 @@ class Informant:
         sizes = np.array([int(self._real[int(g)].sum()) for g in groups], dtype=np.int64)
         cases = max(200, min(MOST_CASES, int(_MOST_PEOPLE // max(float((sizes**2).sum() / sizes.sum()), 1.0))))
         drawn = np.searchsorted(np.cumsum(sizes), self._random.below(int(sizes.sum()), cases), side="right")
-        told = np.zeros((cases, self._values), np.int64)
+        values = np.zeros((cases, self._values), np.int64)
         truth, known = np.zeros(cases, np.int64), np.zeros(cases, np.int64)
         for case, place in enumerate(drawn):
             slots = np.repeat(np.arange(self._values), self._real[int(groups[place])])
@@ -61,9 +62,9 @@ class Informant:
             known[case] = min(many, len(mates)) if isinstance(many, int) else int(many * len(mates))
             if choice == "most useful":
                 mates = mates[np.argsort(mates == truth[case], kind="stable")]
-            told[case] = np.bincount(mates[: known[case]], minlength=self._values)
+            values[case] = np.bincount(mates[: known[case]], minlength=self._values)
         self._truth.append(truth)
-        return Asked(len(self._truth) - 1, groups[drawn], told, known)
+        return Asked(len(self._truth) - 1, groups[drawn], values, known)
 
 
 def truth_of(informant: Informant, number: int) -> Integers:
@@ -119,7 +120,7 @@ def shown_counts(release: Any) -> tuple[Integers, Integers, Integers]:
     return start, value.astype(np.int64), count
 
 
-def remaining(shown: Floats, told: Integers, people: Integers) -> Floats:
+def remaining(shown: Floats, values: Integers, people: Integers) -> Floats:
     """Return beliefs when the values told are struck out: what is left of each, by how many people are left."""
-    found: Floats = (shown - told) / np.maximum(people, 1)[:, None]
+    found: Floats = (shown - values) / np.maximum(people, 1)[:, None]
     return found

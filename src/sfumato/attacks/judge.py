@@ -77,13 +77,13 @@ class Judge:
         if guess.event is not None:
             truth = np.where(truth >= 0, guess.event[np.maximum(truth, 0)], -1)
             limits, best = guess.limits, int(2 * (truth == 1).sum() > len(truth))
-        right, told = _right(guess.beliefs, truth)
-        people = int(told.sum())
-        success = float(right[told].sum())
+        right, answered = _right(guess.beliefs, truth)
+        people = int(answered.sum())
+        success = float(right[answered].sum())
         in_truth = guess.beliefs[np.arange(len(truth)), np.maximum(truth, 0)] * (truth >= 0)
         low, high = interval(success, people)
-        baseline = float((truth[told] == best).mean()) if people else 0.0
-        worst, bound, over, broken = _bounds(guess, told, limits)
+        baseline = float((truth[answered] == best).mean()) if people else 0.0
+        worst, bound, over, broken = _bounds(guess, answered, limits)
         claims = self.claims if guess.event is None or limits is not None else ()
         return AttackResult(
             attack=attack,
@@ -92,8 +92,8 @@ class Judge:
             people=people,
             success=success / people if people else 0.0,
             interval=(low, high),
-            mean_belief=float(in_truth[told].mean()) if people else 0.0,
-            largest_belief=float(in_truth[told].max()) if people else 0.0,
+            mean_belief=float(in_truth[answered].mean()) if people else 0.0,
+            largest_belief=float(in_truth[answered].max()) if people else 0.0,
             worst=worst,
             bound=bound,
             over=over,
@@ -143,16 +143,16 @@ class Judge:
     def _control(self, guess: Guess) -> float | None:
         if guess.control is None or self.control_truth is None:
             return None
-        right, told = _right(guess.control, self.control_truth)
-        return float(right[told].mean()) if told.any() else None
+        right, answered = _right(guess.control, self.control_truth)
+        return float(right[answered].mean()) if answered.any() else None
 
 
-def _bounds(guess: Guess, told: Flags, limits: Floats | None) -> tuple[float | None, float | None, float | None, bool]:
+def _bounds(guess: Guess, answered: Flags, limits: Floats | None) -> tuple[float | None, float | None, float | None, bool]:
     """Return the belief nearest to or furthest above its bound, that bound, who is above one, and whether somebody is."""
-    if limits is None or not told.any():
+    if limits is None or not answered.any():
         return None, None, None, False
-    beliefs = guess.beliefs[told]
-    error = np.broadcast_to(np.asarray(guess.error, dtype=np.float64), guess.beliefs.shape)[told]
+    beliefs = guess.beliefs[answered]
+    error = np.broadcast_to(np.asarray(guess.error, dtype=np.float64), guess.beliefs.shape)[answered]
     bounded = limits < 1
     if not bounded.any():
         return float(beliefs.max()), 1.0, 0.0, False
@@ -164,13 +164,13 @@ def _bounds(guess: Guess, told: Flags, limits: Floats | None) -> tuple[float | N
 
 def _right(beliefs: Floats, truth: Integers) -> tuple[Floats, Flags]:
     """Return how far each best guess is right, ties shared evenly, and for whom there is one at all."""
-    told: Flags = np.logical_not(np.isnan(beliefs).any(axis=1))
+    answered: Flags = np.logical_not(np.isnan(beliefs).any(axis=1))
     best = np.full(len(beliefs), np.nan)
-    best[told] = beliefs[told].max(axis=1) if told.any() else 0.0
+    best[answered] = beliefs[answered].max(axis=1) if answered.any() else 0.0
     with np.errstate(invalid="ignore"):
         tied = beliefs >= best[:, None] * (1 - _TIE)
     named = tied[np.arange(len(truth)), np.maximum(truth, 0)] & (truth >= 0)
-    return named / np.maximum(tied.sum(axis=1), 1), told
+    return named / np.maximum(tied.sum(axis=1), 1), answered
 
 
 def verdict(knows: str, claims: tuple[str, ...], broken: bool) -> Verdict:

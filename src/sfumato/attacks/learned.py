@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 from sfumato.release.base import Release
 from sfumato.release.boxes import NOWHERE

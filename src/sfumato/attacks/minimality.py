@@ -17,8 +17,9 @@ from sfumato.arrays import Floats, Integers
 from sfumato.attacks import _minimal_kernels as kernels
 from sfumato.attacks import _swap_kernels as swaps
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
+from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
 
 BURN, SWEEPS = 100, 1_500
@@ -35,18 +36,18 @@ def minimality(sight: Sight) -> Iterator[Guess]:
     if release.form in ("randomized", "synthetic") or basis in ("noisy", None):
         raise NotApplicable("no group depends on where values fell, so that nothing can be rerun to find out")
     if sight.everybody.num_rows <= TINY:
-        yield rerun(sight)
+        yield rerun_links(sight) if "weaker_claim" in release.manifest.parameters and release.form == "ranges" else rerun(sight)
         return
     if basis in ("safe", "matched", "blind"):
         yield Guess(sight.reader, note=NOTHING)
         return
     if getattr(release, "decoys", 0) or release.form == "views" or name not in ("boxes", "mondrian", "ambiguity"):
         raise NotApplicable(f"nobody has written the program of {name!r} as a rule for placements; tiny tables are rerun exactly")
-    people = placed(sight)
+    people = members(sight)
     yield _sampled(sight, people, soft=basis == "soft")
 
 
-def _sampled(sight: Sight, people: Placed, *, soft: bool) -> Guess:
+def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
     from sfumato.groups.cuts import Space
 
     release: Any = sight.release
@@ -90,7 +91,7 @@ def _sampled(sight: Sight, people: Placed, *, soft: bool) -> Guess:
     return Guess(beliefs, "by sampling", error=error, figures=figures, note="refused cuts of the final boxes alone")
 
 
-def _most_proved(people: Placed, told: Integers) -> float:
+def _most_proved(people: Members, told: Integers) -> float:
     """Return the largest of c / (1 + (n − 1)·told): what an engineer may believe of soft boxes by the theorem."""
     room = 1 + (people.sizes - 1) * (told / 1000)
     return float((people.count / room[people.entry_group]).max())

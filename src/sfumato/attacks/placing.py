@@ -9,15 +9,15 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.attacks import _placing_kernels as placing
 from sfumato.attacks import _swap_kernels as swaps
-from sfumato.attacks.placed import Placed
+from sfumato.attacks.members import Members
 
 
-def spread_tables(people: Placed) -> list[Floats]:
+def spread_tables(people: Members) -> list[Floats]:
     """Return per column [codes × values]: how many people would have both if each had her group's shares."""
     return joint_tables(people, people.flat(people.shares))
 
 
-def joint_tables(people: Placed, beliefs: Floats) -> list[Floats]:
+def joint_tables(people: Members, beliefs: Floats) -> list[Floats]:
     """Return per column [codes × values]: how many people have both under these beliefs."""
     from scipy.sparse import csr_array
 
@@ -39,19 +39,19 @@ def log_chances(tables: Sequence[Floats], correction: float) -> Floats:
     return np.ascontiguousarray(np.concatenate(parts))
 
 
-def firsts(people: Placed) -> Integers:
+def firsts(people: Members) -> Integers:
     """Return where the codes of each column begin when columns stand one under the other."""
     return np.concatenate(([0], np.cumsum([column.size for column in people.columns])))[:-1].astype(np.int64)
 
 
-def weights_of(people: Placed, table: Floats) -> Floats:
+def weights_of(people: Members, table: Floats) -> Floats:
     """Return everybody's weight of each value of her group: the product over her codes, given logarithms."""
     weight = np.zeros(int(people.offset[-1]))
     swaps.scores(people.codes, firsts(people), table, people.start, people.entry, people.value, people.offset, weight)
     return weight
 
 
-def place(people: Placed, weight: Floats) -> Floats:
+def place(people: Members, weight: Floats) -> Floats:
     """Return everybody's beliefs in the values of her group, all placements being as likely as the product of their weights.
 
     Small groups are summed up exactly; in larger ones weights are scaled until persons and values add up (Sinkhorn), which is

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Flags, Floats, Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight, distinct_rows
 from sfumato.errors import FormatError
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 
 

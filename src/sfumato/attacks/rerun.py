@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import factorial, prod
@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.sight import Sight
 from sfumato.errors import SfumatoError
 from sfumato.randomness import SeededRandomness
+from sfumato.table.column import Column
 
 TINY = 9
 """Tables of up to so many people are rerun exactly."""
@@ -31,12 +32,12 @@ def rerun(sight: Sight) -> Guess:
 
     A program without coins makes it or does not; one with coins is run with some seeds, and counted.
     """
-    people = placed(sight)
+    people = members(sight)
     method, requirement = program_of(sight.release)
     if _worlds(people) > MOST_WORLDS:
         raise NotApplicable(f"{_worlds(people):,} placements fit: too many to rerun the program on each")
-    table = _table(sight, people)
-    seeds = 1 if sight.release.manifest.basis == "tight" and method.name in ("boxes", "mondrian") else SEEDS
+    table = table_of(sight, people.columns)
+    seeds = 1 if sight.release.manifest.basis == "tight" and not method.tosses_when_tight else SEEDS
     number = {label: k for k, label in enumerate(table.sensitive.labels)}
     own = np.array([number[label] for label in sight.release.labels], dtype=np.int64)
     told = getattr(sight.release, "told", None)
@@ -70,13 +71,13 @@ def program_of(release: Any) -> tuple[Any, Any]:
         raise NotApplicable("the manifest's method or requirement cannot be made again here") from None
 
 
-def placements(people: Placed) -> Iterator[Integers]:
+def placements(people: Members) -> Iterator[Integers]:
     """Yield every placement of the groups' values on their people: which entry of her group each person holds."""
     for parts in product(*(tuple(_arrangements(people, g)) for g in range(people.groups))):
         yield np.concatenate(parts)
 
 
-def _arrangements(people: Placed, g: int) -> Iterator[Integers]:
+def _arrangements(people: Members, g: int) -> Iterator[Integers]:
     count = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
 
     def deal(left: list[int], size: int) -> Iterator[list[int]]:
@@ -94,21 +95,21 @@ def _arrangements(people: Placed, g: int) -> Iterator[Integers]:
         yield np.array(one, dtype=np.int64)
 
 
-def _worlds(people: Placed) -> int:
+def _worlds(people: Members) -> int:
     groups = [people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist() for g in range(people.groups)]
     return prod(factorial(sum(one)) // prod(factorial(many) for many in one) for one in groups)
 
 
-def _table(sight: Sight, people: Placed) -> Any:
-    """Return a table of these people, in the order of `people`, with sensitive values still to be set."""
+def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
+    """Return a table of these people, in their order, with sensitive values still to be set."""
     from sfumato.table import Schema, Table
 
     schema = sight.release.manifest.schema
-    names = [column.name for column in people.columns]
+    names = [column.name for column in columns]
     kinds = {str(one["name"]): one["kind"] for one in schema["quasi"]}
     labels = sight.release.labels
-    filled = [labels[k % len(labels)] for k in range(len(people.codes))]
-    frame = pa.table({**{column.name: column.arrow() for column in people.columns}, "-": filled})
+    filled = [labels[k % len(labels)] for k in range(len(columns[0].codes))]
+    frame = pa.table({**{column.name: column.arrow() for column in columns}, "-": filled})
     return Table.from_frame(frame, Schema(quasi=names, sensitive=["-"], types=kinds | {"-": "categorical"}))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight, believed
 
 

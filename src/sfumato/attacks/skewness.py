@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Floats, Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.sight import Sight
 from sfumato.errors import PolicyError, did_you_mean
 

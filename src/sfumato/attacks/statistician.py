@@ -11,7 +11,7 @@ from sfumato.arrays import Floats
 from sfumato.attacks import _swap_kernels as swaps
 from sfumato.attacks.judge import Guess
 from sfumato.attacks.learned import learned
-from sfumato.attacks.placed import NotApplicable, Placed, placed
+from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.placing import log_chances, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
 
@@ -26,7 +26,7 @@ def statistician(sight: Sight) -> Iterator[Guess]:
             _behind_coins(sight), "links and the published value", note="Pr[s | x] by naive Bayes, times Pr[published | s]"
         )
         return
-    people = placed(sight)
+    people = members(sight)
     flat = place(people, weights_of(people, log_chances(spread_tables(people), 1.0)))
     yield Guess(people.to_victims(flat), "spread counts")
     model = _model(sight.release)
@@ -47,7 +47,7 @@ def _model(release: Any) -> Any:
     return engine.inside if boxes else None
 
 
-def _chances(people: Placed, model: Any) -> Floats:
+def _chances(people: Members, model: Any) -> Floats:
     """Return the model's chances of everybody, in the order of her group's values; its people stand in the same order."""
     flat = np.zeros(int(people.offset[-1]))
     goals, cells = model.goals, model.cells

@@ -13,21 +13,21 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.attacks.informant import Informant, real_values
 from sfumato.attacks.judge import Guess, Judge
-from sfumato.attacks.placed import NotApplicable
+from sfumato.attacks.members import NotApplicable
 from sfumato.attacks.result import AttackResult, Knows
+from sfumato.attacks.same_people import require_outsiders, require_same_people
 from sfumato.attacks.sight import Sight, quasi_only
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 from sfumato.table.table import Table
 
 MOST_VICTIMS = 20_000
 """Larger tables are attacked on a sample of people; what is learned is learned from the whole release."""
 
-FEW_VICTIMS = 1_000
-"""The same where every record has ranges of its own, so that each person is compared with each record."""
+PAIRS = 100_000_000
+"""The same where every record has ranges of its own: so many pairs of a person and a record are compared."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,14 @@ def attack(
     sample of people. An attack that makes no sense on such a release comes back with the reason. Where each of several sensitive
     columns is protected by itself, each is attacked, and its name stands in the `variant`.
     """
-    if isinstance(release, ApartRelease):
+    if release.manifest.apart:
         return _each(release, table, attacks, outsiders, sets or {}, others, persons, randomness(random), progress)
     chosen = [ATTACKS[name] for name in _names(attacks)]
     coins = randomness(random)
     tell = progress or silent
+    require_same_people(release, table)
+    if outsiders is not None:
+        require_outsiders(release, outsiders)
     sight, judge = _prepare(release, table, outsiders, sets, tuple(others), persons, coins)
     results: list[AttackResult] = []
     for number, one in enumerate(chosen):
@@ -109,34 +112,52 @@ def attack(
 
 
 def _each(
-    release: ApartRelease,
+    release: Any,
     table: Table,
     attacks: str | Iterable[str] | None,
     outsiders: Table | None,
     sets: Mapping[str, Sequence[str]],
-    others: Sequence[Release],
+    others: Sequence[Any],
     persons: Any,
     coins: Randomness,
     progress: Progress | None,
 ) -> list[AttackResult]:
     """Return what is reached of each sensitive column by itself."""
     asked = attacks if attacks is None or isinstance(attacks, str) else [*attacks]
-    away = [None] * len(release.parts) if outsiders is None else [*outsiders.apart()] * len(release.parts)
+    for label, values in sets.items():
+        if not any(set(values) <= set(part.labels) for part in release.parts):
+            raise PolicyError(
+                f"the set {label!r} has values that are not all of one sensitive column",
+                hint=f"each of {', '.join(release.secrets)} is attacked by itself: name values of one of them",
+            )
+    people = _by_column(table)
+    if set(people) != set(release.secrets):
+        raise InputError(
+            f"the release protects {', '.join(release.secrets)} each by itself, and the table {', '.join(people)}",
+            hint='read the table with the same sensitive columns and protect = "each"',
+        )
+    away = {} if outsiders is None else _by_column(outsiders)
+    unknown = None if set(away) & set(release.secrets) else outsiders  # whose values nobody knows
     results = []
-    for k, (name, part, own) in enumerate(zip(release.secrets, release.parts, table.apart(), strict=True)):
+    for k, (name, part) in enumerate(zip(release.secrets, release.parts, strict=True)):
         found = attack(
             part,
-            own,
+            people[name],
             asked,
-            outsiders=away[k],
+            outsiders=away.get(name, unknown),
             sets={label: values for label, values in sets.items() if set(values) <= set(part.labels)},
-            others=[one.of(name) for one in others if isinstance(one, ApartRelease) and name in one.secrets],
+            others=[one.of(name) for one in others if one.manifest.apart and name in one.manifest.secrets],
             persons=persons,
             random=coins.spawn(k),
             progress=progress,
         )
         results += [replace(one, variant=f"{one.variant}, {name}" if one.variant else name) for one in found]
     return results
+
+
+def _by_column(people: Table) -> dict[str, Table]:
+    """Return people with each of their sensitive columns alone, by its name."""
+    return {" / ".join(one.sensitive.domain.names): one for one in people.apart()}
 
 
 def _names(attacks: str | Iterable[str] | None) -> list[str]:
@@ -163,7 +184,7 @@ def _prepare(
     from sfumato.auditor.original import true_values
 
     everybody = quasi_only(table)
-    victims = _sampled(table.rows, FEW_VICTIMS if "weaker_claim" in release.manifest.parameters else MOST_VICTIMS, coins.spawn(0))
+    victims = _sampled(table.rows, _most_victims(release), coins.spawn(0))
     truth = true_values(release.labels, table)
     informant = Informant({}, len(release.labels), coins.spawn(1))
     if release.form not in ("randomized", "synthetic"):
@@ -195,6 +216,11 @@ def _named_sets(release: Release) -> dict[str, Sequence[str]]:
     )
     parts: Any = getattr(release, "domain").parts()  # noqa: B009  (a field of every form)
     return {name: values for name, (values, _) in Bounds.read(release.manifest, counts, release.labels, parts).sets.items()}
+
+
+def _most_victims(release: Release) -> int:
+    alone = release.form == "ranges" and "weaker_claim" in release.manifest.parameters
+    return min(MOST_VICTIMS, PAIRS // max(release.rows, 1)) if alone else MOST_VICTIMS
 
 
 def _sampled(rows: int, most: int, coins: Randomness) -> Integers:

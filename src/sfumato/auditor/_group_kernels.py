@@ -119,7 +119,7 @@ def _rare(g: int, begin: Any, row: Any, base: int, start: Any, most: int) -> boo
 
 
 @njit(cache=True)
-def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, found: Any, pairs: int) -> int:
+def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any, seen: Any, out: Any, pairs: int) -> int:
     """Write the groups behind g that share one of its values in every part, looked up by those of the first; return how many.
 
     `mark[r]` is g + 1 where r is a value of group g, and `seen[c]` is where group c was looked at.
@@ -139,17 +139,17 @@ def _from_rare(g: int, begin: Any, row: Any, start: Any, groups: Any, mark: Any,
                     shares = False
                     break
             if shares:
-                if pairs == len(found):
+                if pairs == len(out):
                     return pairs
-                found[pairs, 0] = g
-                found[pairs, 1] = c
+                out[pairs, 0] = g
+                out[pairs, 1] = c
                 pairs += 1
     return pairs
 
 
 @njit(cache=True)
-def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, found: Any) -> int:
-    """Write pairs of groups that cover a common combination to `found`, as many as it has room for; return how many.
+def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups: Any, out: Any) -> int:
+    """Write pairs of groups that cover a common combination to `out`, as many as it has room for; return how many.
 
     Group g shows the values `row[begin[j, g]:begin[j, g + 1]]` of part j. Which groups have value r stands in the row
     r − base of `bits`, or where r is below `base` by the list `groups[start[r]:start[r + 1]]`. Two groups share a combination if
@@ -168,8 +168,8 @@ def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups:
             for j in range(parts):
                 for e in range(begin[j, g], begin[j, g + 1]):
                     mark[row[e]] = g + 1
-            pairs = _from_rare(g, begin, row, start, groups, mark, seen, found, pairs)
-            if pairs == len(found):
+            pairs = _from_rare(g, begin, row, start, groups, mark, seen, out, pairs)
+            if pairs == len(out):
                 return pairs
             continue
         first = g >> 6
@@ -184,10 +184,10 @@ def shared_cover(begin: Any, row: Any, base: int, bits: Any, start: Any, groups:
         for w in range(first, words):
             for k in range(64 if common[w] != 0 else 0):
                 if (common[w] >> np.uint64(k)) & np.uint64(1) and 64 * w + k > g:
-                    if pairs == len(found):
+                    if pairs == len(out):
                         return pairs
-                    found[pairs, 0] = g
-                    found[pairs, 1] = 64 * w + k
+                    out[pairs, 0] = g
+                    out[pairs, 1] = 64 * w + k
                     pairs += 1
     return pairs
 

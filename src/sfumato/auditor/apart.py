@@ -12,7 +12,6 @@ from sfumato.auditor.noisy import wrong_split
 from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
 from sfumato.release.apart import ApartRelease
 from sfumato.release.manifest import Claim
-from sfumato.release.noise import is_noisy
 
 UNLINKED = (
     "each sensitive column is protected by itself, and how they go together is not shown: nothing is claimed of somebody who "
@@ -34,7 +33,7 @@ def audit_apart(case: Case[Any], audit_one: Callable[[Case[Any]], Audit]) -> Aud
         claims=tuple(_together(claim, case, named, k) for k, claim in enumerate(release.manifest.claims)),
         problems=(
             *(f"{name}: {problem}" for name, one in named for problem in one.problems),
-            *(wrong_split(release.parts) if is_noisy(release.manifest) else ()),
+            *(wrong_split(release.parts) if release.manifest.basis == "noisy" else ()),
         ),
         warnings=(UNLINKED, *(f"{name}: {warning}" for name, one in named for warning in one.warnings)),
         stronger=stronger,

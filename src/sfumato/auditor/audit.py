@@ -14,6 +14,7 @@ from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.lookalikes import look_alike_warnings
+from sfumato.auditor.next_attack import next_attack
 from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
@@ -21,7 +22,6 @@ from sfumato.auditor.result import Audit
 from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release, form_of
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
@@ -78,7 +78,7 @@ def audit_tables(
             comparable = None if unlike else table
         case = Case(release, comparable, parts, links, outsiders, draw)
         one = AUDITS[manifest.form]
-        audit = audit_apart(case, one) if isinstance(release, ApartRelease) else one(case)
+        audit = audit_apart(case, one) if manifest.apart else one(case)
     except FormatError as error:
         return Audit(claims=(), problems=(*found, error.message), with_table=table is not None)
     return completed(audit, manifest, tables, table, found)
@@ -90,6 +90,7 @@ def completed(
     """Return the audit of a form with what is said of every release: warnings, the notice, and problems found before."""
     return replace(
         audit,
+        claims=tuple(replace(one, stronger=next_attack(one.adversary, manifest, manifest.rows)) for one in audit.claims),
         problems=(*problems, *audit.problems, *_several_rows(manifest, table)),
         warnings=(*_warnings(manifest), *audit.warnings, *(look_alike_warnings(tables) if table is None else ())),
         notice=_notice(manifest),

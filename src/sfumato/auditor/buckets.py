@@ -11,12 +11,13 @@ from sfumato.arrays import Integers
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
 from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
-from sfumato.auditor.original import quasi_keys, true_values, wrong_totals
+from sfumato.auditor.original import quasi_keys, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sorting import sorted_with_places
+from sfumato.table.sorting import sorted_words
 from sfumato.table.table import Table
 
 
@@ -32,14 +33,14 @@ class Walked(NamedTuple):
 Walk = Callable[[BucketsRelease, Histograms, Table], Walked]
 
 
-def audit_buckets(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
+def audit_buckets(case: Case[BucketsRelease], walk: Walk | None = None, noisy: NoisyWalk | None = None) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
 
-    `walk` compares people with those of the table; given where their rows are not in memory.
+    `walk` compares people with those of the table, `noisy` where counts have noise; given where rows are not in memory.
     """
     release, manifest = case.release, case.manifest
     if release.noisy:
-        return audit_noisy(case)
+        return audit_noisy(case, noisy)
     shown = Histograms(
         release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
     )
@@ -70,17 +71,15 @@ def _may_suppress(manifest: Manifest) -> bool:
 
 def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
     """Return how the published people differ from those of the table."""
-    key, order = sorted_with_places(quasi_keys(release.quasi, table))
-    truth = true_values(shown.labels, table).astype(np.int32)
-    start = shown.start.astype(np.int32)
-    return Walked(
-        *walk_people(key, order, len(release.bucket), release.bucket, truth, start, shown.value, shown.shares, len(shown.labels))
-    )
+    words, bits = sorted_words(quasi_keys(release.quasi, table))
+    truth = true_codes(shown.labels, table)[table.sensitive.codes]
+    told = (shown.start.astype(np.int64), shown.value, shown.shares, len(shown.labels))
+    return Walked(*walk_people(words, bits, len(release.bucket), release.bucket, truth, *told))
 
 
-def _compare(release: BucketsRelease, shown: Histograms, table: Table, found: Walked) -> tuple[list[str], int]:
+def _compare(release: BucketsRelease, shown: Histograms, table: Table, walked: Walked) -> tuple[list[str], int]:
     """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
-    invented, lost, misplaced, certain = found
+    invented, lost, misplaced, certain = walked
     suppressed = lost if _may_suppress(release.manifest) else 0
     problems: list[str] = []
     if invented:

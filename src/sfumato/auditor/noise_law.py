@@ -21,20 +21,20 @@ _CUT = 4.0
 _STEEP: Floats = np.logspace(-5, 1.5, 261)
 
 
-def unlike_noise(found: Integers, ratio: Fraction, draws: int) -> bool:
+def unlike_noise(noise: Integers, ratio: Fraction, draws: int) -> bool:
     """Return whether these numbers hardly are independent sums of so many two-sided geometric draws of this ratio."""
-    number, chance = law_of_noise(float(ratio), draws, int(np.abs(found).max(initial=0)))
+    number, chance = law_of_noise(float(ratio), draws, int(np.abs(noise).max(initial=0)))
     allowed = math.log(FALSE_ALARM / _TESTS)
     spread = math.sqrt(draws * 2 * float(ratio)) / (1 - float(ratio))
-    beyond = float(chance[np.abs(number) >= np.abs(found).max(initial=0)].sum())
-    if len(found) * beyond < FALSE_ALARM / _TESTS:
+    beyond = float(chance[np.abs(number) >= np.abs(noise).max(initial=0)].sum())
+    if len(noise) * beyond < FALSE_ALARM / _TESTS:
         return True
     for law, seen in (
-        (np.minimum(np.abs(number) / spread, _CUT) ** 2, np.minimum(np.abs(found) / spread, _CUT) ** 2),
-        (np.clip(number / spread, -_CUT, _CUT), np.clip(found / spread, -_CUT, _CUT)),
+        (np.minimum(np.abs(number) / spread, _CUT) ** 2, np.minimum(np.abs(noise) / spread, _CUT) ** 2),
+        (np.clip(number / spread, -_CUT, _CUT), np.clip(noise / spread, -_CUT, _CUT)),
     ):
         for side in (1.0, -1.0):
-            if _log_chance(side * law, chance, float(side * seen.sum()), len(found)) < allowed:
+            if _log_chance(side * law, chance, float(side * seen.sum()), len(noise)) < allowed:
                 return True
     return False
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sfumato.auditor.bounds import odds_of
 from sfumato.auditor.claims import DROPPED, Bounds, Case, misworded, set_label, unseen
 from sfumato.auditor.declaration import exact_share
 from sfumato.auditor.noise_law import unlike_noise
-from sfumato.auditor.original import quasi_keys, true_values
+from sfumato.auditor.original import numbered, quasi_keys, true_values
 from sfumato.auditor.plausible import FALSE_ALARM
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError
@@ -58,23 +58,40 @@ class _Stated:
         return 1 / self.ratio ** (2 * self.secrets)
 
 
-def audit_noisy(case: Case[BucketsRelease]) -> Audit:
+class Walked(NamedTuple):
+    """What a walk over equal quasi rows finds: whether some are in two buckets, rows that only one side has, true counts."""
+
+    torn: bool
+    invented: int = 0
+    lost: int = 0
+    undeclared: bool = False
+    truth: Integers | None = None
+    """[buckets × values] of the table's people, where nobody is lost or invented."""
+
+
+Walk = Callable[[BucketsRelease, Table | None], Walked]
+
+
+def audit_noisy(case: Case[BucketsRelease], walk: Walk | None = None) -> Audit:
     """Return every claim judged on what the manifest states, and what is wrong with the tables.
 
     Without `draw` nothing is looked at that the table and the draw together would tell: neither the noise nor the exposure.
+    `walk` compares people with those of the table; given where their rows are not in memory.
     """
     release, manifest = case.release, case.manifest
     stated = _Stated.of(manifest)
     bounds = Bounds.read(manifest, stated.shares, tuple(stated.shares), release.domain.parts())
     faults = [*_undeclared(release, stated), *_wrong_law(manifest, stated, bounds)]
     over = _over_bound(release, bounds)
-    problems = [*faults, *_structure(release, over)]
+    found = (walk or walk_noisy)(release, case.table)
+    problems = [*faults, *_structure(release, over, torn=found.torn)]
     exposure = None
     if case.table is not None:
-        differences, place = _compare(release, case.table)
+        differences = _differences(found)
         problems += differences
         if case.draw and not differences:
-            truth = _true_counts(release, case.table, place)
+            truth = found.truth
+            assert truth is not None
             problems += _wrong_noise(release, stated, truth)
             exposure = float((nearest_shares(_shown(release) / release.sizes[:, None]) * truth).sum() / truth.sum())
     return Audit(
@@ -111,7 +128,8 @@ def _judge(claim: Claim, case: Case[BucketsRelease], stated: _Stated, bounds: Bo
     belief = {value: times * share / (1 - share + times * share) for value, share in shares.items()}
     # A value without a bound is the worst only where no value has one.
     worst = max(belief, key=lambda value: (known[value] < 1, belief[value] - known[value], value))
-    note = f"from a belief of the declared share; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
+    before = "the declared share" if case.manifest.method.get("values") is None else f"1 in {len(stated.shares)}, for example"
+    note = f"from a belief of {before}; any odds grow at most {float(times):.6g}-fold. {_own_word(case.manifest)}"
     return ClaimResult(claim, belief[worst] <= known[worst], belief[worst], known[worst], worst, note)
 
 
@@ -196,15 +214,17 @@ def _over_bound(release: BucketsRelease, bounds: Bounds) -> Flags:
     over = np.zeros(len(release.sizes), bool)
     shown, labels = _shown(release), list(release.domain.labels)
     bounded = [((label,), (bounds.known or {}).get(label, Fraction(1))) for label in labels]
+    distinct, which = np.unique(release.sizes, return_inverse=True)
+    sizes = distinct.tolist()
     for values, limit in [*bounded, *bounds.sets.values()]:
         if limit < 1:
-            distinct, which = np.unique(release.sizes, return_inverse=True)
-            caps = np.array([limit.numerator * int(size) // limit.denominator for size in distinct], dtype=np.int64)
+            share, whole = limit.numerator, limit.denominator
+            caps = np.array([share * size // whole for size in sizes], dtype=np.int64)
             over |= shown[:, [labels.index(value) for value in values]].sum(axis=1) > caps[which]
     return over
 
 
-def _structure(release: BucketsRelease, over: Flags) -> list[str]:
+def _structure(release: BucketsRelease, over: Flags, *, torn: bool) -> list[str]:
     manifest, problems = release.manifest, []
     if manifest.parameters.get("buckets") != len(release.sizes):
         problems.append(f"{len(release.sizes)} buckets, the manifest says {manifest.parameters.get('buckets')}")
@@ -214,40 +234,43 @@ def _structure(release: BucketsRelease, over: Flags) -> list[str]:
         problems.append("the manifest makes no claim")
     if manifest.values is not None:
         problems.append("the manifest gives counts although the tables show none without noise")
-    key = np.unique(combine(list(release.quasi)), return_inverse=True)[1]
-    if _torn(key, release.bucket):
+    if torn:
         problems.append("people with equal quasi values are in different buckets: not quasi values alone put them there")
     if joins_boxes(manifest) and len(over) > 1 and over.any():
         problems.append(f"{int(over.sum())} buckets show a share over its bound, although such boxes are joined with others")
     return problems
 
 
-def _torn(key: Array, bucket: Array) -> bool:
-    first = np.zeros(int(key.max()) + 1, np.int64)
-    first[key] = bucket
-    return bool((first[key] != bucket).any())
+def walk_noisy(release: BucketsRelease, table: Table | None) -> Walked:
+    """Return how the published people differ from those of the table, and how many of these each bucket has of each value."""
+    key = combine(list(release.quasi)) if table is None else quasi_keys(release.quasi, table)
+    truth = None if table is None else true_values(release.domain.labels, table)
+    return walk_together(key, release.bucket, truth, len(release.sizes), len(release.domain))
 
 
-def _compare(release: BucketsRelease, table: Table) -> tuple[list[str], Integers]:
-    """Return where people are not the table's, and the bucket of each row of the table."""
-    key = np.unique(quasi_keys(release.quasi, table), return_inverse=True)[1]
-    ours, theirs = key[: len(release.bucket)], key[len(release.bucket) :]
-    size = int(key.max()) + 1
+def walk_together(key: Integers, bucket: Array, truth: Integers | None, buckets: int, values: int) -> Walked:
+    """Return the same for people whose quasi values `key` numbers: the published ones, then those of the table, if any."""
+    key = numbered(key)
+    ours, theirs = key[: len(bucket)], key[len(bucket) :]
+    size = int(key.max(initial=-1)) + 1
+    place = np.zeros(size, np.int64)
+    place[ours] = bucket
+    torn = bool((place[ours] != bucket).any())
+    if truth is None:
+        return Walked(torn)
     gap = np.bincount(ours, minlength=size) - np.bincount(theirs, minlength=size)
     invented, lost = int(gap[gap > 0].sum()), int(-gap[gap < 0].sum())
-    problems = [f"{invented} published rows are not rows of the table"] if invented else []
-    problems += [f"{lost} rows of the table are not published"] if lost else []
-    bucket = np.zeros(size, np.int64)
-    bucket[ours] = release.bucket
-    if (true_values(release.domain.labels, table) < 0).any():
-        problems.append("the table has values that were not declared")
-    return problems, bucket[theirs]
+    if (truth < 0).any():
+        return Walked(torn, invented, lost, undeclared=True)
+    counts = np.bincount(place[theirs] * values + truth, minlength=buckets * values).reshape(-1, values)
+    return Walked(torn, invented, lost, truth=counts.astype(np.int64))
 
 
-def _true_counts(release: BucketsRelease, table: Table, bucket: Integers) -> Integers:
-    values = len(release.domain)
-    truth = np.bincount(bucket * values + true_values(release.domain.labels, table), minlength=len(release.sizes) * values)
-    return truth.reshape(-1, values).astype(np.int64)
+def _differences(found: Walked) -> list[str]:
+    """Return where people are not the table's."""
+    problems = [f"{found.invented} published rows are not rows of the table"] if found.invented else []
+    problems += [f"{found.lost} rows of the table are not published"] if found.lost else []
+    return [*problems, *(["the table has values that were not declared"] if found.undeclared else [])]
 
 
 def _wrong_noise(release: BucketsRelease, stated: _Stated, truth: Integers) -> list[str]:

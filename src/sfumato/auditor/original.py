@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Integers, Small
 from sfumato.auditor.histograms import Histograms
 from sfumato.release.careful import value_type
 from sfumato.release.manifest import Manifest, own_bounds
@@ -65,8 +65,18 @@ def _shown_as(column: Column) -> tuple[str, ...]:
 
 def true_values(labels: Sequence[str], table: Table) -> Integers:
     """Return everybody's true value as the release numbers values, −1 for one that it does not have."""
+    return true_codes(labels, table).astype(np.int64)[table.sensitive.codes]
+
+
+def true_codes(labels: Sequence[str], table: Table) -> Small:
+    """Return the release's number of each of the table's values, −1 for one that it does not have."""
     number = {label: k for k, label in enumerate(labels)}
-    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+    return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
+
+
+def numbered(key: Integers) -> Integers:
+    """Return equal keys as equal numbers, from 0 on in no particular order: found by hashing, which is faster than sorting."""
+    return np.asarray(pa.array(key).dictionary_encode().indices, dtype=np.int64)
 
 
 def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:

@@ -70,8 +70,8 @@ class Judge:
         return Belief(self.labels[code], n * part.chance(place, place) / seen, self.bounds[code])
 
 
-def _worst(found: Sequence[Belief]) -> Belief:
-    return max(found, key=lambda one: nearest_first(one.belief, one.bound))
+def _worst(beliefs: Sequence[Belief]) -> Belief:
+    return max(beliefs, key=lambda one: nearest_first(one.belief, one.bound))
 
 
 def amplification(part: RandomizedPart) -> Fraction | None:

@@ -25,15 +25,6 @@ def nearest_first(belief: Fraction, bound: Fraction) -> tuple[bool, Fraction]:
     return bound < 1, allowance_used(belief, bound)
 
 
-STRONGER = {
-    "reader": ("minimality", "an engineer, who reruns the program"),
-    "engineer": ("statistician", "somebody who learns from the release how columns go together"),
-    "insider": ("statistician", "somebody who learns from the release how columns go together"),
-    "stranger": ("presence", "somebody with a list of the population"),
-}
-"""For the adversary of a claim the next stronger one: the attack of `sfumato attack` that she makes, and who she is."""
-
-
 @dataclass(frozen=True)
 class ClaimResult:
     """One claim; `holds` is None when only the table could tell.
@@ -49,6 +40,8 @@ class ClaimResult:
     note: str = ""
     reader: Fraction | None = None
     """Where an engineer may believe more than a reader: the reader's belief, the one nearest to or furthest above its bound."""
+    stronger: tuple[str, str] | None = None
+    """The next stronger attack than what is claimed, which nothing is claimed against, and whose it is."""
 
     @property
     def adversary(self) -> str:
@@ -59,11 +52,6 @@ class ClaimResult:
     def used(self) -> Fraction | None:
         """The share of the allowance that the worst belief uses; None where there is none."""
         return None if self.worst is None or self.bound is None else allowance_used(self.worst, self.bound)
-
-    @property
-    def stronger(self) -> tuple[str, str]:
-        """The next stronger attack than what is claimed, which nothing is claimed against, and whose it is."""
-        return STRONGER[self.claim.adversary]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; fractions exact."""
@@ -77,7 +65,7 @@ class ClaimResult:
             "used": None if self.used is None else float(self.used),
             "value": self.value,
             "note": self.note,
-            "next_stronger_attack": self.stronger[0],
+            "next_stronger_attack": None if self.stronger is None else self.stronger[0],
             **({} if self.reader is None else {"reader": str(self.reader)}),
         }
 

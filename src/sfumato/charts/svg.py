@@ -83,10 +83,10 @@ def picture_svg(chart: Chart, *, title: str, description: str = "", numbered: st
     body = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", body)  # the picture is one thing to whoever has it read aloud
     body = _shared(body, numbered)
     named = f'<title id="{numbered}-title">{escape(title)}</title>'
-    told = f'<desc id="{numbered}-desc">{escape(description)}</desc>' if description else ""
+    detail = f'<desc id="{numbered}-desc">{escape(description)}</desc>' if description else ""
     labels = f'aria-labelledby="{numbered}-title"' + (f' aria-describedby="{numbered}-desc"' if description else "")
     size = f'viewBox="0 0 {wide:g} {high:g}" width="{wide:g}" height="{high:g}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {labels} {size}>{named}{told}{body}</svg>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {labels} {size}>{named}{detail}{body}</svg>'
 
 
 def _shared(body: str, numbered: str) -> str:
@@ -96,10 +96,10 @@ def _shared(body: str, numbered: str) -> str:
     if not known:
         return body
 
-    def used(found: re.Match[str]) -> str:
-        across, up, look = found.groups()
+    def used(match: re.Match[str]) -> str:
+        across, up, look = match.groups()
         if look not in known:
-            return found.group(0)
+            return match.group(0)
         return f'<use href="#{known[look]}" x="{float(across):.1f}" y="{float(up):.1f}"/>'
 
     marks = "".join(f'<path id="{name}"{look}/>' for look, name in known.items())

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sfumato.query.answer import Answer, Estimate
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
-    from sfumato.query.quality import Quality
+    from sfumato.query.quality import Quality, QualityOfEach
 
 
 def answer_json(answer: Answer) -> Any:
@@ -96,16 +96,16 @@ def _notes(estimates: list[Estimate]) -> None:
         console().print(f"note: {shown(note)}")
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain JSON values."""
-    named = {"a": found.a, "b": found.b, "difference": found.difference, "ratio": found.ratio}
+    named = {"a": comparison.a, "b": comparison.b, "difference": comparison.difference, "ratio": comparison.ratio}
     return {name: None if one is None else estimate_dict(one) for name, one in named.items()}
 
 
-def show_comparison(found: Comparison) -> None:
+def show_comparison(comparison: Comparison) -> None:
     """Print a comparison."""
-    named = [("a", found.a), ("b", found.b), ("a − b", found.difference), ("a ÷ b", found.ratio)]
-    table = grid("", found.a.measure, f"{100 * found.a.confidence:g} % interval", right=(1, 2))
+    named = [("a", comparison.a), ("b", comparison.b), ("a − b", comparison.difference), ("a ÷ b", comparison.ratio)]
+    table = grid("", comparison.a.measure, f"{100 * comparison.a.confidence:g} % interval", right=(1, 2))
     for name, one in named:
         if one is not None:
             table.add_row(name, one.written(one.value, ","), interval(one))
@@ -113,36 +113,43 @@ def show_comparison(found: Comparison) -> None:
     _notes([one for _, one in named if one is not None])
 
 
-def crosstab_json(found: Crosstab) -> dict[str, Any]:
+def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
     """Return a crosstab as plain JSON values."""
-    test = found.test
+    test = crosstab.test
     return {
-        "columns": list(found.names),
-        "cells": found.to_arrow().to_pylist(),
+        "columns": list(crosstab.names),
+        "cells": crosstab.to_arrow().to_pylist(),
         "test": {"statistic": test.statistic, "mean": test.mean, "p": test.p, "note": test.note},
     }
 
 
-def show_crosstab(found: Crosstab) -> None:
+def show_crosstab(crosstab: Crosstab) -> None:
     """Print a crosstab."""
-    headings, rows, left = found.shown()
+    headings, rows, left = crosstab.shown()
     table = grid(*headings, right=tuple(range(1, len(headings))))
     for row in rows:
         table.add_row(*map(shown, row))
     console().print(table)
-    for line in (left, found.legend, str(found.test)):
+    for line in (left, crosstab.legend, str(crosstab.test)):
         if line:
             console().print(shown(line))
 
 
-def show_quality(found: Quality) -> None:
-    """Print how well a release can tell."""
-    groups = "" if found.groups is None else f" in {found.groups:,} groups"
+def show_quality(quality: Quality | QualityOfEach) -> None:
+    """Print how well a release can tell, of each secret where each is protected by itself."""
+    from sfumato.query.quality import QualityOfEach
+
+    if isinstance(quality, QualityOfEach):
+        for name, one in quality.each.items():
+            console().print(f"[bold]{shown(name)}[/bold]")
+            show_quality(one)
+        return
+    groups = "" if quality.groups is None else f" in {quality.groups:,} groups"
     columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
-    for row in found.column_rows():
+    for row in quality.column_rows():
         columns.add_row(*map(shown, row))
     questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3))
-    for row in found.question_rows():
+    for row in quality.question_rows():
         questions.add_row(*map(shown, row))
-    for part in (f"{found.people:,} people{groups}", columns, questions, *([shown(found.note)] if found.note else [])):
+    for part in (f"{quality.people:,} people{groups}", columns, questions, *([shown(quality.note)] if quality.note else [])):
         console().print(part)

@@ -76,16 +76,19 @@ def table_source(data: Path | None, database: str | None, sql: str | None) -> Pa
 
 
 class EngineName(StrEnum):
-    """Who publishes: this process in memory, or DuckDB beyond it."""
+    """Who holds a table: this process in memory, DuckDB beyond it, or a Spark cluster."""
 
     memory = "memory"
     duckdb = "duckdb"
+    spark = "spark"
 
 
 EngineOption: TypeAlias = Annotated[
     EngineName | None,
     typer.Option(
-        "--engine", help="Who holds the table: memory, or duckdb for one beyond it; by size otherwise.", show_default=False
+        "--engine",
+        help="Who holds the table: memory, duckdb for one beyond it, or spark (Parquet files); by size otherwise.",
+        show_default=False,
     ),
 ]
 MemoryOption: TypeAlias = Annotated[

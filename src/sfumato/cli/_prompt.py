@@ -64,11 +64,11 @@ class Completer:
         words = None if compared is None else self._named(compared[1].strip('"'))
         if compared is not None and words is not None:
             start = line[: compared.start(2)]
-            return [start + value for value in _matching(map(_literal, words.values), compared[2] + compared[3])]
+            return [start + value for value in _matching(map(literal, words.values), compared[2] + compared[3])]
         typed = re.search(r"[\w.*(]*$", line)
         assert typed is not None
         start, word = line[: typed.start()], typed[0]
-        return [start + name for name in _matching([*(_quoted(one.name) for one in self.columns), *WORDS], word)]
+        return [start + name for name in _matching([*(quoted(one.name) for one in self.columns), *WORDS], word)]
 
     def _command(self, line: str) -> list[str]:
         if not line.startswith(".values "):
@@ -198,12 +198,14 @@ def _matching(names: Iterable[str], typed: str) -> list[str]:
     return [name for name in names if name.lower().startswith(typed.lower())][:200]
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """Return a value as a question writes it."""
     if isinstance(value, (int, float)):
         return f"{value:g}" if isinstance(value, float) else str(value)
     text = str(value).replace("'", "''")
     return f"'{text}'"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return the name of a column as a question writes it."""
     return name if name.isidentifier() else f'"{name}"'

@@ -150,26 +150,30 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
         f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {_percent(found.share)} % of "
         f"{found.size:,} people where {_percent(found.bound)} % is allowed."
     )
-    lines = grid("ε", "groups told", "people %", "smallest group told", "such a share from", right=(0, 1, 2, 3, 4))
-    for one in found.told:
+    lines = grid("ε", "groups shown", "people %", "smallest group shown", "such a share from", right=(0, 1, 2, 3, 4))
+    for one in found.levels:
         smallest, needed = ("" if size is None else f"{size:,}" for size in (one.smallest, one.needed))
         lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", _percent(one.people), smallest, needed)
     screen.print(lines)
     for check in found.checked:
         screen.print("  " + ", ".join(f"{name.replace('_', ' ')} {figure:.4g}" for name, figure in check.items()))
     screen.print(
-        "[dim]told: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size of "
-        "group from which on the share named above is told.[/dim]"
+        "[dim]shown: the ratio is above the bound with 95 %. people: have a value in such a group. such a share from: the size "
+        "of group from which on the share named above is shown.[/dim]"
     )
 
 
 def _outsiders(release: Path, people: Path, table: Table) -> Table:
     """Return people who are not in the table, with their sensitive values where the file has them."""
     from sfumato.cli.audit import read_original, read_outsiders
+    from sfumato.errors import InputError
     from sfumato.table.read import column_names
 
     if set(table.sensitive.domain.names) <= set(column_names(people)):
-        return read_original(release, people, None, None)[0]
+        try:
+            return read_original(release, people, None, None)[0]
+        except InputError as error:
+            raise InputError(error.message, hint="outsiders are one line a person, with the columns of the release") from None
     return read_outsiders(release, people)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import From, Json, Receipts, ReleaseDirectory, Sql, table_source
+from sfumato.cli._options import EngineName, EngineOption, From, Json, MemoryOption, Receipts, ReleaseDirectory, Sql, table_source
 from sfumato.cli._run import BROKEN, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown
 
@@ -55,6 +55,8 @@ def audit(
         ),
     ] = None,
     receipts: Receipts = None,
+    engine: EngineOption = None,
+    memory: MemoryOption = None,
     as_json: Json = False,
 ) -> None:
     """Check what a release promises, from its tables alone and, if given, against the original table and the policy.
@@ -63,6 +65,8 @@ def audit(
     policy.
     """
     from sfumato.api import audit as check
+    from sfumato.cli.large import audit_large
+    from sfumato.cli.publish import engine_of
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
@@ -75,12 +79,18 @@ def audit(
         kept = receipt_of(release, [] if receipts is None else [receipts])
         asked = None if policy is None else Policy.load(policy)
         original, how = None, ""
-        if table is not None or sql is not None:
+        large = is_large(release, table, engine, memory, alone=database is None and links is None and outsiders is None)
+        if large:
+            tell("checking the release", 0.1)
+            options = {"engine": engine_of(engine), "memory": memory, "named": str(policy)}
+            report, how, original = audit_large(release, table, asked, kept, **options)
+        elif table is not None or sql is not None:
             tell("reading the table", 0.1)
             original, how = read_original(release, table_source(table, database, sql), asked, kept, named=str(policy))
-        tell("checking the release", 0.5)
-        away = None if outsiders is None else read_outsiders(release, outsiders)
-        report = check(release, original, links=links, outsiders=away)
+        if not large:
+            tell("checking the release", 0.5)
+            away = None if outsiders is None else read_outsiders(release, outsiders)
+            report = check(release, original, links=links, outsiders=away, engine="memory")
         report = replace(report, problems=(*report.problems, *policy_problems(release, asked, kept)))
     if as_json:
         print_json(report.to_dict())
@@ -88,6 +98,34 @@ def audit(
         _show(report, release, how, original)
     if report.holds is False:
         raise typer.Exit(BROKEN)
+
+
+def is_large(release: Path, table: Path | None, engine: EngineName | None, memory: str | None, *, alone: bool) -> bool:
+    """Return whether a release is audited beyond memory: as asked, else by its size or that of the table.
+
+    `alone`: there is nothing else that only an audit in memory reads.
+    """
+    from sfumato.cli.publish import engine_of
+    from sfumato.errors import PolicyError
+    from sfumato.release.files import read_manifest
+    from sfumato.scale.choice import beyond_memory
+    from sfumato.scale.verb import audited_in_parts
+
+    chosen = engine_of(engine)
+    if chosen in ("duckdb", "spark"):
+        if not alone:
+            raise PolicyError(f"--engine {chosen}: --from, --links and --outsiders are read in memory", hint="--engine memory")
+        return True
+    if memory is not None:
+        raise PolicyError("--memory: it limits what an engine uses", hint="--engine duckdb, or leave it out")
+    if chosen == "memory" or not alone:
+        return False
+    manifest = read_manifest(release)
+    if not audited_in_parts(manifest):
+        return False
+    if table is not None:
+        return beyond_memory(table, None)
+    return len(manifest.tables.get("qit", {}).get("files", ())) > 1
 
 
 def read_original(
@@ -102,7 +140,7 @@ def read_original(
     remembered = Policy.parse(kept.policy) if kept is not None and kept.same else None
     if policy is not None:
         original = policy.read_table(table, random=None if remembered is None else remembered.coins)
-        _require_choice(original, remembered)
+        require_choice(original, remembered)
         return original, f"read as {named} says"
     if remembered is not None and kept is not None:
         return remembered.read_table(table), f"read as the policy in {kept.path} says"
@@ -117,7 +155,7 @@ def read_original(
     return original, "read as the manifest says"
 
 
-def _require_choice(table: Table, remembered: Policy | None) -> None:
+def require_choice(table: Table, remembered: Policy | None) -> None:
     """Raise unless it is known which of several rows coins chose."""
     from sfumato.errors import InputError
 
@@ -158,9 +196,9 @@ def read_outsiders(release: Path, people: Path) -> Table:
 def _declared(release: Path) -> dict[str, Any]:
     """Return how the table was read, as the manifest says."""
     from sfumato.errors import FormatError
-    from sfumato.release.files import read_release
+    from sfumato.release.files import read_manifest
 
-    declared = read_release(release).manifest.schema.get("declared")
+    declared = read_manifest(release).schema.get("declared")
     if not isinstance(declared, dict):
         raise FormatError(f"{release}: the manifest does not say how the table is read", hint="give --policy")
     return declared
@@ -217,8 +255,9 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
         lines.append(line)
         if result.reader is not None:
             lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
-        attack, whose = result.stronger
-        lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
+        if result.stronger is not None:
+            attack, whose = result.stronger
+            lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")
         if result.note:
             note = shown(result.note)
             lines.append(f"  [dim]{note}[/dim]" if result.holds else f"  {note}")

@@ -41,6 +41,7 @@ def complete(
         warnings.simplefilter("always")
         tell("learning", 0.0)
         completion = Completion.of(load_remembering(release))
+        completion.tell()
         digits = len(str(count))
 
         def fill(place: Path) -> None:
@@ -52,5 +53,5 @@ def complete(
         write_directory(out, fill)
     for one in warned:
         warn(str(one.message))
-    people = counted(len(completion.release.bucket))
+    people = counted(completion.rows)
     console().print(f"Wrote {counted(count, 'completed table', 'completed tables')} of {people} to {shown(out)}")

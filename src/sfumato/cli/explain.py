@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.explain import Explanation, Risk, Study
+    from sfumato.explain.odds import Odds
     from sfumato.query import Workload
 
 DRAFT = (
@@ -117,14 +118,28 @@ def _show(about: Explanation, *, every: bool) -> None:
     if about.risk is not None:
         _show_risk(screen, about.risk)
     _list(screen, [*about.measured(), *about.details()])
+    if about.odds is not None:
+        _show_odds(screen, about.odds)
     title = "Every value, and every set" if about.sets else "Every value"
-    table = grid("value", "people", "share", "bound", "factor", "smallest bucket", title=title, right=(1, 2, 3, 4, 5))
+    last = "smallest bucket" if about.odds is None else "belief before"
+    table = grid("value", "people", "share", "bound", "factor", last, title=title, right=(1, 2, 3, 4, 5))
     for value in (*about.values, *about.sets):
+        before = value.share if about.odds is None else about.odds.before(value)
         bound = "none" if value.bound == 1 else f"{float(value.bound):.4f}"
-        factor = "" if value.bound == 1 else f"{value.factor:.3g}×"
-        mark = "" if value.feasible else " (below its share)"
+        factor = "" if value.bound == 1 else f"{float(value.bound / before):.3g}×" if before else "∞"
+        mark = "" if value.bound >= before else " (below its share)"
         name = f"any of {value.value}" if value.members else value.value
-        table.add_row(shown(name), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, str(value.needs))
+        needs = str(value.needs) if about.odds is None else f"{float(before):.4f}"
+        table.add_row(shown(name), f"{value.count:,}", f"{float(value.share):.4f}", bound + mark, factor, needs)
+    screen.print(table)
+
+
+def _show_odds(screen: Console, odds: Odds) -> None:
+    title = f"{odds.given.rstrip(',')}: what usual parameters are for an insider"
+    table = grid("parameters", "ε", title=title, right=(1,))
+    table.add_row("this policy", f"{odds.epsilon:.2f}")
+    for name, text in odds.translated():
+        table.add_row(name, text)
     screen.print(table)
 
 

@@ -10,15 +10,27 @@ from sfumato.cli._state import STATE
 
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
-    from sfumato.register import Earlier
+    from sfumato.policy import Policy
+    from sfumato.register import Earlier, Kept
+    from sfumato.scale.choice import EngineName
     from sfumato.scale.verb import Published
+    from sfumato.table import Table
 
 
 def deliver_large(
-    data: list[Path], policy: Path, out: Path, *, seed: int | None, receipts: Path | None, memory: str | None, workers: int | None
+    data: list[Path],
+    policy: Path,
+    out: Path,
+    *,
+    engine: EngineName | None,
+    seed: int | None,
+    receipts: Path | None,
+    memory: str | None,
+    workers: int | None,
 ) -> tuple[dict[str, Any], Audit]:
-    """Publish files by DuckDB to a directory, with a receipt, and return what there is to tell about it."""
-    from sfumato.cli.publish import NO_REGISTER, OPEN, unbounded
+    """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
+    from sfumato.budget import spent
+    from sfumato.cli.publish import NO_REGISTER, OPEN, drawn_so_far, unbounded
     from sfumato.policy import Policy
     from sfumato.receipt import place_receipt, receipt_text
     from sfumato.register import earlier_publications, open_register, places_of, warnings_of
@@ -61,12 +73,16 @@ def deliver_large(
             budget=chosen.budget,
             options=chosen.options,
             limits=limits,
+            engine=engine,
             fingerprinted=True,
             receipt=keep,
         )
     STATE.written = str(out)
     figures = made.private
-    how = f"{counted(figures['groups'], 'bucket', 'buckets')} of {figures['smallest']:,} to {figures['largest']:,} people."
+    sizes = made.sizes
+    how = f"{counted(len(sizes), 'bucket', 'buckets')} of {int(sizes.min()):,} to {int(sizes.max()):,} people."
+    noisy = "gamma" in made.manifest.parameters
+    drawn = spent(made.fingerprints[1], [home]) if noisy and made.fingerprints is not None and home is not None else None
     document = {
         "private": "figures about the original table; do not publish",
         "release": str(out),
@@ -77,8 +93,12 @@ def deliver_large(
         "method": made.method.name,
         "basis": made.manifest.basis,
         "one_row_per_person": made.table.schema.one_row_per_person,
-        "made": [*([] if made.table.choice is None else [made.table.choice.sentence]), how],
-        "spent": None,
+        "made": [
+            *([] if made.table.choice is None else [made.table.choice.sentence]),
+            how,
+            *([] if drawn is None else [drawn_so_far(drawn, chosen.budget)]),
+        ],
+        "spent": None if drawn is None else drawn.to_dict(),
         "figures": figures,
         "audit": made.audit.to_dict(),
         "baseline": None,
@@ -92,3 +112,38 @@ def deliver_large(
         ],
     }
     return document, made.audit
+
+
+def audit_large(
+    release: Path,
+    table: Path | None,
+    policy: Policy | None,
+    kept: Kept | None,
+    *,
+    engine: EngineName | None,
+    memory: str | None,
+    named: str,
+) -> tuple[Audit, str, Table | None]:
+    """Return the audit of a release a file at a time, how the table was read, and the table without its rows."""
+    from sfumato.cli.audit import require_choice
+    from sfumato.policy import Policy
+    from sfumato.scale.engine import Limits
+    from sfumato.scale.verb import audit_directory
+
+    remembered = Policy.parse(kept.policy) if kept is not None and kept.same else None
+    chosen, how = policy or remembered, ""
+    coins = None if remembered is None else remembered.coins
+    if table is not None:
+        how = "read as the manifest says"
+        if remembered is not None and kept is not None:
+            how = f"read as the policy in {kept.path} says"
+        if policy is not None:
+            how = f"read as {named} says"
+    schema, options = (None, None) if chosen is None else (chosen.schema, chosen.options)
+    report, original = audit_directory(
+        release, table, schema, options=options, random=coins, limits=Limits.of(memory), engine=engine
+    )
+    if original is not None:
+        original.require_people()
+        require_choice(original, remembered)
+    return report, how, original

@@ -81,7 +81,16 @@ def publish(
         from sfumato.cli.large import deliver_large
 
         with limited(workers):
-            found, judged = deliver_large(data or [], policy, out, seed=seed, receipts=receipts, memory=memory, workers=workers)
+            found, judged = deliver_large(
+                data or [],
+                policy,
+                out,
+                engine=engine_of(engine),
+                seed=seed,
+                receipts=receipts,
+                memory=memory,
+                workers=workers,
+            )
         tell_published(found, judged, as_json=as_json)
         return
     with limited(workers):
@@ -95,10 +104,10 @@ def is_large(data: list[Path] | None, database: str | None, engine: EngineName |
     from sfumato.errors import PolicyError
     from sfumato.scale.choice import beyond_memory
 
-    chosen = None if engine is None else engine.value
+    chosen = engine_of(engine)
     if database is not None or not data or str(data[0]) == "-":
-        if chosen == "duckdb":
-            raise PolicyError("--engine duckdb: it reads files and directories", hint="write the table as Parquet first")
+        if chosen in ("duckdb", "spark"):
+            raise PolicyError(f"--engine {chosen}: it reads files and directories", hint="write the table as Parquet first")
         return False
     large = beyond_memory(data if len(data) > 1 else data[0], chosen)
     if not large and len(data) > 1:
@@ -106,6 +115,11 @@ def is_large(data: list[Path] | None, database: str | None, engine: EngineName |
     if memory is not None and not large:
         raise PolicyError("--memory: it limits what an engine uses", hint="--engine duckdb, or leave it out")
     return large
+
+
+def engine_of(given: EngineName | None) -> Any:
+    """Return the engine that was asked for, as the library names it."""
+    return None if given is None else given.value
 
 
 def refuse_beyond_memory(format: Format, links: Path | None) -> None:
@@ -143,6 +157,7 @@ def deliver(
     from sfumato.budget import spent
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
+    from sfumato.methods import METHODS
     from sfumato.policy import Policy
     from sfumato.receipt import save_with_receipt
     from sfumato.register import earlier_publications, open_register, places_of, warnings_of
@@ -151,8 +166,9 @@ def deliver(
 
     chosen = Policy.load(policy, data=data)
     chosen.require_reviewed(data, named=str(policy))
-    if links is not None and (chosen.method is None or chosen.method.name not in LINKING):
-        raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {' and '.join(LINKING)}")
+    if links is not None and (chosen.method is None or not chosen.method.links_records):
+        linking = " and ".join(name for name, method in METHODS.items() if method.links_records)
+        raise PolicyError("--links: the policy's method matches nobody", hint=f"only for {linking}")
     if links is not None:
         require_private_place(links, out)
     with progress_bar() as tell:
@@ -201,7 +217,7 @@ def deliver(
             *([] if table.choice is None else [table.choice.sentence]),
             how,
             *lost,
-            *([] if drawn is None else [_drawn_so_far(drawn, chosen.budget)]),
+            *([] if drawn is None else [drawn_so_far(drawn, chosen.budget)]),
         ],
         "spent": None if drawn is None else drawn.to_dict(),
         "figures": made.private,
@@ -249,7 +265,7 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     return f"{_TOGETHER[str(basis)].format(one)}: {groups}{stopped}."
 
 
-def _drawn_so_far(drawn: Spent, budget: Fraction | None) -> str:
+def drawn_so_far(drawn: Spent, budget: Fraction | None) -> str:
     """Return what all draws about the same people come to, and what is left of a budget."""
     limit = "" if budget is None else f" of a budget of {float(budget):g}"
     return f"Drawn about these people so far: {counted(drawn.draws, 'draw', 'draws')}, ε = {drawn.epsilon:.4g}{limit}."
@@ -269,10 +285,9 @@ _TOGETHER = {
 def room_lost(table: Table, requirement: Requirement, made: Publication) -> list[str]:
     """Return why boxes were not cut, and what would tell more; nothing where they were."""
     from sfumato.explain import no_room
-    from sfumato.methods import Boxes
     from sfumato.methods.boxes import REFUSED
 
-    if made.method.name != Boxes.name or made.private["groups"] > 1:
+    if made.method.way != "boxes" or made.private["groups"] > 1:
         return []
     told = getattr(made.release, "told", None)
     if told is not None and told[0] < 1000:
@@ -285,9 +300,6 @@ NO_REGISTER = (
     "your register of receipts cannot be written, so the private receipt lies beside the release, and a later publication from "
     "elsewhere does not find it; --receipts DIR names another place"
 )
-
-LINKING = ("heterogeneous", "ring")
-"""The methods whose records have ranges of their own."""
 
 OPEN = "without a bound"
 """What the audit's own warning about open values says; here one that also names them stands in its place."""

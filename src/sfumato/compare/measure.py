@@ -13,6 +13,7 @@ from typing import Any
 from sfumato.auditor import Audit, audit_release
 from sfumato.compare.attacked import advantages
 from sfumato.compare.candidates import closed
+from sfumato.compare.typical import typical_answers
 from sfumato.compare.vary import requirement_of
 from sfumato.errors import InputError, OneBox, SfumatoError
 from sfumato.explain.study import ONE_BOX, sizes_of
@@ -72,6 +73,7 @@ def measure(task: Task) -> dict[str, Any]:
         "classes": {one.name: one.median for one in wrong.classes},
     }
     found |= _shape(release, method, table)
+    found["typical"] = typical_answers(release, table)
     found |= {"size": size_on_disk(release), "attacks": advantages(release, table, task.attacks, seed=SEED)}
     return found
 
@@ -112,7 +114,7 @@ def _shape(release: Release, method: Method, table: Table) -> dict[str, Any]:
     if sizes is not None:
         shape |= {"groups": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())}
         shape["loss"] = bucket_loss(sizes).loss
-        shape["note"] = ONE_BOX if method.name == "boxes" and len(sizes) == 1 else ""
+        shape["note"] = ONE_BOX if method.way == "boxes" and len(sizes) == 1 else ""
     try:
         shape["gcp"] = gcp(release).value
     except InputError:

@@ -34,7 +34,8 @@ class Run:
 
     `error` is the median relative error of the workload's counts, `used` the largest share of a bound that a belief takes,
     `attacks` by name the success above that attack's baseline, `memory` what the making added in bytes, `size` the release's
-    bytes as Parquet, `seconds` processor time on one processor. `baseline` marks data that claims no bound on belief.
+    bytes as Parquet, `seconds` processor time on one processor; `typical` are a few questions with the truth and the release's
+    answer. `baseline` marks data that claims no bound on belief.
     """
 
     method: str
@@ -66,6 +67,7 @@ class Run:
     memory: int | None = None
     size: int | None = None
     classes: Mapping[str, float] = field(default_factory=dict)
+    typical: Sequence[Mapping[str, Any]] = ()
     note: str = ""
 
     @property
@@ -163,16 +165,16 @@ class Study:
             return []
         line = [run for run in self.line(own) if run.exposure is not None]
         place = line.index(own) if own in line else -1
-        told = []
+        lines = []
         for way, other in (("tighter", place - 1), ("looser", place + 1)):
             if place < 0 or not 0 <= other < len(line) or line[other].error is None:
                 continue
             run = line[other]
-            told.append(
+            lines.append(
                 f"One step {way}, {own.label} → {run.label}, with {own.method}: error {percent(own.error, 1)} → "
                 f"{percent(run.error or 0.0, 1)}, exposure {percent(own.exposure, 1)} → {percent(run.exposure or 0.0, 1)}."
             )
-        return told
+        return lines
 
     def line(self, run: Run) -> list[Run]:
         """Return the runs of the same method in the order of exposure."""
@@ -186,7 +188,7 @@ class Study:
         import pyarrow as pa
 
         def plain(value: Any) -> Any:
-            return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else value
+            return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping | list | tuple) else value
 
         rows = []
         for number, run in enumerate(self.runs, 1):
@@ -204,7 +206,10 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        rows = [{**row, "varied": dict(run.varied)} for row, run in zip(self.to_arrow().to_pylist(), self.runs, strict=True)]
+        rows = [
+            {**row, "varied": dict(run.varied), "typical": list(run.typical)}
+            for row, run in zip(self.to_arrow().to_pylist(), self.runs, strict=True)
+        ]
         rest = {name: value for name, value in vars(self).items() if name not in ("runs", "place")}
         return {
             "private": "figures of the original table; do not publish",
@@ -226,7 +231,7 @@ def _types() -> dict[str, Any]:
 
     floats = ("worst", "bound", "used", "exposure", "error", "error_mean", "independence", "coverage", "gcp", "seconds")
     whole = ("loss", "groups", "smallest", "largest", "suppressed", "memory", "size", "rank")
-    texts = ("method", "varied", "settings", "requirement", "translated", "form", "against", "classes", "note")
+    texts = ("method", "varied", "settings", "requirement", "translated", "form", "against", "classes", "typical", "note")
     flags = ("own", "policy", "holds")
     kinds = {pa.float64(): (*floats, "relative", "synthetic"), pa.int64(): whole, pa.string(): texts, pa.bool_(): flags}
     return {name: kind for kind, names in kinds.items() for name in names}

@@ -148,7 +148,7 @@ def _run(
         for number, figures, _ in run_all([takers[p].method.name for p in left], task, workers=workers, tell=hear):
             one = takers[left[number]]
             if not figures.pop("failed", False):  # what failed for no reason of its own is tried again
-                kept.save(one.key(study), {**figures, "of": {"method": one.method.name, "varied": dict(one.variation.varied)}})
+                kept.save(one.key(study), {**figures, "of": _named(one)})
             found[left[number]] = _result(one, figures)
     return [found[place] for place in range(total)]
 
@@ -164,6 +164,11 @@ def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
         policy=one.policy,
         **{"form": one.method.form, "against": one.requirement.against, **{k: v for k, v in figures.items() if k != "of"}},
     )
+
+
+def _named(one: Candidate) -> dict[str, Any]:
+    """Return which run it is, for whoever looks at a study that is still under way."""
+    return {"method": one.method.name, "varied": dict(one.variation.varied), "own": one.own, "policy": one.policy}
 
 
 def _slow(one: Candidate) -> int:

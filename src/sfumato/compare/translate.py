@@ -23,11 +23,11 @@ NOBODY = "only the paper's claim, which bounds no belief"
 
 def translated(method: Method, requirement: Requirement, table: Table) -> Translated:
     """Return the method, the requirement nearest to the owner's that it may keep, and what that changes."""
-    told: list[str] = []
+    sentences: list[str] = []
     for step in (_presence, _sets, _odds, _weaker, _against):
         method, requirement, words = step(method, requirement, table)
-        told += words
-    return method, requirement, tuple(told)
+        sentences += words
+    return method, requirement, tuple(sentences)
 
 
 def declared_from(table: Table) -> dict[str, Any]:

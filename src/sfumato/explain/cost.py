@@ -88,7 +88,7 @@ def compare_strategies(
         else:
             sizes = best.setting.sizes[0], best.setting.sizes[-1]
             found.append(StrategyLoss(name, best.loss, str(best.setting), sizes, gap=best.gap, chosen=chosen))
-    mine = method.name == Anatomy.name
+    mine = method.way == "distinct"
     anatomy, blocked = _anatomy(bounds, cast(Anatomy, method) if mine else Anatomy())
     progress("done", 1.0)
     return (*found, replace(anatomy, chosen=mine)), blocked if mine else obstacle

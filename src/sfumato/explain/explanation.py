@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -19,16 +19,7 @@ from sfumato.explain.risk import Risk, risk_of
 from sfumato.explain.room import NoRoom, boxes_of, no_room
 from sfumato.explain.study import Study, study
 from sfumato.groups.soft import soft_rule
-from sfumato.methods import (
-    Boxes,
-    BuReLPerturbation,
-    Method,
-    NearGroups,
-    NoisyBoxes,
-    SmallDomain,
-    UniformPerturbation,
-    default_method,
-)
+from sfumato.methods import Boxes, Method, NoisyBoxes, default_method
 from sfumato.methods.base import about_values
 from sfumato.privacy import Bounds, Requirement
 from sfumato.privacy.sets import About
@@ -87,9 +78,9 @@ class Explanation:
     >>> sf.explain(people, sf.LDiversity(2), quasi=["age"], sensitive="illness", quick=True)
     Explanation(feasible: 4 people, 3 sensitive values, method near-groups; 100 % unique)
 
-    `either_form` says that the method shows its groups as ranges or as buckets. `weaker` is what the method claims in place of a
-    bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who a row is, and
-    about values that may mean "missing".
+    `either_form` says that the method shows its groups as ranges or as buckets. `paper_claim` is what the method claims in
+    place of a bound on belief, in the words of the release; None where it claims the bounds. `people` are sentences about who
+    a row is, and about values that may mean "missing".
     """
 
     rows: int
@@ -108,7 +99,7 @@ class Explanation:
     sets: tuple[ValueBound, ...] = ()
     form: str = "buckets"
     either_form: bool = False
-    weaker: str | None = None
+    paper_claim: str | None = None
     near: bool = False
     boxes: Cut | None = None
     room: NoRoom | None = None
@@ -220,7 +211,7 @@ class Explanation:
             "max_size": self.max_size,
             "decoys": self.decoys,
             "form": self.form,
-            "weaker_claim": self.weaker,
+            "weaker_claim": self.paper_claim,
             "feasible": self.feasible,
             "unbounded_share": float(sum((value.share for value in self.unbounded), start=Fraction(0))),
             "obstacle": None if self.obstacle is None else _plain(vars(self.obstacle)),
@@ -306,7 +297,7 @@ def explain(
         strategies=cost.strategies,
         form=method.form,
         either_form=any(parameter.name == "form" for parameter in fields(method)),
-        weaker=None if method.proves() else PAPER_CLAIMS[method.name],
+        paper_claim=None if method.proves() else PAPER_CLAIMS[method.name],
         near=cost.near,
         boxes=cost.boxes,
         room=cost.room,
@@ -330,6 +321,8 @@ def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tup
         shares = {value: Fraction(count, one.rows) for value, count in counts.items()}
         declared = getattr(method, "declared", {})
         declared = (declared.get(name, {}) if table.schema.apart else declared) or shares
+        if asked.bounds_odds:
+            declared = shares  # any belief grows by the same odds, also that of what people have
         limits = asked.limits(shares) | asked.limits(declared)
         mark = f"{name}: " if table.schema.apart else ""
         values += [ValueBound(mark + value, counts[value], shares[value], limits[value]) for value in counts]
@@ -390,8 +383,6 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
             return _Cost(None, presence=Presence.of(table, requirement, method))
         except Infeasible as error:
             return _Cost(Obstacle.of(error))
-    if method.keeps_odds and bounds.apart:
-        return _Cost(None)  # what noise on several columns costs is not forecast
     try:
         if method.keeps_odds:  # bounds are about declared shares: groups of the table's people lose something else
             return _Cost(None, odds=Odds.of(table, requirement, bounds, cast(NoisyBoxes, method)))
@@ -402,7 +393,7 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
     strategies, obstacle = _blind(bounds, method, tell)
     cost = _Cost(obstacle, strategies)
     try:
-        return replace(cost, **_OUTLOOK[method.name](table, requirement, bounds, method)) if method.name in _OUTLOOK else cost
+        return replace(cost, **_outlook(table, requirement, bounds, method))
     except Infeasible as error:
         return replace(cost, obstacle=Obstacle.of(error))
 
@@ -410,6 +401,13 @@ def _cost(table: Table, requirement: Requirement, method: Method, tell: Progress
 def _blind(bounds: Bounds, method: Method, tell: Progress) -> tuple[tuple[StrategyLoss, ...], Obstacle | None]:
     """Return the loss of blind groups, and why the policy's own ones cannot be made; nothing where sets have bounds."""
     return ((), None) if bounds.sets or bounds.apart else compare_strategies(bounds, method, tell)
+
+
+def _outlook(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> dict[str, Any]:
+    """Return what more can be said, before anything is published, where groups are not drawn at random."""
+    if method.form == "randomized":
+        return _randomized(table, requirement, bounds, method)
+    return _boxes(table, requirement, bounds, method) if method.way == "boxes" else {"near": method.way == "near"}
 
 
 def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
@@ -424,16 +422,6 @@ def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) 
 def _randomized(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
     """Return what randomization would do."""
     return {"randomization": Forecast.of(method.planned(requirement, bounds, table.rows), table.rows)}
-
-
-_OUTLOOK: dict[str, Callable[[Table, Requirement, Bounds, Any], dict[str, Any]]] = {
-    Boxes.name: _boxes,
-    NearGroups.name: lambda table, requirement, bounds, method: {"near": True},
-    SmallDomain.name: _randomized,
-    UniformPerturbation.name: _randomized,
-    BuReLPerturbation.name: _randomized,
-}
-"""What more can be said, before anything is published, of the methods that do not draw groups at random."""
 
 
 def _found_out(measured: Study) -> Obstacle | None:

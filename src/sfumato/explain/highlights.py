@@ -13,7 +13,10 @@ def highlights(about: Explanation) -> list[str]:
     """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
     lines = finding(about.risk)
     tightest = about.tightest(1)
-    if tightest and about.weaker is None:
+    if about.odds is not None:
+        lines.append(about.odds.in_words())
+        lines += [f"The tightest bound: {about.odds.value(one)}." for one in tightest if about.odds.bounded]
+    elif tightest and about.paper_claim is None:
         shares, bounds = ({value.value: getattr(value, one) for value in about.values} for one in ("share", "bound"))
         rule = rule_in_words(shares, bounds, compound=about.compound)
         lines.append(f"In words: {rule}. The tightest bound: {value_sentence(tightest[0], inside=None)}.")
@@ -25,7 +28,7 @@ def highlights(about: Explanation) -> list[str]:
 
 def finding(risk: Risk | None) -> list[str]:
     """Return how easily people are found, what makes them unique and which step would help most."""
-    return [] if risk is None else [found(risk), *_why(risk), *_step(risk)]
+    return [] if risk is None else [identifiable(risk), *_why(risk), *_step(risk)]
 
 
 def determining(risk: Risk | None) -> list[str]:
@@ -40,7 +43,7 @@ def determining(risk: Risk | None) -> list[str]:
     ]
 
 
-def found(risk: Risk) -> str:
+def identifiable(risk: Risk) -> str:
     """Return the three risks that a person's row is found."""
     largest, mean = risk.prosecutor
     return (
@@ -51,8 +54,14 @@ def found(risk: Risk) -> str:
 
 
 def _promise(about: Explanation) -> str:
-    if about.weaker is not None:
+    if about.paper_claim is not None:
         return "Promised: no bound on what a reader believes, only what the method's paper claims."
+    if about.odds is not None:
+        return (
+            "The promise is made against an insider, who may know everybody else's value, and several noisy releases multiply "
+            "their odds, which [budget] limits; not about what other people of a bucket teach about people like somebody, nor "
+            "about who is in the table."
+        )
     article = "an" if about.against[0] in "aeiou" else "a"
     return (
         f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and "

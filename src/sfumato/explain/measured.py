@@ -24,18 +24,18 @@ def _way(row: Measured) -> str:
     return WAYS.get(row.name, row.name) + (" (this policy)" if row.chosen else "")
 
 
-def about(found: Study) -> list[str]:
+def about(study: Study) -> list[str]:
     """Return how the figures were measured, what they mean and what must not be done with them."""
-    kinds = " and ".join(f"{number} {name}" for number, name in zip(found.questions, found.workloads, strict=True))
-    unmet = f" ({found.unmet} left out because nobody meets them)" if found.unmet else ""
+    kinds = " and ".join(f"{number} {name}" for number, name in zip(study.questions, study.workloads, strict=True))
+    unmet = f" ({study.unmet} left out because nobody meets them)" if study.unmet else ""
     lines = []
-    if any(row.name in WAYS for row in found.rows):
+    if any(row.name in WAYS for row in study.rows):
         lines.append(
             "Blind draws people into groups at random; cuts put near people together. Safe cuts look only at what an engineer "
             "may know; soft ones also at who has which value, by coins and with an account of what that may tell; tight ones do "
             "so without, and hold against a reader only."
         )
-    if any(row.name == NearGroups.name for row in found.rows):
+    if any(row.name == NearGroups.name for row in study.rows):
         lines.append(
             "Small groups of near people are narrow, but their exposure is at the bound, where that of boxes is far below."
         )
@@ -44,16 +44,16 @@ def about(found: Study) -> list[str]:
             f"Error: half of the answers are off by at most so much of the truth. Questions: {kinds}{unmet}. A release is of use "
             "where its error is below that of assuming independence, that is of knowing only how frequent each value is."
         )
-    if found.generated:
+    if study.generated:
         lines.append(
             "The sensitive values were generated for this, with the declared shares and typical links to the quasi values of the "
             "table: to draw noise for the table's own would already tell something of its people. So figures are only of the "
             "usual size, and none is about what anybody has."
         )
     lines.append("Exposure: the mean belief of a reader in a person's true value.")
-    if found.sampled:
+    if study.sampled:
         lines.append(
-            f"Measured on {people_text(found.people)} drawn from the table, to save time; with everybody answers are usually "
+            f"Measured on {people_text(study.people)} drawn from the table, to save time; with everybody answers are usually "
             "closer."
         )
     lines.append(
@@ -63,25 +63,25 @@ def about(found: Study) -> list[str]:
     return lines
 
 
-def figures(found: Study) -> list[str]:
+def figures(study: Study) -> list[str]:
     """Return a sentence for each way to put people together, that of knowing only the shares first."""
-    alone = _errors(found, found.independence)
-    lines = [f"Knowing only how frequent each value is: {alone}exposure {percent(found.prior_exposure, 1)}."]
-    for row in found.rows:
+    alone = _errors(study, study.independence)
+    lines = [f"Knowing only how frequent each value is: {alone}exposure {percent(study.prior_exposure, 1)}."]
+    for row in study.rows:
         if row.groups is None or row.sizes is None or row.exposure is None:
             lines.append(f"{_capital(_way(row))}: not possible, because {row.note.rstrip('.')}.")
             continue
         held = row.against if row.against == NOBODY else f"{'an' if row.against[0] in 'aeiou' else 'a'} {row.against}"
         note = f" ({row.note})" if row.note else ""
         lines.append(
-            f"{_capital(_way(row))}: {_errors(found, row.errors)}exposure {percent(row.exposure, 1)}; holds against "
+            f"{_capital(_way(row))}: {_errors(study, row.errors)}exposure {percent(row.exposure, 1)}; holds against "
             f"{held}, {row.groups:,} {'group' if row.groups == 1 else 'groups'} of {range_text(row.sizes)}{note}."
         )
     return lines
 
 
-def _errors(found: Study, errors: tuple[float, ...]) -> str:
-    texts = [f"error {percent(error, 1)} ({name})" for name, error in zip(found.workloads, errors, strict=True)]
+def _errors(study: Study, errors: tuple[float, ...]) -> str:
+    texts = [f"error {percent(error, 1)} ({name})" for name, error in zip(study.workloads, errors, strict=True)]
     return ", ".join([*texts, ""])
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.exact import percent
 from sfumato.methods import NoisyBoxes
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.differential import grown
+from sfumato.privacy.each import unstacked
 from sfumato.randomize.declared import declared_counts
 from sfumato.randomize.noise import largest_odds
 from sfumato.table import Table
 
+if TYPE_CHECKING:
+    from sfumato.explain.explanation import ValueBound
+
+CANNOT = "cannot be kept"
+PROTECTS_NOBODY = "bounds no value"
+_BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 OFFSET = Fraction(1, 50)
 RHO1 = Fraction(1, 10)
 _USUAL: tuple[tuple[str, Requirement], ...] = (
@@ -28,21 +36,39 @@ _USUAL: tuple[tuple[str, Requirement], ...] = (
 
 @dataclass(frozen=True)
 class Odds:
-    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones."""
+    """How much odds may grow under a policy, the parameters of each model that allow as much, and the ε of usual ones.
+
+    Of several secrets that are protected each by itself, `gamma` is what all of them together tell: noise on each has a part.
+    """
 
     gamma: Fraction
     floor: int
     joins: bool
     same: Mapping[str, float]
-    usual: Mapping[str, float | None]
+    usual: Mapping[str, float | str]
+    shares: Mapping[str, Fraction]
+    """The declared share of each value; none where only values were declared."""
+    bounded: bool
+    """Whether values have bounds, which follow from their declared shares; else odds are all that is bounded."""
+    secrets: tuple[str, ...] = ()
+    """The sensitive columns, where each is protected by itself."""
 
     @classmethod
     def of(cls, table: Table, requirement: Requirement, bounds: Bounds, method: NoisyBoxes) -> Odds:
         """Return what the policy means for an insider; nothing but declared shares is looked at."""
-        gamma = largest_odds(bounds)
-        shares = method.declared
-        floor = method.floor_for(gamma, table.rows)
-        return cls(gamma, floor, method.joins(requirement), same_odds(gamma, shares), usual_odds(shares))
+        gamma = min(largest_odds(one) for one in unstacked(bounds) if one.protects)
+        floor, joins, declared = method.floor_for(gamma, table.rows), method.joins(requirement), method.declared
+        by_column = declared if bounds.apart else {"": declared}
+        same, shares = {}, {}
+        for name, own in by_column.items():
+            begin = f"{name}: " if bounds.apart else ""
+            same |= {begin + key: one for key, one in same_odds(gamma, own).items()}
+            shares |= {begin + value: share for value, share in own.items()}
+        every = [usual_odds(own) for own in by_column.values()]
+        usual = {name: _least([one[name] for one in every]) for name, _ in _USUAL}
+        stated = shares if method.shares is not None else {}
+        secrets = tuple(by_column) if bounds.apart else ()
+        return cls(gamma, floor, joins, same, usual, stated, not requirement.bounds_odds, secrets)
 
     @property
     def epsilon(self) -> float:
@@ -54,15 +80,52 @@ class Odds:
         joined = "Boxes whose noisy shares lie over a bound are joined with others, so that the shares shown keep the bounds too."
         apart = "Boxes are not joined: what a population has may be told, also where that makes somebody surer than a bound."
         same = "; ".join(f"{name} = {number:.3g}" for name, number in self.same.items())
-        usual = "; ".join(
-            f"{name}: {'cannot be kept' if epsilon is None else f'{epsilon:.2f}'}" for name, epsilon in self.usual.items()
-        )
         return [
-            f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever "
-            f"she believed before. Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
-            f"With the declared shares as much is allowed by {same}.",
-            f"And usual parameters are an ε of: {usual}.",
+            self.in_words() + self._each(),
+            f"Boxes hold at least {self.floor:,} people each. {joined if self.joins else apart}",
+            f"{self.given} as much is allowed by {same}.",
         ]
+
+    def _each(self) -> str:
+        if not self.secrets:
+            return ""
+        return (
+            f" That is what {' and '.join(self.secrets)} tell together, since she may know their links: the noise of each is that "
+            f"of ε = {self.epsilon / len(self.secrets):.2f}."
+        )
+
+    @property
+    def given(self) -> str:
+        """What the translation takes as given."""
+        return "With the declared shares" if self.shares else "With equal shares, since only values were declared,"
+
+    def in_words(self) -> str:
+        """Return how much odds grow, and what that makes of a belief."""
+        first, second, third = (f"of {percent(one, 0)} becomes at most {percent(grown(one, self.gamma), 1)}" for one in _BELIEFS)
+        return (
+            f"For an insider this is ε = {self.epsilon:.2f}: any odds grow at most {float(self.gamma):.4g}-fold, whatever she "
+            f"believed before. A belief {first}, one {second} and one {third}."
+        )
+
+    def translated(self) -> list[tuple[str, str]]:
+        """Return usual parameters of the models, and the ε of each or why it has none."""
+        return [(name, found if isinstance(found, str) else f"{found:.2f}") for name, found in self.usual.items()]
+
+    def before(self, one: ValueBound) -> Fraction:
+        """Return the belief before from which a value, or a set of values, keeps its bound: declared, else the table's share."""
+        return sum((self.shares[value] for value in one.members or (one.value,)), Fraction(0)) if self.bounded else one.share
+
+    def value(self, one: ValueBound) -> str:
+        """Return what the policy means for one value, or for a set of values."""
+        named = f"Any of '{one.value}' ({len(one.members)} values)" if one.members else f"'{one.value}'"
+        now, becomes = f"{percent(one.share)} of people now", "an insider who believed at most that becomes at most"
+        stated = self.before(one)
+        if not self.bounded:
+            return f"{named}: {now}; {becomes} {percent(one.bound)} sure"
+        before = f"{named}: declared {percent(stated)} ({now}); {becomes}"
+        if one.bound == 1:
+            return f"{before} {percent(grown(stated, self.gamma))} sure, by the odds alone, since it has no bound"
+        return f"{before} {percent(one.bound)} sure ({float(one.bound / stated):.3g} times as sure as before)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -72,8 +135,14 @@ class Odds:
             "floor": self.floor,
             "joins": self.joins,
             "same": dict(self.same),
-            "usual": dict(self.usual),
+            "usual": {name: None if isinstance(found, str) else found for name, found in self.usual.items()},
+            **({"secrets": list(self.secrets)} if self.secrets else {}),
         }
+
+
+def _least(found: Sequence[float | str]) -> float | str:
+    """Return the least of the columns' ε: the one that all of them can keep; or in words why one of them has none."""
+    return next((one for one in found if isinstance(one, str)), "") or min(one for one in found if not isinstance(one, str))
 
 
 def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, float]:
@@ -91,13 +160,14 @@ def same_odds(gamma: Fraction, shares: Mapping[str, Fraction]) -> dict[str, floa
     }
 
 
-def usual_odds(shares: Mapping[str, Fraction]) -> dict[str, float | None]:
-    """Return the ε of usual parameters, given these shares; None for one that cannot be kept, or protects nobody."""
-    counts, found = declared_counts(shares), {}
+def usual_odds(shares: Mapping[str, Fraction]) -> dict[str, float | str]:
+    """Return the ε of usual parameters, given these shares; or in words why there is none."""
+    counts = declared_counts(shares)
+    found: dict[str, float | str] = {}
     for name, requirement in _USUAL:
         try:
             bounds = requirement.bounds(counts)
-            found[name] = math.log(largest_odds(bounds)) if bounds.protects else None
+            found[name] = math.log(largest_odds(bounds)) if bounds.protects else PROTECTS_NOBODY
         except (Infeasible, PolicyError):
-            found[name] = None
+            found[name] = CANNOT
     return found

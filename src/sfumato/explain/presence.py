@@ -47,7 +47,7 @@ class Presence:
     sizes: tuple[int, int]
     suppressed: int
     moved: tuple[str, ...]
-    weaker: bool
+    as_published: bool
     program: bool
 
     @classmethod
@@ -65,7 +65,7 @@ class Presence:
             sizes=(made.private["smallest"], made.private["largest"]),
             suppressed=made.private.get("suppressed", 0),
             moved=tuple(parameters.get("moved", ())),
-            weaker="weaker_claim" in parameters,
+            as_published="weaker_claim" in parameters,
             program=method.to_dict().get("grouping") == "halves",
         )
 
@@ -96,7 +96,7 @@ class Presence:
 
     def promise(self) -> list[str]:
         """Return what is promised about presence, and what α the table could keep."""
-        if self.weaker:
+        if self.as_published:
             return [
                 f"Every group by itself keeps {percent(self.alpha)} for presence and the bounds below for values, by the paper's "
                 "count. Many groups may cover a person, and what they tell together is not bounded: a reader may become surer of "

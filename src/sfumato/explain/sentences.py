@@ -117,7 +117,9 @@ def _told_twice(about: Explanation) -> tuple[str, ...]:
 def not_promised(about: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
     lines = (
-        [] if about.weaker is None else ["Not promised: a bound on what a reader believes who sees the values of the records."]
+        []
+        if about.paper_claim is None
+        else ["Not promised: a bound on what a reader believes who sees the values of the records."]
     )
     lines += [
         *_presence(about),
@@ -151,10 +153,10 @@ def _presence(about: Explanation) -> list[str]:
 def _feasible(about: Explanation) -> list[str]:
     if about.obstacle is not None:
         return obstacle_sentences(about.obstacle)
-    if about.weaker is not None:
+    if about.paper_claim is not None:
         can = f"No belief is bounded: the method {about.method} can make a release, with a weaker claim in place of the policy's."
         made = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
-        return [can, *made, f"What is claimed instead: {about.weaker}"]
+        return [can, *made, f"What is claimed instead: {about.paper_claim}"]
     can = f"The bounds can be kept: the method {about.method} can make a release"
     if about.presence is not None:
         first, *others = about.presence.made()
@@ -178,8 +180,11 @@ def boxes_text(boxes: Cut, inside: str) -> str:
 def _unprotected(about: Explanation) -> list[str]:
     if about.obstacle in _NOBODY:
         return []
+    if about.odds is not None:
+        free = "" if not about.unbounded else f" Without a bound of their own: {_quoted(about.unbounded)}."
+        return [f"Unprotected: nobody. The odds of every value are bounded.{free}"]
     if not about.unbounded:
-        kept = about.feasible and about.weaker is None
+        kept = about.feasible and about.paper_claim is None
         return ["Unprotected: nobody. Every value has a bound below 1."] if kept else []
     if about.apart:
         return [
@@ -239,11 +244,11 @@ def _table(about: Explanation) -> list[str]:
 
 
 def _promise(about: Explanation) -> list[str]:
-    if about.presence is not None and about.weaker is not None:
+    if about.presence is not None and about.paper_claim is not None:
         return about.presence.promise()
     if about.form == "synthetic":
         return ["As many records as there are people are published, drawn from noisy counts; none of them is anybody's."]
-    if about.weaker is not None:
+    if about.paper_claim is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
     if about.odds is not None:
         words = noisy_claim(
@@ -264,13 +269,13 @@ def _promise(about: Explanation) -> list[str]:
 def _values(about: Explanation) -> list[str]:
     if about.form == "synthetic":
         return []
+    listed = (*about.tightest(_TIGHTEST), *sorted(about.sets, key=lambda one: (one.bound, one.value))[:_NAMED])
+    if about.odds is not None:
+        return [f"{about.odds.value(one)}." for one in listed]
     unclaimed = None
-    if about.weaker is not None:
+    if about.paper_claim is not None:
         unclaimed = "of the people behind a published record" if about.presence is None else "of a group"
-    return [
-        value_sentence(value, inside=None if about.odds else _INSIDE.get(about.form), unclaimed=unclaimed) + "."
-        for value in (*about.tightest(_TIGHTEST), *sorted(about.sets, key=lambda one: (one.bound, one.value))[:_NAMED])
-    ]
+    return [value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in listed]
 
 
 def patience_text(patience: int) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.table import Table
-from sfumato.table.column import Column
+from sfumato.table.column import Column, code_type
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 
@@ -36,12 +36,31 @@ class Declaring(Protocol):
         """Return the schema with which a table must be read."""
         ...
 
+    def of(self, column: str) -> Declaring:
+        """Return the method with what is declared of one of several columns."""
+        ...
+
 
 def stand_in(table: Table, method: Declaring) -> Table:
-    """Return the table with values drawn anew: with the declared shares on average, and links to every quasi column."""
+    """Return the table with values drawn anew: with the declared shares on average, and links to every quasi column.
+
+    Secrets that are protected each by itself are linked with one another only as far as both are with quasi columns.
+    """
+    if not table.schema.apart:
+        return replace(table, sensitive=_values(table, method, _SEED))
+    names = table.sensitive.domain.names
+    drawn = [_values(one, method.of(name), _SEED + k) for k, (name, one) in enumerate(zip(names, table.apart(), strict=True))]
+    found, inside = np.unique(np.stack([one.codes for one in drawn]), axis=1, return_inverse=True)
+    parts = {name: one.domain.table.column(name).take(pa.array(own)) for name, one, own in zip(names, drawn, found, strict=True)}
+    domain = Domain(pa.table(parts), tuple(one.domain.kinds[0] for one in drawn))
+    return replace(table, sensitive=Sensitive(domain, inside.ravel().astype(code_type(len(domain)))))
+
+
+def _values(table: Table, method: Declaring, seed: int) -> Sensitive:
+    """Return sensitive values drawn for everybody."""
     attribute = method.close(table.schema).closed_attribute()
     assert attribute is not None
-    domain, random = attribute.domain, np.random.default_rng(_SEED)
+    domain, random = attribute.domain, np.random.default_rng(seed)
     shares = np.array([float(method.declared[label]) for label in domain.labels])
     links = [
         random.normal(0.0, STRENGTH / len(table.quasi) ** 0.5, (len(shares), 2 if column.kind != "categorical" else column.size))
@@ -55,7 +74,7 @@ def stand_in(table: Table, method: Declaring) -> Table:
         codes[rows] = _drawn(_weights(level + _together(table, links, rows)), random)
     used, inside = np.unique(codes, return_inverse=True)
     shown = Domain(domain.table.take(pa.array(used)), domain.kinds)
-    return replace(table, sensitive=Sensitive(shown, inside.astype(table.sensitive.codes.dtype)))
+    return Sensitive(shown, inside.astype(code_type(len(shown))))
 
 
 def _levels(table: Table, links: Sequence[Floats], shares: Floats, every: int) -> Floats:

@@ -199,9 +199,12 @@ def _ways(table: Table, requirement: Requirement, method: Method) -> Iterator[tu
     if requirement.presence is not None:
         yield method.name, requirement.against, method, True  # other forms do not hide who is in the table
         return
-    near = method.name == Boxes.name
+    if requirement.bounds_odds:
+        yield method.name, requirement.against, method, True  # no group of people keeps odds
+        return
+    near = method.way == "boxes"
     own = cast(Boxes, method) if near else Boxes()
-    blind = method if method.name == MultiSize.name else MultiSize()
+    blind = method if method.way == "setting" else MultiSize()
     soft = replace(own, weights=None) if own.weights == "association" else own
     cuts = "safe" if own.patience == 0 else "soft"
     if not table.schema.apart:
@@ -223,7 +226,7 @@ def _measure(table: Table, requirement: Requirement, method: Method, asked: Sequ
         errors.append(_median(np.array([answer.value for answer in answers if isinstance(answer, Estimate)]), one.truth))
     sizes = sizes_of(made.release)
     spread = int(sizes.min()), int(sizes.max())
-    note = ONE_BOX if method.name == Boxes.name and len(sizes) == 1 else ""
+    note = ONE_BOX if method.way == "boxes" and len(sizes) == 1 else ""
     against = requirement.against if made.release.claims else NOBODY
     # Of generated people the draw may be looked at.
     audit = audit_release(made.release, table) if method.keeps_odds else made.audit

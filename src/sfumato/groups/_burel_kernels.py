@@ -64,7 +64,7 @@ def _root(link: Any, i: int) -> int:
 
 
 @njit(cache=True)
-def _gather(ranks: Any, first: int, last: int, after: Any, before: Any, seed: int, many: int, found: Any) -> int:
+def _gather(ranks: Any, first: int, last: int, after: Any, before: Any, seed: int, many: int, out: Any) -> int:
     """Write the places of up to `many` people of a bucket who are left, nearest to the seed first; return how many.
 
     The bucket has the ranks `ranks[first:last]`, and place p stands for ranks[p − 1]. `after` and `before` lead from a place that
@@ -75,10 +75,10 @@ def _gather(ranks: Any, first: int, last: int, after: Any, before: Any, seed: in
     count = 0
     while count < many and (down > first or up <= last):
         if down > first and (up > last or seed - ranks[down - 1] <= ranks[up - 1] - seed):
-            found[count] = down
+            out[count] = down
             down = _root(before, down - 1)
         else:
-            found[count] = up
+            out[count] = up
             up = _root(after, up + 1)
         count += 1
     return count

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, least_side, only_for, tight_cut
+from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, implement, least_side, tight_cut
 from sfumato.groups._even_kernels import Even
+from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
 
@@ -58,24 +58,37 @@ def _softly(acceptance: Any, histogram: Any, missing: int, size: int, values: in
     return boundary, joins, left
 
 
-@overload(choose)
-def _safe(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Safe, acceptance, _safely)
+def _classically(
+    acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any
+) -> Any:
+    codes = len(histogram) - missing
+    lost = histogram[codes] if missing else 0
+    at, code, distinct, total = np.empty(codes, np.int64), np.empty(codes, np.int64), 0, 0
+    for one in range(codes):
+        if histogram[one] > 0:
+            total += histogram[one]
+            at[distinct], code[distinct] = total, one
+            distinct += 1
+    for cut in boundaries(at[:distinct], lost, size, least):
+        b, joins = cut // 2, cut % 2
+        left = at[b] + joins * lost
+        if acceptance.look:
+            mine = np.zeros(len(counts), np.int64)
+            for one in range(code[b] + 1):
+                mine += known[one]
+            if joins == 1:
+                mine += known[codes]
+            if not satisfies(mine, left, acceptance) or not satisfies(counts - mine, size - left, acceptance):
+                continue
+        return code[b], joins == 1, left
+    return -1, False, 0
 
 
-@overload(choose)
-def _even(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Even, acceptance, _safely)
-
-
-@overload(choose)
-def _tight(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Tight, acceptance, _tightly)
-
-
-@overload(choose)
-def _soft(acceptance: Any, histogram: Any, missing: int, size: int, values: int, counts: Any, least: int, known: Any) -> Any:
-    return only_for(Soft, acceptance, _softly)
+implement(choose, Safe, _safely)
+implement(choose, Classical, _classically)
+implement(choose, Even, _safely)
+implement(choose, Tight, _tightly)
+implement(choose, Soft, _softly)
 
 
 @njit(cache=True)
@@ -144,10 +157,10 @@ def tree_node(codes: Any, row: int, tree: Any, first: Any, published: Any) -> in
 
 
 @njit(cache=True, nogil=True)
-def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, found: Any) -> None:
+def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, out: Any) -> None:
     """Set the leaf of every person."""
     for row in range(codes.shape[1]):
-        found[row] = tree_node(codes, row, tree, first, published)
+        out[row] = tree_node(codes, row, tree, first, published)
 
 
 @njit(cache=True, nogil=True)

@@ -1,9 +1,9 @@
 """Cutting boxes of people in two, level by level: plain loops over codes, the same result for any number of threads.
 
 There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
-is for an *acceptance* to say: a named tuple for whose type `least_side` and `divide` are overloaded, as below for `Safe` and
-`Tight`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is compiled for each
-acceptance by itself.
+is for an *acceptance* to say: a named tuple, for which one says what `least_side` and `divide` do (`implement`), as below for
+`Safe` and `Tight`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is compiled for
+each acceptance by itself.
 """
 
 from __future__ import annotations
@@ -71,9 +71,13 @@ def of_box(acceptance: Any, box: int) -> Any:
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
-def only_for(kind: type, acceptance: Any, compiled: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return the function if the type that numba found is this kind of named tuple: what an `overload` answers."""
-    return compiled if getattr(acceptance, "instance_class", None) is kind else None
+def implement(generic: Callable[..., Any], kind: type, compiled: Callable[..., Any]) -> None:
+    """Let a function that is for acceptances to say, as `divide` is, be this one for acceptances of this kind."""
+
+    def answer(acceptance: Any, *_: Any) -> Callable[..., Any] | None:
+        return compiled if getattr(acceptance, "instance_class", None) is kind else None
+
+    overload(generic, strict=False)(answer)  # strict: numba would want the parameters of `generic` written again
 
 
 @njit(cache=True)
@@ -258,9 +262,10 @@ def _least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
     return max(acceptance.floor, -(-size // LEAST_SHARE))
 
 
-def _divide_safely(
+def divide_evenly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
+    """Make the most even cut, if both sides have enough people."""
     histogram = np.zeros(width, np.int64)
     for row in mine:
         histogram[column[row]] += 1
@@ -276,28 +281,10 @@ def _divide_tightly(
     return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 
-@overload(least_side)
-def _safe_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Safe, acceptance, _least_safely)
-
-
-@overload(least_side)
-def _tight_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Tight, acceptance, _least_tightly)
-
-
-@overload(divide)
-def _safe_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Safe, acceptance, _divide_safely)
-
-
-@overload(divide)
-def _tight_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Tight, acceptance, _divide_tightly)
+implement(least_side, Safe, _least_safely)
+implement(least_side, Tight, _least_tightly)
+implement(divide, Safe, divide_evenly)
+implement(divide, Tight, _divide_tightly)
 
 
 def _of_any_box(acceptance: Any, box: int) -> Any:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numba.extending import overload
-
-from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, split_rows
+from sfumato.groups._cut_kernels import divide, divide_evenly, implement, least_side
 
 
 class Even(NamedTuple):
@@ -20,21 +17,5 @@ def _least(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.floor
 
 
-def _divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int) -> int:
-    histogram = np.zeros(width, np.int64)
-    for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
-
-
-@overload(least_side)
-def _even_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Even, acceptance, _least)
-
-
-@overload(divide)
-def _even_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Even, acceptance, _divide)
+implement(least_side, Even, _least)
+implement(divide, Even, divide_evenly)

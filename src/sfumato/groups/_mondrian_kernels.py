@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, least_side, only_for, split_rows
+from sfumato.groups._cut_kernels import divide, implement, least_side, split_rows
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
@@ -215,13 +214,5 @@ def _divide_classically(
     return strict_cut(acceptance, mine, column, absent, sensitive, counts, least)
 
 
-@overload(least_side)
-def _classical_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Classical, acceptance, _least_classically)
-
-
-@overload(divide)
-def _classical_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Classical, acceptance, _divide_classically)
+implement(least_side, Classical, _least_classically)
+implement(divide, Classical, _divide_classically)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import count_events, divide, even_cut, least_side, of_box, only_for, smallest_group, split_rows
+from sfumato.groups._cut_kernels import count_events, divide, even_cut, implement, least_side, of_box, smallest_group, split_rows
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
@@ -167,18 +166,6 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
     return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1])
 
 
-@overload(least_side)
-def _soft_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Soft, acceptance, _least_softly)
-
-
-@overload(divide)
-def _soft_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Soft, acceptance, _divide_softly)
-
-
-@overload(of_box)
-def _soft_box(acceptance: Any, box: int) -> Any:
-    return only_for(Soft, acceptance, _account_of_box)
+implement(least_side, Soft, _least_softly)
+implement(divide, Soft, _divide_softly)
+implement(of_box, Soft, _account_of_box)

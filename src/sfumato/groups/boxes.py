@@ -33,7 +33,7 @@ def cut_into_boxes(
     Tight cuts may order columns by their association with the sensitive one; others may not, because that looks at where
     values fell.
     """
-    space = Space.of(columns)
+    space = Space.of(columns, narrow=True)
     chosen = association(columns, sensitive) if weights == "association" else column_weights(columns, weights)
     if soft is None:
         grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)

@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.arrays import Floats, Integers
 from sfumato.groups._counted_kernels import by_sizes, cut_counted
 from sfumato.groups._cut_kernels import Secret, Tight, add_sets
+from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.cuts import Ledger
 from sfumato.groups.soft import Accounts
 from sfumato.privacy.bounds import Bounds
@@ -198,7 +199,7 @@ def _level(
             for k, box in enumerate(late.tolist()):
                 made[box] = cut(box, _of_box(tossed, k), lefts[k], each)
         acceptance.settle(low, np.array([one[3] == 0 for one in made]))
-    elif isinstance(acceptance, Tight):
+    elif isinstance(acceptance, (Tight, Classical)):
         pairs = growing.pairs(nodes)
         made = [cut(box, acceptance, pairs(box), axes.first) for box in boxes]
     else:

@@ -75,13 +75,24 @@ class Space:
     position: Floats
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Space:
-        """Return the space of these columns."""
-        codes = np.stack([column.codes.astype(np.int32) for column in columns])
+    def of(cls, columns: Sequence[Column], *, narrow: bool = False) -> Space:
+        """Return the space of these columns; `narrow`, in the fewest bytes that kernels of cuts are compiled for."""
+        kind = narrow_type([column.size for column in columns]) if narrow else np.dtype(np.int32)
+        codes = np.empty((len(columns), len(columns[0].codes)), kind)
         for j, column in enumerate(columns):
-            if column.kind == "categorical":
-                codes[j] = category_places(j, columns)[codes[j]]
+            codes[j] = category_places(j, columns)[column.codes] if column.kind == "categorical" else column.codes
         return cls(codes, *axes(columns))
+
+    @property
+    def narrow(self) -> Array:
+        """The codes in words of 16 bits where they fit: cuts wait for memory, and take half as long with half of it."""
+        widest = int(np.diff(self.first).max(initial=0))
+        return self.codes.astype(np.int16) if widest <= np.iinfo(np.int16).max else self.codes
+
+
+def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
+    """Return the type for codes of columns of these sizes: two bytes where that is enough, else four."""
+    return np.dtype(np.int16 if max(sizes) < 1 << 15 else np.int32)
 
 
 def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
@@ -176,8 +187,10 @@ def cut_space(
     number changes nothing.
     """
 
+    codes = space.narrow
+
     def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
-        return cut_level(space.codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
+        return cut_level(codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
 
     low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
     final: list[tuple[Integers, Integers]] = []

@@ -51,7 +51,8 @@ class Grouping:
     @cached_property
     def sizes(self) -> Integers:
         """Number of people in each group."""
-        return np.bincount(self.group[self.group >= 0], minlength=self.groups).astype(np.int64)
+        there = self.group if self.group.min(initial=0) >= 0 else self.group[self.group >= 0]
+        return np.bincount(there, minlength=self.groups).astype(np.int64)
 
     @property
     def suppressed(self) -> int:
@@ -78,7 +79,7 @@ def histograms(group: Array, codes: Array, values: int) -> Histograms:
 
 
 def require_bounds(
-    found: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None, sets: Sequence[SetBound] = ()
+    histograms: Histograms, sizes: Integers, limits: Sequence[Any], told: Integers | None = None, sets: Sequence[SetBound] = ()
 ) -> None:
     """Raise `ClaimBroken` unless count ≤ ⌊bound·size⌋ for every value and set of every group: the last look before publishing.
 
@@ -90,11 +91,11 @@ def require_bounds(
         [[floor_times(limit / 1000, int(room)) if limit < 1 else _NO_CAP for room in distinct] for limit in limits],
         dtype=np.int64,
     )
-    broken = int((found.count > caps[found.value, which[found.group]]).sum())
+    broken = int((histograms.count > caps[histograms.value, which[histograms.group]]).sum())
     for one in sets:
         if one.limit < 1:
-            member = np.isin(found.value, one.places)
-            count = np.bincount(found.group[member], weights=found.count[member], minlength=len(sizes)).astype(np.int64)
+            member = np.isin(histograms.value, one.places)
+            count = np.bincount(histograms.group[member], weights=histograms.count[member], minlength=len(sizes)).astype(np.int64)
             most = np.array([floor_times(one.limit / 1000, int(room)) for room in distinct], dtype=np.int64)
             broken += int((count > most[which]).sum())
     if broken:

@@ -97,10 +97,18 @@ def mondrian(
     in the order of the rows, which must be one of coins; where the halves would break the constraint, the cut is a strict one. A
     box in which all columns are constant is final: to divide people who look alike would tell nobody more.
     """
-    require_room(constraint, bounds, k)
+    acceptance = classical(bounds, constraint=constraint, k=k, relaxed=relaxed)
     space = Space.of(columns)
+    rows = np.arange(len(sensitive), dtype=np.int32)
+    alike = np.ones(len(columns))
+    return cut_space(space, secret_of(sensitive, bounds), rows, acceptance, basis="tight", weights=alike, progress=progress)
+
+
+def classical(bounds: Bounds, *, constraint: Constraint, k: int, relaxed: bool) -> Classical:
+    """Return what accepts cuts; raise `Infeasible` where not even the whole table keeps the constraint."""
+    require_room(constraint, bounds, k)
     need, start = need_table(bounds)
-    acceptance = Classical(
+    return Classical(
         k=k,
         relaxed=relaxed,
         look=bounds.protects or constraint.kind != "bounds",
@@ -111,9 +119,6 @@ def mondrian(
         most=constraint.most(bounds),
         whole=np.array(bounds.counts, dtype=np.int64),
     )
-    rows = np.arange(len(sensitive), dtype=np.int32)
-    alike = np.ones(len(columns))
-    return cut_space(space, secret_of(sensitive, bounds), rows, acceptance, basis="tight", weights=alike, progress=progress)
 
 
 def require_room(constraint: Constraint, bounds: Bounds, k: int) -> None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.exact import floor_times
 from sfumato.groups._cut_kernels import Secret, cut_level
 from sfumato.groups._even_kernels import Even
@@ -56,16 +56,20 @@ class Tree:
 
 def cut_evenly(columns: Sequence[Column], floor: int, weights: Mapping[str, float] | None) -> Tree:
     """Return boxes of at least `floor` people, the most even cut of the widest column first: quasi values decide alone."""
-    space, weight = Space.of(columns), column_weights(columns, weights)
-    people = len(columns[0].codes)
+    return even_tree(Space.of(columns, narrow=True), column_weights(columns, weights), floor)
+
+
+def even_tree(space: Space, weight: Floats, floor: int) -> Tree:
+    """Return the same for people in a space, wherever that lies in the whole one."""
+    people = space.codes.shape[1]
     none = np.zeros(1, np.int64)
     nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
     low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
     begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
-    acceptance = Even(floor)
+    codes, acceptance = space.narrow, Even(floor)
     final: list[tuple[Integers, Integers, Integers]] = []
     while len(low):
-        where = cut_level(space.codes, nothing, rows, low, high, space.first, space.missing, space.position, weight, acceptance)
+        where = cut_level(codes, nothing, rows, low, high, space.first, space.missing, space.position, weight, acceptance)
         cut = where >= 0
         final.append((node[~cut], low[~cut], high[~cut]))
         fresh = nodes + np.arange(2 * int(cut.sum()), dtype=np.int64).reshape(-1, 2)
@@ -99,22 +103,30 @@ def with_sets(counts: Integers, bounds: Bounds) -> Integers:
     return np.concatenate([counts, *(counts[:, list(one.places)].sum(axis=1, keepdims=True) for one in bounds.sets)], axis=1)
 
 
-def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction]) -> Joined:
-    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it."""
-    sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
-    return _Joining(counts.copy(), sizes, limits).up(tree)
+def join_boxes(tree: Tree, counts: Integers, limits: Sequence[Fraction], sizes: Integers | None = None) -> Joined:
+    """Return the boxes joined until no noisy share lies over its bound; all in one where only that, or nothing, keeps it.
+
+    `sizes` are those of boxes, for a tree without its people.
+    """
+    if sizes is None:
+        sizes = np.bincount(tree.group, minlength=tree.boxes).astype(np.int64)
+    return _Joining(counts, sizes.copy(), limits).up(tree)
+
+
+_NEAR = 1e-6
+"""So near to a bound floats do not decide: up to billions of people they are right to a tenth of that."""
 
 
 class _Joining:
     """Boxes on the way up: the sums of each, and who joined whom."""
 
     def __init__(self, counts: Integers, sizes: Integers, limits: Sequence[Fraction]) -> None:
-        self.counts, self.sizes, self.limits = counts, sizes, limits
-        self.bounded = np.array([k for k, limit in enumerate(limits) if limit < 1], dtype=np.int64)
-        self.rough = np.array([float(limits[k]) for k in self.bounded])
+        bounded = [k for k, limit in enumerate(limits) if limit < 1]
+        self.counts, self.sizes, self.limits = counts[:, bounded], sizes, [limits[k] for k in bounded]
+        self.rough = np.array([float(limit) for limit in self.limits])
         self.home = np.arange(len(sizes))
         # Most boxes lie clearly below their bounds as they are.
-        self.clear = (counts[:, self.bounded] <= sizes[:, None] * self.rough - 1e-6).all(axis=1)
+        self.clear = (self.counts <= sizes[:, None] * self.rough - _NEAR).all(axis=1)
 
     def up(self, tree: Tree) -> Joined:
         kept: list[list[int]] = [[] for _ in tree.sides]
@@ -157,8 +169,8 @@ class _Joining:
             return
         around = np.array(kept, dtype=np.int64)
         size = self.sizes[around] + self.sizes[box]
-        both = self.counts[np.ix_(around, self.bounded)] + self.counts[box, self.bounded]
-        fits = np.flatnonzero((both <= size[:, None] * self.rough + 1e-6).all(axis=1))
+        both = self.counts[around] + self.counts[box]
+        fits = np.flatnonzero((both <= size[:, None] * self.rough + _NEAR).all(axis=1))
         for k in fits[np.argsort(size[fits], kind="stable")].tolist():
             if self._keep(both[k], int(size[k])):
                 self._join(kept[k], box)
@@ -171,12 +183,15 @@ class _Joining:
         self.home[other] = one
 
     def _keeps(self, box: int) -> bool:
-        return self._keep(self.counts[box, self.bounded], int(self.sizes[box]))
+        return self._keep(self.counts[box], int(self.sizes[box]))
 
     def _keep(self, counts: Integers, size: int) -> bool:
         """Return whether counts of a box of this size are within ⌊bound·size⌋, exactly."""
-        near = np.flatnonzero(counts > size * self.rough - 1e-6)
-        return all(int(counts[k]) <= floor_times(self.limits[self.bounded[k]], size) for k in near.tolist())
+        over = counts - size * self.rough
+        if over.max(initial=-1.0) > _NEAR:
+            return False
+        near = np.flatnonzero(over > -_NEAR)
+        return all(int(counts[k]) <= floor_times(self.limits[k], size) for k in near.tolist())
 
     def _end(self, box: int) -> int:
         while self.home[box] != box:

@@ -65,8 +65,8 @@ def default_method(requirement: Requirement, table: Table) -> Method:
     if requirement.bounds_odds and isinstance(declared, Closed):
         return NoisyBoxes(values=declared.values, otherwise=declared.otherwise)
     if requirement.bounds_odds and isinstance(declared, ClosedColumns):
-        told = dict(declared.columns)
-        values, others = ({name: getattr(one, key) for name, one in told.items()} for key in ("values", "otherwise"))
+        columns = dict(declared.columns)
+        values, others = ({name: getattr(one, key) for name, one in columns.items()} for key in ("values", "otherwise"))
         return NoisyBoxes(values=values, otherwise=others)
     boxes = Boxes()
     bounds = table_bounds(table, requirement)

@@ -12,7 +12,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.groups.anatomy import assign_by_anatomy, excess
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against
@@ -36,6 +36,7 @@ class Anatomy(Method):
     suppress: bool = parameter(False, flag)
 
     name: ClassVar[str] = "anatomy"
+    way: ClassVar[Way] = "distinct"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; only reader when people may be suppressed."""

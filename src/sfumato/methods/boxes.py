@@ -11,7 +11,7 @@ from sfumato.errors import OneBox, PolicyError
 from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import MOST_PATIENCE, WHOLE, soft_rule
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
 
@@ -62,6 +62,9 @@ class Boxes(Method):
     patience: int | None = parameter(None, whole(0, MOST_PATIENCE))
 
     name: ClassVar[str] = "boxes"
+    way: ClassVar[Way] = "boxes"
+    by_counts: ClassVar[bool] = True
+    tosses_when_tight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,6 +31,7 @@ class Linking(Method):
 
     accept_weaker_claim: bool = parameter(False, flag)
 
+    links_records: ClassVar[bool] = True
     instead: ClassVar[str] = 'name = "near-groups"'
 
     @property

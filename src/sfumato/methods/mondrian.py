@@ -65,6 +65,7 @@ class Mondrian(Method):
     form: Literal["ranges", "buckets"] = parameter("ranges", choice("ranges", "buckets"))
 
     name: ClassVar[str] = "mondrian"
+    tosses_when_tight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,14 +94,20 @@ class Mondrian(Method):
             task.quasi,
             codes,
             bounds,
-            constraint=self._constraint(),
+            constraint=self.groups_keep,
             k=self.k,
             relaxed=self.partition == "relaxed",
             progress=task.part(0.0, 0.8),
         )
-        return grouping if task.bounds.protects else replace(grouping, public={"note": _note(self.constraint)})
+        return replace(grouping, public=self.said(task.bounds))
 
-    def _constraint(self) -> Constraint:
+    def said(self, bounds: Bounds) -> dict[str, str]:
+        """Return what a release says of itself whose bounds are all 1."""
+        return {} if bounds.protects else {"note": _note(self.constraint)}
+
+    @property
+    def groups_keep(self) -> Constraint:
+        """What every group satisfies beside its bounds."""
         return Constraint(self.constraint, self.l or 1, Fraction(self.c or 0), Fraction(self.t or 0), self.distance or "equal")
 
 

@@ -13,7 +13,7 @@ from sfumato.groups.settings.feasible import Strategy
 from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.two_size import SEARCHES, Search
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, seconds, whole
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Against
@@ -35,8 +35,8 @@ class MultiSize(Method):
     max_size
         M': the largest group of a setting. The bound holds for any; the smallest bounds need the largest groups.
     gap, time_limit
-        ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds;
-        a stop by the clock marks the release as not reproducible. No matter of privacy.
+        ``"optimal"`` stops when its loss is proven to be within this relative gap of the best possible, or after so many seconds
+        of processor time; a stop by the clock marks the release as not reproducible. No matter of privacy.
     form
         ``"buckets"``, or ``"ranges"``: since near people are not together, ranges are wide.
 
@@ -54,6 +54,7 @@ class MultiSize(Method):
     form: Literal["buckets", "ranges"] = parameter("buckets", choice("buckets", "ranges"))
 
     name: ClassVar[str] = "multi-size"
+    way: ClassVar[Way] = "setting"
 
     def sets_refused(self, against: Against) -> str:
         """Return why blind groups keep no bounds on sets."""

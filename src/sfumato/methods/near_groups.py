@@ -11,7 +11,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.near.anneal import annealed_groups
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.near.widths import domain_widths
-from sfumato.methods.base import Method, Task
+from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against
 
@@ -59,6 +59,7 @@ class NearGroups(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "near-groups"
+    way: ClassVar[Way] = "near"
 
     def sets_refused(self, against: Against) -> str:
         """Return why annealed groups keep no bounds on sets; nothing for matched ones."""

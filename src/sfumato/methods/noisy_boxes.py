@@ -83,6 +83,7 @@ class NoisyBoxes(Method):
     weights: Mapping[str, float] | None = parameter(None, weights())
 
     name: ClassVar[str] = "noisy-boxes"
+    by_counts: ClassVar[bool] = True
     keeps_odds: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -94,13 +95,13 @@ class NoisyBoxes(Method):
                 hint='shares = { flu = "0.4", … }, from last year\'s figures or a design; values for the model "differential"',
             )
         if self.apart:
-            told = self.shares if self.shares is not None else self.values
-            if not isinstance(self.otherwise, Mapping) or not isinstance(told, Mapping) or set(self.otherwise) != set(told):
+            given = self.shares if self.shares is not None else self.values
+            if not isinstance(self.otherwise, Mapping) or not isinstance(given, Mapping) or set(self.otherwise) != set(given):
                 raise PolicyError(
                     f"{caller}(otherwise=…): every column with declared values needs its own",
                     hint='otherwise = { illness = "other" }',
                 )
-            for name in told:
+            for name in given:
                 self.of(name)
             return
         if self.shares is not None:
@@ -114,10 +115,10 @@ class NoisyBoxes(Method):
 
     def of(self, column: str) -> NoisyBoxes:
         """Return the method with what is declared of one of several columns."""
-        told: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
-        if any(one is not None and column not in one for one in told.values()):
+        given: dict[str, Any] = {key: getattr(self, key) for key in ("shares", "values", "otherwise")}
+        if any(one is not None and column not in one for one in given.values()):
             raise PolicyError(f"{type(self).__name__}: nothing is declared of {column!r}", hint="declare values of every secret")
-        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in told.items()}
+        own: dict[str, Any] = {key: None if one is None else one[column] for key, one in given.items()}
         return replace(self, **own)
 
     @property
@@ -147,8 +148,8 @@ class NoisyBoxes(Method):
         """Return the schema with which a table must be read: each person's value follows from her own cells alone."""
         if self.apart:
             others: Mapping[str, str] = self.otherwise  # type: ignore[assignment]
-            told = {name: {"values": list(own), "otherwise": others[name]} for name, own in self.declared.items()}
-            return replace(schema, closed=closed(told))
+            given = {name: {"values": list(own), "otherwise": others[name]} for name, own in self.declared.items()}
+            return replace(schema, closed=closed(given))
         return replace(schema, closed=closed({"values": list(self.declared), "otherwise": self.otherwise}))
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
@@ -171,7 +172,7 @@ class NoisyBoxes(Method):
         self.require_provable(table, requirement)
         bounds = self.bounds(table, requirement)
         self.require_something_to_keep(bounds, requirement)
-        return _largest(bounds)
+        return odds_within(bounds)
 
     def joins(self, requirement: Requirement) -> bool:
         """Return whether boxes are joined where a noisy share lies over its bound."""
@@ -195,7 +196,7 @@ class NoisyBoxes(Method):
         parts = task.parts()
         own = [self.of(one.table.schema.sensitive[0]) for one in parts] if self.apart else [self]
         domains = [closed_domain(one.table, method.close(one.table.schema)) for one, method in zip(parts, own, strict=True)]
-        gamma = _largest(task.bounds)
+        gamma = odds_within(task.bounds)
         ratio = noise_ratio(gamma, len(parts))
         floor = self.floor_for(gamma, task.table.rows)
         tree = cut_evenly(task.quasi, floor, self.weights)
@@ -220,6 +221,6 @@ class NoisyBoxes(Method):
         return Made(release, figures)
 
 
-def _largest(bounds: Bounds) -> Fraction:
+def odds_within(bounds: Bounds) -> Fraction:
     """Return how much odds may grow so that no belief in a value of any column exceeds its bound."""
     return min(largest_odds(one) for one in unstacked(bounds) if one.protects)

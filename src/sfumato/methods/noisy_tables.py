@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from sfumato.errors import PolicyError
 from sfumato.methods.synthesizing import Learned, Synthesizing
+from sfumato.parameters import choice, parameter
+from sfumato.randomize.opendp_noise import opendp_installed
 from sfumato.randomness import Randomness
 from sfumato.synthetic.network import Counted
-from sfumato.synthetic.star import star_law
+from sfumato.synthetic.star import Noise, star_law
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,9 @@ class NoisyTables(Synthesizing):
         Without it as much as the model `differential` says, or ln(1 + β) for β-likeness.
     values, otherwise
         The values that somebody may have in the sensitive column, and the one of whoever has another; or declare a domain for it.
+    noise
+        Who draws the noise: ``"opendp"``, which no seed repeats, or ``"sfumato"``. Without it OpenDP where it is installed and
+        no seed is given. The manifest says which.
 
     Notes
     -----
@@ -30,12 +36,19 @@ class NoisyTables(Synthesizing):
     (the extra `baselines`). Given the sensitive value, quasi columns are independent in it. Records are drawn one by one.
     """
 
+    noise: Noise | None = parameter(None, choice("opendp", "sfumato"))
+
     name: ClassVar[str] = "noisy-tables"
 
     def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:
         """Return the fitted model."""
-        law, ratio = star_law(people, epsilon, random)
+        noise = self.noise or ("opendp" if not random.reproducible and opendp_installed() else "sfumato")
+        if noise == "opendp" and random.reproducible:
+            raise PolicyError(
+                "NoisyTables(noise='opendp'): OpenDP's noise cannot be seeded", hint="leave the seed out, or noise = 'sfumato'"
+            )
+        law, deviation = star_law(people, epsilon, random, noise)
         secret = len(people.sizes) - 1
         cells = sum(people.cells((secret, column)) for column in range(secret))
-        figures = {"noisy_cells": cells, "noise": float(2 * ratio / (1 - ratio) ** 2) ** 0.5}
-        return Learned(law, [(column, secret) for column in range(secret)], figures)
+        figures = {"noisy_cells": cells, "noise": deviation}
+        return Learned(law, [(column, secret) for column in range(secret)], figures, {"noise": noise})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -38,11 +38,12 @@ LAW, RECORDS = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What records are drawn from, which columns were measured together, and private figures."""
+    """What records are drawn from, which columns were measured together, private figures, and what the manifest states too."""
 
     law: Sequence[Given]
     measured: Sequence[Sequence[int]]
     figures: Mapping[str, Any]
+    public: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +138,9 @@ class Synthesizing(Method):
         task.progress("counting", 0.0)
         universe, spending = universe_of(task.table), Spending(self.gamma(task.requirement))
         people = Counted(universe.columns, universe.sizes, task.table.rows)
-        told = self.learn(people, spending.epsilon, task.random.spawn(LAW))
+        learned = self.learn(people, spending.epsilon, task.random.spawn(LAW))
         task.progress("drawing records", 0.7)
-        drawn = draw_records(told.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
-        release = show_synthetic(task, self, universe, drawn, told.measured, spending)
-        figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **told.figures}
+        drawn = draw_records(learned.law, len(universe.sizes), task.table.rows, task.random.spawn(RECORDS))
+        release = show_synthetic(task, self, universe, drawn, learned.measured, spending, learned.public)
+        figures = {"epsilon": decimal_text(spending.stated), "gamma": str(spending.gamma), **learned.figures}
         return Made(release, figures)

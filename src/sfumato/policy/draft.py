@@ -97,9 +97,14 @@ def review(path: Place, schema: Schema, options: ReadOptions) -> list[Decision]:
 
     A column whose role is not the one that a draft would give it is doubtful, and the reason says which one that is.
     """
+    return review_of(profiles(path, options)[0], schema)
+
+
+def review_of(columns: Sequence[Profile], schema: Schema) -> list[Decision]:
+    """Return the same for columns that were looked at before."""
     order = ("quasi", "sensitive", "identifier", "other")
     found = []
-    for one in decide(profiles(path, options)[0], {}):
+    for one in decide(columns, {}):
         role = schema.role(one.column)
         if role is not None:
             why = one.why if role == one.role else f"a draft would say {one.role}: {one.why}"

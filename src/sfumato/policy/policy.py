@@ -182,8 +182,8 @@ class Policy:
         return self.text if known else written(self.text, self.files, None if table.choice is None else table.choice.coins)
 
 
-def _coins(found: Section) -> bytes | None:
-    coins = text(found, "coins", "[receipt]")
+def _coins(section: Section) -> bytes | None:
+    coins = text(section, "coins", "[receipt]")
     try:
         return None if coins is None else bytes.fromhex(coins)
     except ValueError:
@@ -206,11 +206,11 @@ def _document(content: str) -> dict[str, Any]:
     return document
 
 
-def _options(found: Section) -> ReadOptions:
-    known_keys(found, "[input]", INPUT)
-    options: dict[str, Any] = {key: text(found, key, "[input]") for key in ("delimiter", "decimal", "encoding", "sheet")}
-    options |= {key: texts(found, key, "[input]") for key in ("null", "names")}
-    options["header"] = flag(found, "header", "[input]", default=True)
+def _options(section: Section) -> ReadOptions:
+    known_keys(section, "[input]", INPUT)
+    options: dict[str, Any] = {key: text(section, key, "[input]") for key in ("delimiter", "decimal", "encoding", "sheet")}
+    options |= {key: texts(section, key, "[input]") for key in ("null", "names")}
+    options["header"] = flag(section, "header", "[input]", default=True)
     return _located("[input]", ReadOptions, {key: value for key, value in options.items() if value is not None})
 
 
@@ -246,13 +246,13 @@ def _schema(document: Section, warnings: list[str], base: Path | None, files: di
     return _located("", Schema, arguments)
 
 
-def _requirement(found: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+def _requirement(whole: Section, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
     columns = {
-        name: _model(_inherited(section(own, name), found), f"[requirement.columns] {name}", kept, base, files)
-        for own in (section(found, "columns"),)
+        name: _model(_inherited(section(own, name), whole), f"[requirement.columns] {name}", kept, base, files)
+        for own in (section(whole, "columns"),)
         for name in own
     }
-    rest = {key: value for key, value in found.items() if key not in ("columns", "protect")}
+    rest = {key: value for key, value in whole.items() if key not in ("columns", "protect")}
     return _model({**rest, **({"columns": columns} if columns else {})}, "[requirement]", kept, base, files)
 
 
@@ -267,12 +267,12 @@ def _inherited(own: Section, whole: Section) -> Section:
     return {**{key: value for key, value in whole.items() if key not in ("columns", "protect", "sets", "bounds")}, **own}
 
 
-def _model(found: Section, where: str, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
-    model = text(found, "model", where)
+def _model(stated: Section, where: str, kept: Section, base: Path | None, files: dict[str, str]) -> Requirement:
+    model = text(stated, "model", where)
     if model is None:
         raise PolicyError(f"{where} model: missing", hint=f"one of {', '.join(MODELS)}")
     cls = _named(model, MODELS, f"{where} model")
-    arguments = {key: value for key, value in found.items() if key != "model"}
+    arguments = {key: value for key, value in stated.items() if key != "model"}
     if "bounds" in arguments:
         arguments["bounds"] = section(arguments, "bounds")
     if "sets" in arguments:
@@ -280,17 +280,19 @@ def _model(found: Section, where: str, kept: Section, base: Path | None, files: 
     return _located(where, cls, parameters(arguments, where, cls))
 
 
-def _method(found: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:
-    name = text(found, "name", "[method]")
-    if not found:
+def _method(section: Section, requirement: Requirement | None, schema: Schema | None) -> Method | None:
+    name = text(section, "name", "[method]")
+    if not section:
         return None
     if name is None:  # options without a name are options of the usual method
+        if requirement is None:
+            return None  # which one that is follows from the requirement, whose fault is told
         name = _usual(requirement).name
-    if name == "buckets" or "locality" in found:
+    if name == "buckets" or "locality" in section:
         old = "name" if name == "buckets" else "locality"
-        raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(found))
+        raise PolicyError(f"[method] {old}: buckets are a form now, and several methods make them", hint=_respelled(section))
     cls = _named(name, METHODS, "[method] name")
-    arguments = {key: value for key, value in found.items() if key != "name"}
+    arguments = {key: value for key, value in section.items() if key != "name"}
     if WEAKER in arguments and WEAKER not in {field.name for field in fields(cls)}:
         takers = ", ".join(other for other, kind in METHODS.items() if WEAKER in {field.name for field in fields(kind)})
         raise PolicyError(f"[method] {WEAKER}: {name!r} claims nothing less than a reader's bound", hint=f"only for {takers}")
@@ -303,19 +305,19 @@ def _method(found: Section, requirement: Requirement | None, schema: Schema | No
     return _located("[method]", cls, options)
 
 
-def _usual(requirement: Requirement | None) -> type[Method]:
+def _usual(requirement: Requirement) -> type[Method]:
     """Return the method that a policy without a name for one means by its options."""
-    if requirement is None or requirement.presence is None:
-        return NoisyBoxes if requirement is not None and requirement.against == "insider" else Boxes
+    if requirement.presence is None:
+        return NoisyBoxes if requirement.against == "insider" else Boxes
     return Ambiguity
 
 
-def _budget(found: Section) -> Fraction | None:
+def _budget(section: Section) -> Fraction | None:
     """Return the ε that all draws of noise of the same people may reach together; None where nothing limits them."""
-    known_keys(found, "[budget]", ("epsilon",))
-    if not found:
+    known_keys(section, "[budget]", ("epsilon",))
+    if not section:
         return None
-    epsilon = exact(found.get("epsilon", ""), "[budget] epsilon")
+    epsilon = exact(section.get("epsilon", ""), "[budget] epsilon")
     if not 0 < epsilon <= MOST_BUDGET:
         raise PolicyError(
             f"[budget] epsilon: expected a number above 0 and at most {MOST_BUDGET}, got {epsilon}", hint="epsilon = 3"
@@ -323,12 +325,12 @@ def _budget(found: Section) -> Fraction | None:
     return epsilon
 
 
-def _respelled(found: Section) -> str:
+def _respelled(section: Section) -> str:
     """Return how a policy for the method that was called buckets is written now."""
-    locality = found.get("locality", "boxes")
-    name = "decoys" if found.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
+    locality = section.get("locality", "boxes")
+    name = "decoys" if section.get("decoys") else {"none": "multi-size", "near": "near-groups"}.get(str(locality), "boxes")
     form = ' and form = "buckets"' if name == "near-groups" else ""
-    return f'write name = "{name}"{form}' + (", and leave out locality" if "locality" in found else "")
+    return f'write name = "{name}"{form}' + (", and leave out locality" if "locality" in section else "")
 
 
 def _closed(schema: Schema, method: Method | None) -> Schema:

@@ -59,34 +59,34 @@ def near(name: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name.casefold(), list(known), n=1)), None)
 
 
-def known_keys(found: Section, where: str, known: Iterable[str]) -> None:
+def known_keys(section: Section, where: str, known: Iterable[str]) -> None:
     """Refuse a key that is not known."""
     known = list(known)
-    wrong = [PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known)) for key in found if key not in known]
+    wrong = [PolicyError(f"{where} {key}: unknown key", hint=did_you_mean(key, known)) for key in section if key not in known]
     if wrong:
         raise joined(wrong)
 
 
-def text(found: Section, key: str, where: str) -> str | None:
+def text(section: Section, key: str, where: str) -> str | None:
     """Return the text under `key`, None if it is not there."""
-    value = found.get(key)
+    value = section.get(key)
     if value is not None and not isinstance(value, str):
         raise PolicyError(f"{where} {key}: expected text, got {described(value)}", hint=f'write it in quotes: {key} = "…"')
     return value
 
 
-def flag(found: Section, key: str, where: str, *, default: bool) -> bool:
+def flag(section: Section, key: str, where: str, *, default: bool) -> bool:
     """Return true or false under `key`."""
-    value = found.get(key, default)
+    value = section.get(key, default)
     if not isinstance(value, bool):
         place = f"{where} {key}".strip()
         raise PolicyError(f"{place}: expected true or false, got {described(value)}", hint=f"write {key} = true, unquoted")
     return value
 
 
-def texts(found: Section, key: str, where: str) -> tuple[str, ...] | None:
+def texts(section: Section, key: str, where: str) -> tuple[str, ...] | None:
     """Return the list of texts under `key`, None if it is not there."""
-    value = found.get(key)
+    value = section.get(key)
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -134,18 +134,18 @@ def _place(path: tuple[str, ...]) -> str:
     return f"[{'.'.join(path[:-1])}] {path[-1]}" if len(path) > 1 else path[0] if path else "the policy"
 
 
-def parameters(found: Section, where: str, cls: type[Any]) -> dict[str, Any]:
+def parameters(section: Section, where: str, cls: type[Any]) -> dict[str, Any]:
     """Return the arguments for `cls`; each must be one that it takes, and none that it needs may lack."""
     takes = inspect.signature(cls).parameters
     problems = Problems()
     with problems.noted():
-        known_keys(found, where, takes)
+        known_keys(section, where, takes)
     for name, parameter in takes.items():
-        if parameter.default is parameter.empty and name not in found and not any(near(key, takes) == name for key in found):
+        if parameter.default is parameter.empty and name not in section and not any(near(key, takes) == name for key in section):
             missing = PolicyError(f"{where} {name}: missing", hint=f"add a line {name} = …; the keys are {', '.join(takes)}")
-            problems.found.append(missing)
+            problems.listed.append(missing)
     problems.stop()
-    return dict(found)
+    return dict(section)
 
 
 def described(value: Any) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 
-def _in_brackets(found: re.Match[str]) -> str:
-    return ", ".join(f"[{option}]" for option in (found[1] + found[2]).split(", ")) + " "
+def _in_brackets(match: re.Match[str]) -> str:
+    return ", ".join(f"[{option}]" for option in (match[1] + match[2]).split(", ")) + " "
 
 
 _TRANSLATIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (

@@ -36,6 +36,7 @@ _MORE = (
     '# [requirement.sets]  values that are one secret together: infectious = { values = ["HIV", "Hepatitis B"], bound = "0.05" }',
     '# [domains]  values that a column may have besides those in this table: sex = ["f", "m", "x"]',
 )
+_NEAR = '# Under [requirement.sets] within = { near = 1, bound = "0.5" } bounds each bin together with its neighbours.'
 _METHOD = (
     "# [method]                      # without it: near people share a group where the table leaves room for that, else small",
     '# name  = "boxes"               # groups. `sfumato explain` measures what each way would answer and expose.',
@@ -53,16 +54,11 @@ def write_draft(draft: Draft) -> str:
             *_columns(draft),
             *_types(draft),
             *_recodes(draft),
-            *_bins(draft),
+            *(_about_sets(draft, line) for line in _bins(draft)),
             *_missing(draft),
             *_requirement(draft),
             *_METHOD,
-            *(
-                line.replace(
-                    "[requirement.sets]", "[requirement.columns.NAME.sets]" if len(draft.rules) > 1 else "[requirement.sets]"
-                )
-                for line in _MORE
-            ),
+            *(_about_sets(draft, line) for line in _MORE),
             "",
         ]
     )
@@ -169,13 +165,18 @@ def _recodes(draft: Draft) -> list[str]:
     return [*lines, *_wrapped(f"As recoded here, {alone} of people are the only one with their {among}."), ""]
 
 
+def _about_sets(draft: Draft, line: str) -> str:
+    """Return a line with the section in which sets stand where several secrets have requirements of their own."""
+    return line.replace("[requirement.sets]", "[requirement.columns.NAME.sets]") if len(draft.rules) > 1 else line
+
+
 def _bins(draft: Draft) -> list[str]:
     if not draft.bins:
         return []
     lines = ["[bins]                          # numbers that count as one value, each from its edge up to the next"]
     for name, edges in draft.bins.items():
         lines.append(f"{_key(name)} = [{', '.join(str(toml_number(edge)) for edge in edges)}]")
-    return [*lines, "# These edges were computed from this table, and are published. Write round ones of your own.", ""]
+    return [*lines, "# These edges were computed from this table, and are published. Write round ones of your own.", _NEAR, ""]
 
 
 def _missing(draft: Draft) -> list[str]:

@@ -84,10 +84,10 @@ class PresenceAssociation(Requirement):
         return document
 
 
-def _changed(document: Mapping[str, Any], found: Mapping[str, object]) -> dict[str, object]:
+def _changed(document: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, object]:
     """Return a model's parameters with those that were found in their places; without those that say nothing."""
     given = {name: value for name, value in document.items() if value not in ("0", {}, False)}
-    merged = {name: {**given.get(name, {}), **value} if isinstance(value, Mapping) else value for name, value in found.items()}
+    merged = {name: {**given.get(name, {}), **value} if isinstance(value, Mapping) else value for name, value in changes.items()}
     return {**given, **merged}
 
 

@@ -45,6 +45,17 @@ def count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
         hits[bucket[rows[j]]] += 1
 
 
+def _add_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+    np.add.at(hits, bucket[rows[:count]], times[rows[:count]])
+
+
+@njit(cache=True, nogil=True, plain=_add_by_bucket)
+def add_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+    """Add to `hits` the number of people in each bucket, where each of the given rows stands for several."""
+    for j in range(count):
+        hits[bucket[rows[j]]] += times[rows[j]]
+
+
 @njit(cache=True, nogil=True)
 def count_wanted(codes: Any, wanted: Any, rows: Any, count: int) -> int:
     """Return how many of the given rows have a wanted code."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Flags, Floats, Integers
+from sfumato.arrays import Array, Flags, Floats, Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
@@ -24,8 +24,7 @@ from sfumato.query.language.compile import Pieces, Rows
 from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query, atoms_of
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
-from sfumato.query.sums import Term, add_by_values
-from sfumato.release.apart import ApartRelease
+from sfumato.query.sums import Term, add_by_values, weigh_people
 from sfumato.release.buckets import nearest_shares
 from sfumato.table.schema import Schema
 
@@ -51,7 +50,7 @@ class ApartEngine:
     declared: Schema | None
 
     @classmethod
-    def of(cls, release: ApartRelease, engine_of: Callable[[Any], Engine]) -> ApartEngine:
+    def of(cls, release: Any, engine_of: Callable[[Any], Engine]) -> ApartEngine:
         """Return the engine of a release, given what makes those of its parts."""
         shares = tuple(_shares(part) for part in release.parts)
         declared = declared_in(release.manifest.schema)
@@ -141,8 +140,26 @@ class SeveralQuestion:
         return Guess(value, math.sqrt(variance), 0.0, max(most, value), INDEPENDENT)
 
     def add(self, terms: Sequence[Term], *, value_only: bool = False) -> Total:
-        """Return the estimated sum over people, from the counts of combinations that have the same score."""
-        return add_by_values(self.guess, terms)
+        """Return the estimated sum over people, with the variance of people who have their values by coins of their own.
+
+        Where people have no rows, it is made from the counts of combinations that have the same score.
+        """
+        if not isinstance(self.first, RowQuestion):
+            return add_by_values(self.guess, terms)
+        index = self.engine.whole.engines[0].index
+        people = weigh_people(index.table, terms)
+        means = [self._mean(one.scores) for one in people]
+        full = np.zeros((len(people), index.rows))
+        for t, one in enumerate(people):
+            full[t, one.rows] = one.weight
+        value = variance = 0.0
+        for t, one in enumerate(people):
+            value += float(np.bincount(index.bucket, full[t], index.buckets) @ means[t])
+            for u, other in enumerate(people[: t + 1]):
+                shared = np.bincount(index.bucket, full[t] * full[u], index.buckets)
+                apart = self._mean(one.scores * other.scores) - means[t] * means[u]
+                variance += (1.0 if t == u else 2.0) * float(shared @ apart)
+        return Total(value, max(variance, 0.0), INDEPENDENT if people else "")
 
     def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces."""
@@ -160,15 +177,23 @@ class SeveralQuestion:
 
     def _chances(self, values: Flags) -> tuple[Floats, Floats]:
         """Return for each group the chance that somebody has one of these combinations, and how many can have one at most."""
-        whole, secrets = self.engine.whole, self.engine.secrets
-        shares = [whole.shares[k] for k in secrets]
+        shares = self._shares
         mask = values.reshape([one.shape[1] for one in shares])
-        left: Floats = np.tensordot(shares[0], mask.astype(np.float64), axes=1)
-        for one in shares[1:]:
-            left = np.einsum("gb...,gb->g...", left, one)
         axes = range(mask.ndim)
         reach = [one @ mask.any(axis=tuple(a for a in axes if a != k)) for k, one in enumerate(shares)]
-        return np.clip(left, 0.0, 1.0), np.rint(np.min(reach, axis=0) * whole.sizes)
+        return np.clip(self._mean(values), 0.0, 1.0), np.rint(np.min(reach, axis=0) * self.engine.whole.sizes)
+
+    @property
+    def _shares(self) -> list[Floats]:
+        return [self.engine.whole.shares[k] for k in self.engine.secrets]
+
+    def _mean(self, scores: Array) -> Floats:
+        """Return for each group the mean of a score of combinations, its columns being independent."""
+        shares = self._shares
+        left: Floats = np.tensordot(shares[0], scores.reshape([one.shape[1] for one in shares]).astype(np.float64), axes=1)
+        for one in shares[1:]:
+            left = np.einsum("gb...,gb->g...", left, one)
+        return left
 
 
 def _shares(part: Any) -> Floats:

@@ -27,6 +27,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -96,6 +97,12 @@ class RowQuestion:
     guess: partial[Guess]
     add: partial[Total]
 
+    @classmethod
+    def of(cls, engine: Any, asked: Query, estimator: Estimator) -> RowQuestion:
+        """Return a question to an engine of buckets made ready."""
+        guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
+        return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
+
     def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
         return occurring_cells(self.table, self.vocabulary, grouped, pieces)
@@ -117,9 +124,10 @@ class BucketsEngine:
         basis = release.manifest.basis
         index = BucketIndex.of(release)
         near = index.buckets >= FEWEST_BOXES and not index.has_decoys
-        vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
+        columns = release.runs().quasi
+        vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         misses = MISSES.get(basis) if near else None
-        return cls(index, vocabulary, release.quasi, basis == "blind", misses and misses.among(index.buckets))
+        return cls(index, vocabulary, columns, basis == "blind", misses and misses.among(index.buckets))
 
     @property
     def no_likelihood(self) -> str:
@@ -151,12 +159,7 @@ class BucketsEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(
-            self.vocabulary.for_terms(asked.terms),
-            self.index.table,
-            partial(self.guess, estimator=estimator),
-            partial(self.add, estimator=estimator),
-        )
+        return RowQuestion.of(self, asked, estimator)
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
@@ -196,7 +199,7 @@ class BucketsEngine:
             mean, square = float(weight.mean()), float((weight**2).mean())
             found, variance = self.association.covariate(mean, square - mean**2, each, like[0].scores, wider=wider)
             if index.has_decoys:
-                variance *= float(index.shown.sum()) / index.rows
+                variance *= float(index.shown.sum()) / index.people
             value, error = value + found, error + math.sqrt(variance)
         return Total(value, error**2)
 
@@ -205,7 +208,7 @@ class BucketsEngine:
         if estimator == "paper":
             return self._as_papers(pieces)
         one = self._by_association if self.misses is None else self._by_boxes
-        return add_up([one(piece) for piece in pieces], self.index.rows)
+        return add_up([one(piece) for piece in pieces], self.index.people)
 
     def _by_association(self, piece: Piece) -> Guess:
         index = self.index
@@ -215,10 +218,10 @@ class BucketsEngine:
             chance = variance
             value, variance = self.association.estimate(piece, int(hits.sum()), each)
             if index.has_decoys:
-                share = float(hits.sum()) / index.rows
+                share = float(hits.sum()) / index.people
                 variance += max(0.0, chance - self.association.chance_variance(piece.values, share))
                 # Only a share N/(N+σ) of the slots speaks of people; which ones is not known, so the rest counts as lost data.
-                variance *= float(index.shown.sum()) / index.rows
+                variance *= float(index.shown.sum()) / index.people
         return Guess(float(value), math.sqrt(variance), float(least), float(most))
 
     def _by_boxes(self, piece: Piece) -> Guess:
@@ -254,9 +257,10 @@ class BucketsEngine:
             columns += wanted * hits.astype(float) ** 2
             part = index.weigh(hits, piece.values)
             value, least, most = value + part[0], least + part[2], most + part[3]
-        total = np.bincount(index.bucket, weights=fits, minlength=index.buckets)
-        squares = np.bincount(index.bucket, weights=fits**2, minlength=index.buckets)
+        every = index.table.heads()
+        total = np.bincount(index.bucket, weights=fits * every, minlength=index.buckets)
+        squares = np.bincount(index.bucket, weights=fits**2 * every, minlength=index.buckets)
         slots = np.maximum(index.shown, 1)
         variance = (total - squares / slots - columns / slots + total**2 / slots**2) / np.maximum(slots - 1, 1)
         error = math.sqrt(max(0.0, float(variance[slots > 1].sum())))
-        return Guess(value, error, float(least), float(min(most, index.rows)), LEANS)
+        return Guess(value, error, float(least), float(min(most, index.people)), LEANS)

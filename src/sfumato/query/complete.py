@@ -24,7 +24,7 @@ from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 from sfumato.release.coding import sensitive_columns
 from sfumato.table.frames import Native, to_native
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from sfumato.release.buckets import BucketsRelease
 
 MOST_TABLES = 1_000
-FEW_TABLES = 5
-"""Rubin's rules need some tables to see how far they differ."""
 
 
 _WHY_NOT = {
@@ -51,6 +49,10 @@ class FewBoxesWarning(UserWarning):
     """A release of few boxes: what is completed from it is mostly prior."""
 
 
+class UnlinkedWarning(UserWarning):
+    """Secrets that are protected each by itself, in one completed table: their link with one another is not in it."""
+
+
 class _Boxed(Protocol):
     """An engine that has a model of the inside of boxes."""
 
@@ -61,43 +63,24 @@ class _Boxed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
-    """A release whose people can be given probabilities and values."""
+class _Secret:
+    """The release of one sensitive attribute, and what all its boxes teach about their inside."""
 
     release: BucketsRelease
     model: Inside
-
-    @classmethod
-    def of(cls, release: Release) -> Completion:
-        """Return what completes a release; `QueryError` where nothing that is right is known."""
-        engine = _boxed(release)
-        if engine.index.buckets < TELLING:
-            warnings.warn(
-                f"this release has {engine.index.buckets} boxes; below {TELLING} they tell little about their inside, and "
-                "what is completed is mostly prior",
-                FewBoxesWarning,
-                stacklevel=4,
-            )
-        with one_thread():
-            return cls(release, engine.inside)  # type: ignore[arg-type]  # engines with this model are of buckets
 
     @property
     def order(self) -> Integers:
         """The published rows in the order of the model."""
         return np.argsort(self.release.bucket, kind="stable").astype(np.int64)
 
-    def quasi(self) -> dict[str, pa.Array]:
-        """Return the quasi columns, decoded."""
-        return {column.name: column.arrow() for column in self.release.quasi}
-
-    def probabilities(self) -> pa.Table:
-        """Return the quasi columns and one column a sensitive value, a row for every published one."""
+    def chances(self) -> dict[str, pa.Array]:
+        """Return one column of probabilities a sensitive value."""
         found = np.empty((len(self.release.bucket), len(self.release.domain)), np.float32, order="F")
         chances = person_chances(self.model)
         chances /= chances.sum(axis=1, keepdims=True)  # raking leaves them a little off one
         found[self.order] = chances
-        names = probability_names(self.release)
-        return pa.table({**self.quasi(), **{name: pa.array(found[:, v]) for v, name in enumerate(names)}})
+        return {name: pa.array(found[:, v]) for v, name in enumerate(probability_names(self.release))}
 
     def draw(self, random: Randomness) -> Small:
         """Return a value for every published row: one proper draw."""
@@ -106,9 +89,68 @@ class Completion:
             drawn[self.order] = draw_values(self.model, random)
         return drawn
 
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """A release whose people can be given probabilities and values; several secrets that are protected each by itself, each."""
+
+    secrets: tuple[_Secret, ...]
+
+    @classmethod
+    def of(cls, release: Release) -> Completion:
+        """Return what completes a release; `QueryError` where nothing that is right is known."""
+        parts = parts_of(getattr(release, "one_by_one", lambda: release)())  # every person gets a value of her own
+        engines = [_boxed(part) for part in parts]
+        boxes = engines[0].index.buckets
+        if boxes < TELLING:
+            warnings.warn(
+                f"this release has {boxes} boxes; below {TELLING} they tell little about their inside, and "
+                "what is completed is mostly prior",
+                FewBoxesWarning,
+                stacklevel=4,
+            )
+        with one_thread():
+            return cls(tuple(_Secret(part, engine.inside) for part, engine in zip(parts, engines, strict=True)))
+
+    @property
+    def rows(self) -> int:
+        """Number of published people."""
+        return len(self.secrets[0].release.bucket)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return tuple(name for one in self.secrets for name in one.release.domain.names)
+
+    def quasi(self) -> dict[str, pa.Array]:
+        """Return the quasi columns, decoded."""
+        return {column.name: column.arrow() for column in self.secrets[0].release.quasi}
+
+    def probabilities(self) -> pa.Table:
+        """Return the quasi columns and one column a sensitive value, a row for every published one."""
+        return pa.table({**self.quasi(), **{name: found for one in self.secrets for name, found in one.chances().items()}})
+
+    def values(self, random: Randomness) -> dict[str, pa.Array]:
+        """Return the sensitive columns with a value drawn for every row: several secrets each by its own coins."""
+        if len(self.secrets) == 1:
+            return sensitive_columns(self.secrets[0].release.domain, self.secrets[0].draw(random))
+        drawn = [sensitive_columns(one.release.domain, one.draw(random.spawn(k))) for k, one in enumerate(self.secrets)]
+        return {name: column for one in drawn for name, column in one.items()}
+
     def table(self, random: Randomness) -> pa.Table:
         """Return one completed table: quasi and sensitive columns."""
-        return pa.table({**self.quasi(), **sensitive_columns(self.release.domain, self.draw(random))})
+        return pa.table({**self.quasi(), **self.values(random)})
+
+    def tell(self) -> None:
+        """Warn that a completed table does not show how several secrets go together."""
+        if len(self.secrets) > 1:
+            listed = f"{', '.join(self.names[:-1])} and {self.names[-1]}"
+            warnings.warn(
+                f"how {listed} go together is not published: they are drawn independently inside "
+                "groups, so that a completed table shows too little of a link between them",
+                UnlinkedWarning,
+                stacklevel=3,
+            )
 
 
 def probabilities(release: Release, kind: Native | None = None) -> Any:
@@ -121,6 +163,7 @@ def impute(release: Release, m: int, *, random: Randomness | int | None = None, 
     source = randomness(random)
     count = tables_wanted(m)
     completion = Completion.of(release)
+    completion.tell()
     return [to_native(completion.table(source.spawn(number)), kind or release.native) for number in range(count)]
 
 
@@ -139,11 +182,6 @@ def probability_names(release: BucketsRelease) -> list[str]:
 
 def _boxed(release: Release) -> _Boxed:
     engine: Any = engine_of(release)
-    if isinstance(release, ApartRelease):
-        raise QueryError(
-            "how the sensitive columns of this release go together is not published, so that no table can be completed with all",
-            hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
-        )
     if release.form in _WHY_NOT or not hasattr(type(engine), "inside"):
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(

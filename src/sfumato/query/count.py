@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import QueryError
@@ -26,7 +27,7 @@ from sfumato.query.ranges import ranges_engine
 from sfumato.query.shelf import Shelf
 from sfumato.query.synthetic import SyntheticEngine
 from sfumato.query.views import ViewsEngine
-from sfumato.release.apart import ApartRelease
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -91,15 +92,19 @@ def count_many(
 def engine_of(release: Release) -> Engine:
     """Return the engine of a release, made on first use and kept as long as the release."""
     with _lock:
-        engine = _engines.get(release)
-        if engine is None:
-            if release.form not in ENGINES:
-                raise QueryError(f"no estimator is known for the form {release.form!r}")
-            make = ENGINES[release.form]
-            engine = ApartEngine.of(release, make) if isinstance(release, ApartRelease) else make(release)
-            _engines[release] = engine
-            engine.__dict__[SHELF] = _shelves.get(release)
-        return engine
+        return _engine(release)
+
+
+def _engine(release: Release) -> Engine:
+    """Return the engine of a release; of one that protects each column by itself, with the engines of its parts."""
+    engine = _engines.get(release)
+    if engine is None:
+        if release.form not in ENGINES:
+            raise QueryError(f"no estimator is known for the form {release.form!r}")
+        engine = ApartEngine.of(release, _engine) if release.manifest.apart else ENGINES[release.form](release)
+        _engines[release] = engine
+        engine.__dict__[SHELF] = _shelves.get(release)
+    return engine
 
 
 def engine_for(release: Release, asked: Query) -> Engine:
@@ -113,6 +118,8 @@ def remember(release: Release, shelf: Shelf | None) -> None:
     if shelf is not None:
         with _lock:
             _shelves[release] = shelf
+            for place, part in enumerate(parts_of(release) if release.manifest.apart else ()):
+                _shelves[part] = replace(shelf, secret=place)
 
 
 def choose_estimator(engine: Engine, estimator: Estimator | None, form: str) -> Estimator:

@@ -8,7 +8,8 @@
 | `weighted_count(weight)` | a macro, for SELECT … FROM completed: the estimated number of people |
 | `count_where('condition')` | a table macro: the estimated number of people, its standard error and a 95 % interval |
 
-Everything lies in the one file: the tables behind the views are in its schema `stored`.
+Several secrets that are protected each by itself are drawn independently inside groups: a count over two of them, and its
+interval, take them as that. Everything lies in the one file: the tables behind the views are in its schema `stored`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from sfumato.query.complete import Completion, tables_wanted
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.atomic import move_new, workshop
 from sfumato.release.base import Release
-from sfumato.release.coding import sensitive_columns
 from sfumato.table.extras import extra
 
 
@@ -42,6 +42,7 @@ def write_database(release: Release, path: str | Path, *, tables: int = 10, rand
     completion: Completion | None = None
     try:
         completion, without = Completion.of(release), ""
+        completion.tell()
     except QueryError as refused:
         without = str(refused)
     try:
@@ -71,15 +72,14 @@ def _published(database: Any, release: Release) -> None:
 
 def _completed(database: Any, completion: Completion, count: int, source: Randomness) -> None:
     """Store the people once and one narrow table of drawn values; views put them together."""
-    quasi, secret = completion.quasi(), completion.release.domain.names
-    taken = [*quasi, *secret]
+    quasi = completion.quasi()
+    taken = [*quasi, *completion.names]
     person, number, weight = (_free(name, taken) for name in ("person", "imputation", "weight"))
-    rows = len(completion.release.bucket)
+    rows = completion.rows
     _store(database, "people", pa.table({person: pa.array(np.arange(rows, dtype=np.int32)), **quasi}))
     for k in range(count):
         drawn = {number: pa.array(np.full(rows, k + 1, np.int32)), person: pa.array(np.arange(rows, dtype=np.int32))}
-        values = sensitive_columns(completion.release.domain, completion.draw(source.spawn(k)))
-        _store(database, "drawn", pa.table({**drawn, **values}), more=k > 0)
+        _store(database, "drawn", pa.table({**drawn, **completion.values(source.spawn(k))}), more=k > 0)
     listed = ", ".join(map(_quoted, taken))
     database.execute(
         f"CREATE VIEW completed AS SELECT {_quoted(number)}, {1 / count!r}::DOUBLE AS {_quoted(weight)}, {listed} "

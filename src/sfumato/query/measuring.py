@@ -74,14 +74,14 @@ def ask(engine: Engine, asked: Query, estimator: Estimator) -> Question:
     return engine.ask(replace(asked, condition=And((asked.condition, *conditions))) if conditions else asked, estimator)
 
 
-def renamed(found: Estimate | GroupedAnswer, name: str) -> Estimate | GroupedAnswer:
+def renamed(answer: Estimate | GroupedAnswer, name: str) -> Estimate | GroupedAnswer:
     """Return an answer under another name."""
     if name == "count":
-        return found
-    if isinstance(found, Estimate):
-        return replace(found, measure=name)
-    cells = tuple((key, replace(one, measure=name)) for key, one in found.cells)
-    return replace(found, cells=cells, total=replace(found.total, measure=name))
+        return answer
+    if isinstance(answer, Estimate):
+        return replace(answer, measure=name)
+    cells = tuple((key, replace(one, measure=name)) for key, one in answer.cells)
+    return replace(answer, cells=cells, total=replace(answer.total, measure=name))
 
 
 class Teller:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -59,9 +58,10 @@ class NoisyEngine:
     @classmethod
     def of(cls, release: BucketsRelease) -> NoisyEngine:
         """Return the engine of a release."""
-        vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
+        columns = release.runs().quasi
+        vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
-        return cls(noisy_index(release), vocabulary, release.quasi, noise_variance(release.manifest), draws)
+        return cls(noisy_index(release), vocabulary, columns, noise_variance(release.manifest), draws)
 
     @property
     def no_likelihood(self) -> str:
@@ -73,7 +73,7 @@ class NoisyEngine:
     @learned
     def trend(self) -> Trend:
         """What the differences between boxes teach about the inside of a box."""
-        noise = self.noise * float(self.draws.sum()) / self.index.rows
+        noise = self.noise * float(self.draws.sum()) / self.index.people
         return learn_trend(self.index, self.columns, MISSES["noisy"], noise=noise)
 
     @learns(Inside)
@@ -83,12 +83,7 @@ class NoisyEngine:
 
     def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
         """Return the question made ready."""
-        return RowQuestion(
-            self.vocabulary.for_terms(asked.terms),
-            self.index.table,
-            partial(self.guess, estimator=estimator),
-            partial(self.add, estimator=estimator),
-        )
+        return RowQuestion.of(self, asked, estimator)
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
@@ -96,7 +91,8 @@ class NoisyEngine:
         value, placed = add_as_papers(index, people)
         levers = np.zeros((index.buckets, index.values))
         for term in people:
-            part = np.bincount(index.bucket[term.rows], term.weight, index.buckets) / index.sizes
+            every = term.weight * index.table.heads(term.rows)
+            part = np.bincount(index.bucket[term.rows], every, index.buckets) / index.sizes
             levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a bucket adds up to nothing
         noise = self.noise * float(self.draws @ (levers**2).sum(axis=1))
         if noise + placed == 0.0:
@@ -110,15 +106,16 @@ class NoisyEngine:
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""
-        return add_up([self._piece(piece, estimator) for piece in pieces], self.index.rows)
+        return add_up([self._piece(piece, estimator) for piece in pieces], self.index.people)
 
     def _piece(self, piece: Piece, estimator: Estimator) -> Guess:
         index, asked = self.index, int(piece.values.sum())
-        rows, people = index.table.find(piece.rows)
+        rows, found = index.table.find(piece.rows)
+        hits = index.count(rows, found)
+        people = int(hits.sum())
         if asked in (0, index.values):
             known = float(people if asked else 0)
             return Guess(known, 0.0, known, known, raw=known)
-        hits = index.count(rows, people)
         part = hits / index.sizes
         wanted = index.wanted(piece.values)
         share = np.clip(wanted / index.sizes, 0.0, 1.0)
@@ -127,8 +124,8 @@ class NoisyEngine:
         value, variance = float(part @ wanted), float(mixed.sum()) + noise
         why = LEANS
         if estimator == "likelihood":
-            shift, more = self.trend.estimate(piece, rows, people, hits)
-            inner = self.inside.estimate(piece.values, rows, people) if index.values <= MAX_VALUES else None
+            shift, more = self.trend.estimate(piece, rows, found, hits)
+            inner = self.inside.estimate(piece.values, rows, found) if index.values <= MAX_VALUES else None
             drift = (DRIFT * float(mixed.sum())) ** 2
             value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"], counts=True)
             why = FEW if index.buckets < FEWEST else prior

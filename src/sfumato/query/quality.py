@@ -10,8 +10,9 @@ answers have an honest interval.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.query._one_thread import one_thread
 from sfumato.query.typical import Typical
+from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
 
 
@@ -94,6 +96,32 @@ class Quality:
         return pa.Table.from_pylist([vars(one) for one in self.columns])
 
 
+@dataclass(frozen=True, repr=False)
+class QualityOfEach:
+    """How well a release that protects each of several sensitive columns by itself can tell of each: `found["income"]`."""
+
+    each: Mapping[str, Quality]
+
+    def __getitem__(self, secret: str) -> Quality:
+        return self.each[secret]
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"of {name}: {one}" for name, one in self.each.items())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>{escape(name)}</h4>{one._repr_html_()}" for name, one in self.each.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, by sensitive column."""
+        return {"each": {name: one.to_dict() for name, one in self.each.items()}}
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of one row a sensitive and a quasi column: secret, column, learned, settled, error, interval."""
+        return pa.Table.from_pylist([{"secret": name, **vars(row)} for name, one in self.each.items() for row in one.columns])
+
+
 _COLUMNS = ("column", "learned", "settled", "expected error", "with interval")
 _QUESTION = ("typical questions", "asked", "expected error", "with interval")
 
@@ -110,8 +138,19 @@ def _text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def quality(release: Release) -> Quality:
-    """Return how well a release can tell, from the release alone; the same for the same release."""
+def quality(release: Release) -> Quality | QualityOfEach:
+    """Return how well a release can tell, from the release alone; the same for the same release.
+
+    Where each of several sensitive columns is protected by itself, of each of them.
+    """
+    if release.manifest.apart:
+        return QualityOfEach(
+            {name: _of_one(part) for name, part in zip(release.manifest.secrets, parts_of(release), strict=True)}
+        )
+    return _of_one(release)
+
+
+def _of_one(release: Release) -> Quality:
     with one_thread():
         asking = Typical(release)
         columns = []

@@ -14,21 +14,42 @@ from sfumato.query.language.compile import Rows, row_mask
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
+_NONE = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
-    """Columns of codes, and how to find the rows that meet a condition."""
+    """Columns of codes, and how to find the rows that meet a condition. `times` says how many people each row stands for.
+
+    Without it every row is one person.
+    """
 
     codes: tuple[Array, ...]
     counts: tuple[Integers, ...]
     rows: int
+    times: Integers | None = None
 
     @classmethod
-    def of(cls, columns: Sequence[Column], rows: int, order: Integers | None = None) -> RowIndex:
+    def of(cls, columns: Sequence[Column], rows: int, order: Integers | None = None, times: Integers | None = None) -> RowIndex:
         """Return the index of these columns, their rows in another order where one is given."""
         codes = tuple(np.ascontiguousarray(c.codes if order is None else c.codes[order]) for c in columns)
-        times = (np.bincount(own, minlength=c.size).astype(np.int64) for own, c in zip(codes, columns, strict=True))
-        return cls(codes, tuple(times), rows)
+        each = None if times is None else times if order is None else times[order]
+        counts = (np.bincount(own, each, c.size).astype(np.int64) for own, c in zip(codes, columns, strict=True))
+        return cls(codes, tuple(counts), rows, each)
+
+    @cached_property
+    def everybody(self) -> int:
+        """Number of people."""
+        return self.rows if self.times is None else int(self.times.sum())
+
+    @property
+    def each(self) -> Integers:
+        """How many people each row stands for, for kernels; empty where that is one."""
+        return _NONE if self.times is None else self.times
+
+    def heads(self, rows: Array | slice = slice(None)) -> Integers | int:
+        """Return how many people each of these rows stands for, or each row of all."""
+        return 1 if self.times is None else self.times[rows]
 
     def find(self, wanted: Rows) -> tuple[Small, int]:
         """Return a buffer and how many of its first entries are row numbers that meet the condition."""
@@ -68,10 +89,11 @@ class BucketIndex:
     @classmethod
     def of(cls, release: BucketsRelease, counts: Floats | None = None) -> BucketIndex:
         """Return the index of a release, its rows sorted by bucket; with `counts` in place of those that it shows."""
-        order = np.argsort(release.bucket, kind="stable")
+        rows = release.runs()
+        order = np.argsort(rows.bucket, kind="stable")
         return cls(
-            RowIndex.of(release.quasi, len(order), order),
-            np.ascontiguousarray(release.bucket[order], dtype=np.int32),
+            RowIndex.of(rows.quasi, len(order), order, rows.times),
+            np.ascontiguousarray(rows.bucket[order], dtype=np.int32),
             release.sizes,
             release.shown,
             release.st_start,
@@ -82,8 +104,13 @@ class BucketIndex:
 
     @property
     def rows(self) -> int:
-        """Number of people."""
+        """Number of rows, of which each is one person or, where people are counted, several."""
         return self.table.rows
+
+    @property
+    def people(self) -> int:
+        """Number of people."""
+        return self.table.everybody
 
     @property
     def buckets(self) -> int:
@@ -112,10 +139,13 @@ class BucketIndex:
         """Return how many people of each bucket meet the condition."""
         return self.count(*self.table.find(wanted))
 
-    def count(self, rows: Small, people: int) -> Integers:
-        """Return how many of the first `people` rows are in each bucket."""
+    def count(self, rows: Small, found: int) -> Integers:
+        """Return how many people of the first `found` rows are in each bucket."""
         hits = np.zeros(self.buckets, np.int64)
-        _kernels.count_by_bucket(self.bucket, rows, people, hits)
+        if self.table.times is None:
+            _kernels.count_by_bucket(self.bucket, rows, found, hits)
+        else:
+            _kernels.add_by_bucket(self.bucket, rows, found, self.table.times, hits)
         return hits
 
     def wanted(self, values: Flags) -> Integers | Floats:

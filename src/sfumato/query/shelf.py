@@ -58,10 +58,14 @@ class Keeping(Protocol[T]):
 
 @dataclass(frozen=True)
 class Shelf:
-    """Where the models of one release are kept, known by the sha-256 of its manifest."""
+    """Where the models of one release are kept, known by the sha-256 of its manifest.
+
+    Of several secrets that are protected each by itself, each has models of its own: `secret` is its place.
+    """
 
     place: Path
     manifest: str
+    secret: int | None = None
 
     @classmethod
     def of_user(cls, manifest: str) -> Shelf | None:
@@ -106,12 +110,15 @@ class Shelf:
             self._forget()
 
     def _path(self, name: str, keeping: Keeping[Any]) -> Path:
-        return self.place / f"{self.manifest[:32]}.{name}.{keeping.version}{SUFFIX}"
+        return self.place / f"{self.manifest[:32]}.{self._named(name)}.{keeping.version}{SUFFIX}"
+
+    def _named(self, name: str) -> str:
+        return name if self.secret is None else f"{self.secret + 1}-{name}"
 
     def _stated(self, name: str, keeping: Keeping[Any]) -> dict[str, Any]:
         return {
             "manifest": self.manifest,
-            "model": name,
+            "model": self._named(name),
             "version": keeping.version,
             "software": f"sfumato {__version__}",
             "code": _code(),

@@ -87,16 +87,17 @@ def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, 
     around their means in the bucket.
     """
     size, box = np.maximum(index.shown, 1), np.repeat(np.arange(index.buckets), np.diff(index.st_start))
-    weights = [np.bincount(index.bucket[term.rows], term.weight, index.buckets) for term in terms]
+    heads = index.table.heads
+    weights = [np.bincount(index.bucket[term.rows], term.weight * heads(term.rows), index.buckets) for term in terms]
     scores = [np.bincount(box, index.st_count * term.scores[index.st_value], index.buckets) for term in terms]
     value = sum(float((w * s / size).sum()) for w, s in zip(weights, scores, strict=True))
     full = np.zeros((len(terms), index.rows))
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
-    variance = np.zeros(index.buckets)
+    variance, every = np.zeros(index.buckets), heads()
     for t, one in enumerate(terms):
         for u, other in enumerate(terms[: t + 1]):
-            people = np.bincount(index.bucket, full[t] * full[u], index.buckets) - weights[t] * weights[u] / size
+            people = np.bincount(index.bucket, full[t] * full[u] * every, index.buckets) - weights[t] * weights[u] / size
             products = one.scores[index.st_value] * other.scores[index.st_value]
             values = np.bincount(box, index.st_count * products, index.buckets) - scores[t] * scores[u] / size
             variance += (1.0 if t == u else 2.0) * people * values / np.maximum(size - 1, 1)
@@ -109,7 +110,7 @@ def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
     """Return what the adding model adds to a sum, and the variance of that; errors of unlike scores are added up."""
     index, model = trend.index, trend.posterior
     box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
-    share = index.totals / index.rows
+    share = index.totals / index.people
     shift = error = 0.0
     together: dict[bytes, list[Weighed]] = {}
     for term in terms:
@@ -137,6 +138,7 @@ def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
 def _features(trend: Trend, weight: Floats) -> Floats:
     """Return how the features of people with these weights differ from those of their boxes."""
     index = trend.index
+    weight = weight * index.table.heads()
     asked = np.flatnonzero(weight)
     parts = [
         np.bincount(block.numbers(trend.levels[asked]), weight[asked], len(block.features)) @ block.features

@@ -19,7 +19,6 @@ from sfumato.query.language.vocabulary import Words
 from sfumato.query.measuring import measure
 from sfumato.query.models.inside import Inside
 from sfumato.randomness import Randomness, randomness
-from sfumato.release.apart import ApartRelease
 from sfumato.release.base import Release
 
 FEWEST = 10
@@ -48,11 +47,6 @@ class Typical:
     """Typical questions to one release, and what comes back."""
 
     def __init__(self, release: Release) -> None:
-        if isinstance(release, ApartRelease):
-            raise QueryError(
-                "each sensitive column of this release is protected by itself, and what it tells is said of each",
-                hint=f"release.of({release.secrets[0]!r}) is the release of one column alone",
-            )
         self.engine = engine = engine_of(release)
         self.native = release.native
         self.estimator = choose_estimator(engine, None, release.form)
@@ -105,12 +99,12 @@ class Typical:
         chosen = [cells[int(place)] for place in self.coins.permutation(len(cells))[:_CELLS]] if cells else []
         queries = [self._cell([(words, level)], value) for level, value in chosen]
         self.asked.append(queries)
-        return self._told(j, chosen), self._settled(j), self.judge(queries)
+        return self._learned(j, chosen), self._settled(j), self.judge(queries)
 
     def _cell(self, quasi: Sequence[tuple[Words, Level]], value: int) -> Query:
         return Query(And(tuple(_is(words, level) for words, level in (*quasi, (self.secret, (value,))))), terms="published")
 
-    def _told(self, j: int, cells: Sequence[tuple[Level, int]]) -> float | None:
+    def _learned(self, j: int, cells: Sequence[tuple[Level, int]]) -> float | None:
         """Return which part of the variance of the weights before the boxes tell, where the model of boxes answers."""
         if getattr(self.engine, "misses", True) is None or not hasattr(type(self.engine), "inside") or not cells:
             return None
@@ -132,7 +126,7 @@ class Typical:
         first[bucket] = codes
         alike = np.ones(index.buckets, bool)
         alike[bucket[codes != first[bucket]]] = False
-        return float(index.sizes[alike].sum() / max(index.rows, 1))
+        return float(index.sizes[alike].sum() / max(index.people, 1))
 
     def cells(self) -> list[Query]:
         """Return some of the cells of all columns."""

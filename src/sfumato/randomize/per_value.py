@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from sfumato.arrays import Floats
 from sfumato.errors import SfumatoError
@@ -77,6 +75,9 @@ def _solve(counts: Sequence[int], limits: Sequence[Fraction], least: int, most: 
 
     The sum Σ f_z·p_z is a variable of its own, so that a row has two entries and thousands of values are no burden.
     """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
     size, total = len(counts), sum(counts)
     share = np.array([count / total for count in counts])
     bounded = np.flatnonzero([limit < 1 for limit in limits])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations, product
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from sfumato.arrays import Integers
 from sfumato.randomize.balance import Groups
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _FEW = 4
 
@@ -21,6 +23,9 @@ def banded_orders(groups: Groups, values: int) -> Iterator[Integers]:
     Groups that share no value lie in different components, which the algorithm leaves in any order. With few components every
     order and both directions of each are yielded; with many, only the order in which their first groups were made.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     matrix = csr_array((np.ones(len(groups.value)), groups.value, groups.start), shape=(len(groups), values))
     shared = csr_array(matrix @ matrix.T)
     number, component = connected_components(shared, directed=False)
@@ -40,6 +45,9 @@ def banded_orders(groups: Groups, values: int) -> Iterator[Integers]:
 
 def _banded(shared: csr_array, members: Integers) -> Integers:
     """Return one component in reverse Cuthill–McKee order."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     inside = csr_array(shared[members][:, members])
     ordered: Integers = members[reverse_cuthill_mckee(inside, symmetric_mode=True)].astype(np.int64)
     return ordered

@@ -40,7 +40,7 @@ def entry_of(codes: Any, low: int, high: int, code: int) -> int:
 
 
 @njit(cache=True)
-def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:
+def _from_bits(dense: Any, bits: Any, out: Any, used: int) -> int:
     """Write the groups that all these rows of bits have in common to `found[used:]`, and return how many."""
     many = 0
     for w in range(bits.shape[1]):
@@ -50,14 +50,14 @@ def _from_bits(dense: Any, bits: Any, found: Any, used: int) -> int:
                 break
             common &= bits[dense[j], w]
         while common != 0:
-            found[used + many] = 64 * w + lowest_bit(common)
+            out[used + many] = 64 * w + lowest_bit(common)
             many += 1
             common &= common - np.uint64(1)
     return many
 
 
 @njit(cache=True)
-def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, found: Any, used: int) -> int:
+def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, out: Any, used: int) -> int:
     """Write the groups of the shortest list that all other lists and rows of bits have too, and return how many."""
     best = 0
     for j in range(1, len(sparse)):
@@ -75,7 +75,7 @@ def _from_lists(dense: Any, bits: Any, sparse: Any, start: Any, groups: Any, fou
             if fits and j != best:
                 fits = entry_of(groups, start[sparse[j]], start[sparse[j] + 1], group) >= 0
         if fits:
-            found[used + many] = group
+            out[used + many] = group
             many += 1
     return many
 

@@ -7,11 +7,10 @@ rows of its group in an order that follows from the number of the row alone.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +24,15 @@ from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import is_noisy, noisy_claim
+from sfumato.release.noise import noisy_claim
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
+
+
+def parts_of(release: Release) -> Sequence[Any]:
+    """Return the releases of each sensitive column alone; one that protects no column by itself is its own only part."""
+    parts: Sequence[Any] = release.parts if release.manifest.apart else (release,)  # type: ignore[attr-defined]
+    return parts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +40,9 @@ class ApartRelease(Release):
     """`parts` are the releases of each sensitive column alone, with the same people, groups and group numbers."""
 
     parts: tuple[Any, ...]
+
+    one: ClassVar[Any]
+    """The release of one sensitive column alone."""
 
     @property
     def made_from(self) -> Native:
@@ -77,6 +85,14 @@ class ApartRelease(Release):
         """Which table of a part's listing has its sensitive values."""
         return 1
 
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the tables of a release of one column, with `st_<column>` per sensitive column in the place of `st`."""
+        own = {name: part.secret_table() for name, part in zip(secret_names(self.manifest), self.parts, strict=True)}
+        tables: dict[str, pa.Table] = {}
+        for name, table in self.parts[0].tables().items():
+            tables |= own if name == ST else {name: table}
+        return tables
+
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the tables of the first part, and of every other one its sensitive values."""
         tables, groups = self.parts[0].listing()
@@ -109,7 +125,7 @@ class ApartRelease(Release):
         one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
         asked = self.manifest.requirement
         sets = any("sets" in one for one in asked.get("columns", {}).values())
-        if is_noisy(self.manifest):
+        if self.manifest.basis == "noisy":
             return noisy_claim(claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True)
         return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=True)
 
@@ -122,20 +138,19 @@ class ApartRelease(Release):
         return [*found, *(fault for fault in dict.fromkeys(inside) if fault not in found)]
 
     @classmethod
-    @abstractmethod
     def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
         """Return the tables that each sensitive column would have alone."""
-
-    @classmethod
-    @abstractmethod
-    def _one(cls) -> Any:
-        """Return the class of a part."""
+        names = secret_names(manifest)
+        if not set(names) <= set(tables):
+            require_tables(tables, cls.form, names)
+        shared = {name: table for name, table in tables.items() if name not in names}
+        return [{**shared, ST: tables[name]} for name in names]
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
         """Return the release whose tables these are; tables that cannot be such are refused."""
         own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        parts = [cls._one().as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
+        parts = [cls.one.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
         release = cls(manifest, _sharing(parts))
         found = release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
         return found
@@ -153,57 +168,28 @@ def secret_names(manifest: Manifest) -> list[str]:
     return auxiliary_names(manifest.secrets, ST)
 
 
-def _split_st(manifest: Manifest, tables: Mapping[str, pa.Table], form: str) -> list[Mapping[str, pa.Table]]:
-    names = secret_names(manifest)
-    if not set(names) <= set(tables):
-        require_tables(tables, form, names)
-    shared = {name: table for name, table in tables.items() if name not in names}
-    return [{**shared, ST: tables[name]} for name in names]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartBuckets(ApartRelease, apart=True):
     """`qit` as in every release of buckets, and `st_<column>`: bucket, sensitive value, count."""
 
-    form = "buckets"
+    form, one = "buckets", BucketsRelease
 
     @property
     def noisy(self) -> bool:
         """Whether counts have noise."""
-        return is_noisy(self.manifest)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """Return `qit`, `st_<column>` per sensitive column, and `groups` after soft cuts."""
-        own = {name: part.secret_table() for name, part in zip(secret_names(self.manifest), self.parts, strict=True)}
-        tables = self.parts[0].tables()
-        return {"qit": tables["qit"], **own, **{name: one for name, one in tables.items() if name not in ("qit", ST)}}
-
-    @classmethod
-    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-        return _split_st(manifest, tables, cls.form)
-
-    @classmethod
-    def _one(cls) -> type[BucketsRelease]:
-        return BucketsRelease
+        return self.manifest.basis == "noisy"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartColumns(ApartRelease, apart=True):
     """`at_<column>` per quasi column, and `st_<column>` per sensitive one: group, value, count."""
 
-    form = "columns"
+    form, one = "columns", ColumnsRelease
     hides_presence = True
 
     @cached_property
     def _place(self) -> int:
         return len(self.parts[0].columns)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """Return `at_<column>` per quasi column, `st_<column>` per sensitive one, and `groups` after soft cuts."""
-        own = {name: part.secret_table() for name, part in zip(secret_names(self.manifest), self.parts, strict=True)}
-        tables = self.parts[0].tables()
-        shown = {name: one for name, one in tables.items() if name.startswith("at_")}
-        return {**shown, **own, **{name: one for name, one in tables.items() if name not in shown and name != ST}}
 
     @staticmethod
     def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
@@ -221,20 +207,12 @@ class ApartColumns(ApartRelease, apart=True):
             return replace(release, parts=_sharing(release.parts))
         return release._in_order(shown, canonical_order(shown, len(release.sizes)))
 
-    @classmethod
-    def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-        return _split_st(manifest, tables, cls.form)
-
-    @classmethod
-    def _one(cls) -> type[ColumnsRelease]:
-        return ColumnsRelease
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartRanges(ApartRelease, apart=True):
     """`records`: ranges and sets of the group, a value of every sensitive column, each spread by itself, and the group."""
 
-    form = "ranges"
+    form, one = "ranges", RangesRelease
 
     @cached_property
     def _place(self) -> int:
@@ -258,17 +236,14 @@ class ApartRanges(ApartRelease, apart=True):
 
     @classmethod
     def _split(cls, manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-        require_tables({RECORDS: None} if RECORDS not in tables else {RECORDS: tables[RECORDS]}, cls.form, (RECORDS,))
+        if RECORDS not in tables:
+            require_tables(tables, cls.form, (RECORDS,))
         records, names = tables[RECORDS], manifest.secrets
         found: list[Mapping[str, pa.Table]] = []
         for name in names:
             others = [one for one in names if one != name and one in records.column_names]
             found.append({**tables, RECORDS: records.drop_columns(others) if others else records})
         return found
-
-    @classmethod
-    def _one(cls) -> type[RangesRelease]:
-        return RangesRelease
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:

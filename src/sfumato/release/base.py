@@ -17,7 +17,7 @@ from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown, require_canonical
 from sfumato.release.consistent import inconsistencies
-from sfumato.release.files import TableFormat, read_release, write_release
+from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.paper_claims import PAPER_CLAIMS
 from sfumato.table.column import Column
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
-    from sfumato.query.quality import Quality
+    from sfumato.query.quality import Quality, QualityOfEach
 
 FORMS: dict[str, type[Release]] = {}
 APART: dict[str, type[Release]] = {}
@@ -237,8 +237,11 @@ class Release(ABC):
 
         return crosstab(self, a, b, where=where, estimator=estimator, confidence=confidence)
 
-    def quality(self) -> Quality:
-        """Return how well the release can tell about each column, and the expected error of typical questions."""
+    def quality(self) -> Quality | QualityOfEach:
+        """Return how well the release can tell about each column, and the expected error of typical questions.
+
+        Where each of several sensitive columns is protected by itself, of each: `release.quality()["income"]`.
+        """
         from sfumato.query.quality import quality
 
         return quality(self)
@@ -248,7 +251,7 @@ class Release(ABC):
 
         They are learned from all boxes together and raked: over the people of a box they add up to what the box shows. They
         are population statistics, computed from the release alone: what is usual among people like these, not what is known
-        of a person.
+        of a person. Of several secrets that are protected each by itself, those of each add up to one.
         """
         from sfumato.query.complete import probabilities
 
@@ -259,7 +262,8 @@ class Release(ABC):
 
         Analyse every one of them with any tool, and combine the results with `sfumato.combine`: one table alone shows neither
         what the release leaves open nor anybody's value. The draws are proper (Rubin): the model's parameters are drawn too.
-        An integer as `random` makes them repeatable.
+        An integer as `random` makes them repeatable. Several secrets that are protected each by itself are drawn independently
+        of one another inside groups, since how they go together is not published: `UnlinkedWarning`.
         """
         from sfumato.query.complete import impute
 
@@ -272,14 +276,22 @@ class Release(ABC):
 
     @staticmethod
     def load(directory: str | Path) -> Release:
-        """Return the release in a directory; damaged or manipulated files are refused."""
-        stored = read_release(Path(directory))
-        if stored.problems:
-            raise FormatError(
-                f"{directory} is not the release that its manifest describes: " + "; ".join(stored.problems),
-                hint="run `sfumato audit` for the full account, and get the release again",
-            )
-        release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
+        """Return the release in a directory; damaged or manipulated files are refused.
+
+        Of boxes whose people lie in several files equal rows are only counted: what is told of a release of many millions
+        then fits in memory, and its rows are there for whoever asks for them.
+        """
+        from sfumato.release.counted import counts_rows, read_counted
+
+        place = Path(directory)
+        manifest = read_manifest(place)
+        release: Release
+        if counts_rows(manifest):
+            release = read_counted(place, manifest)
+        else:
+            stored = read_release(place)
+            require_sound(place, stored.problems)
+            release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
         faults = release.contradictions()
         if faults:
             raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,21 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import is_noisy, noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
+from sfumato.release.noise import noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain
 
 BUCKET = "bucket"
 COUNT = "count"
+
+
+class Runs(NamedTuple):
+    """Published rows, and how many people each stands for; None where every row is one person."""
+
+    quasi: tuple[Column, ...]
+    bucket: Small
+    times: Integers | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +60,7 @@ class BucketsRelease(Release):
     @property
     def noisy(self) -> bool:
         """Whether counts have noise."""
-        return is_noisy(self.manifest)
+        return self.manifest.basis == "noisy"
 
     @property
     def decoys(self) -> int:
@@ -62,8 +70,9 @@ class BucketsRelease(Release):
     @cached_property
     def sizes(self) -> Integers:
         """Number of people in each bucket."""
-        buckets = 1 + max(int(self.bucket.max(initial=-1)), int(self.st_bucket.max(initial=-1)))
-        return np.bincount(self.bucket, minlength=buckets).astype(np.int64)
+        rows = self.runs()
+        buckets = 1 + max(int(rows.bucket.max(initial=-1)), int(self.st_bucket.max(initial=-1)))
+        return np.bincount(rows.bucket, weights=rows.times, minlength=buckets).astype(np.int64)
 
     @cached_property
     def shown(self) -> Integers:
@@ -81,6 +90,10 @@ class BucketsRelease(Release):
     def st_start(self) -> Integers:
         """First row of each bucket in `st`; one entry more than there are buckets."""
         return np.searchsorted(self.st_bucket, np.arange(len(self.sizes) + 1)).astype(np.int64)
+
+    def runs(self) -> Runs:
+        """Return the rows of `qit`, equal ones of a bucket once where they are only counted."""
+        return Runs(self.quasi, self.bucket, None)
 
     def tables(self) -> dict[str, pa.Table]:
         """Return `qit` (quasi…, bucket), `st` (bucket, sensitive…, count), and `groups` (group, told) after soft cuts."""
@@ -102,14 +115,16 @@ class BucketsRelease(Release):
         A person whom no published row fits gets NaN. With decoys the share counts every value shown. Noisy shares are taken as
         the nearest that are not negative and add up to 1: what a bucket teaches about its people, which no claim bounds.
         """
-        owner, row, owners = match_rows(self.quasi, people)
+        rows = self.runs()
+        owner, row, owners = match_rows(rows.quasi, people)
         beliefs = np.zeros((owners, len(self.domain)))
-        fits = np.bincount(owner, minlength=owners)
-        bucket = self.bucket[row]
+        times = np.ones(len(row), np.int64) if rows.times is None else rows.times[row]
+        fits = np.bincount(owner, weights=times, minlength=owners)
+        bucket = rows.bucket[row]
         length = np.diff(self.st_start)[bucket]
         first = np.repeat(self.st_start[bucket], length)
         entry = first + np.arange(len(first)) - np.repeat(np.cumsum(length) - length, length)
-        share = self._shares[entry]
+        share = self._shares[entry] * np.repeat(times, length)
         np.add.at(beliefs, (np.repeat(owner, length), self.st_value[entry]), share)
         with np.errstate(invalid="ignore", divide="ignore"):
             result: Floats = beliefs / fits[:, None]
@@ -126,7 +141,8 @@ class BucketsRelease(Release):
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        tables = (Shown("qit", self.bucket, combine(list(self.quasi))), Shown("st", self.st_bucket, entries))
+        rows = self.runs()
+        tables = (Shown("qit", rows.bucket, combine(list(rows.quasi))), Shown("st", self.st_bucket, entries))
         return (*tables, *account_listing(self.told), *noise_listing(self.draws)), len(self.sizes)
 
     def canonical(self) -> BucketsRelease:
@@ -172,7 +188,7 @@ class BucketsRelease(Release):
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
-        told = cls._of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
+        told = cls.of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
         return cls(manifest, quasi, bucket, **told)
 
@@ -186,7 +202,7 @@ class BucketsRelease(Release):
         """
         require_tables(tables, cls.form, ("st", *account_names(manifest), *noise_names(manifest)))
         none = np.zeros(0, np.int32)
-        release = cls(manifest, quasi, none, **cls._of_buckets(manifest, tables, sizes, in_any_order=False))
+        release = cls(manifest, quasi, none, **cls.of_buckets(manifest, tables, sizes))
         release.__dict__["sizes"] = sizes
         key = release.st_bucket * np.int64(len(release.domain)) + release.st_value
         if (key[1:] < key[:-1]).any():
@@ -194,8 +210,8 @@ class BucketsRelease(Release):
         return release
 
     @classmethod
-    def _of_buckets(
-        cls, manifest: Manifest, tables: Mapping[str, pa.Table], sizes: Integers, *, in_any_order: bool
+    def of_buckets(
+        cls, manifest: Manifest, tables: Mapping[str, pa.Table], sizes: Integers, *, in_any_order: bool = False
     ) -> dict[str, Any]:
         """Return what the other tables tell of buckets that have so many people each."""
         _, sensitive_names, kinds = published_names(manifest)
@@ -203,7 +219,7 @@ class BucketsRelease(Release):
         buckets = len(sizes)
         st_bucket, _ = groups_of(st, BUCKET, "st", buckets)
         domain, value = code_domain(st.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        if is_noisy(manifest):
+        if manifest.basis == "noisy":
             count = noisy_counts(st, COUNT, st_bucket, value, buckets * len(domain))
         else:
             count = whole_numbers(st, COUNT, "st")

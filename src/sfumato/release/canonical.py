@@ -15,7 +15,9 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release._canonical_kernels import first_fall, ranks, sort_ties
-from sfumato.table.sorting import ascending
+from sfumato.table.sorting import ascending, sorted_with_places
+
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +39,23 @@ class Order:
 
 def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
     """Return the canonical order of these tables of groups 0 … groups−1, whatever order they are in."""
-    sorted_rows = [ascending(_packed(table)) for table in tables]
+    sorted_rows = [ascending(_packed(table), used_up=True) for table in tables]
     starts = [_starts(table.group, groups) for table in tables]
-    start, keys = _sequences([table.key[rows] for table, rows in zip(tables, sorted_rows, strict=True)], starts)
-    order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
+    order = _by_first_rows(tables[0].key, sorted_rows[0], starts[0])
+    if order is None:
+        start, keys = _sequences([table.key[rows] for table, rows in zip(tables, sorted_rows, strict=True)], starts)
+        order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
     number = np.empty(groups, np.int32)
     number[order] = np.arange(groups, dtype=np.int32)
     return Order(number, tuple(rows[_segments(begin, order)] for rows, begin in zip(sorted_rows, starts, strict=True)))
+
+
+def _by_first_rows(key: Integers, rows: Integers, start: Integers) -> Integers | None:
+    """Return the order of groups by the first row of each, where no two begin alike; None where that does not decide."""
+    if (start[1:] == start[:-1]).any():
+        return None
+    ranked, order = sorted_with_places(key[rows[start[:-1]]].astype(np.int64), used_up=True)
+    return None if (ranked[1:] == ranked[:-1]).any() else order
 
 
 def require_canonical(tables: Sequence[Shown], groups: int) -> None:
@@ -83,7 +95,10 @@ def _packed(table: Shown) -> Integers:
     keys = int(table.key.max(initial=0)) + 1
     groups = int(table.group.max(initial=0)) + 1
     if keys * groups < 1 << 62:
-        return table.group.astype(np.int64) * keys + table.key
+        packed = table.group.astype(np.int64)
+        packed *= keys
+        packed += table.key
+        return packed
     distinct, rank = np.unique(table.key, return_inverse=True)
     return table.group.astype(np.int64) * len(distinct) + rank
 
@@ -127,5 +142,7 @@ def _segments(start: Integers, order: Integers) -> Integers:
     length = np.diff(start)[order]
     end = np.cumsum(length)
     places: Integers = np.repeat(start[:-1][order] - (end - length), length)
-    places += np.arange(len(places))
+    for begin in range(0, len(places), _AT_ONCE):
+        some = places[begin : begin + _AT_ONCE]
+        some += np.arange(begin, begin + len(some))
     return places

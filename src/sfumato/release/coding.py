@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Integers, Small
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError, InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.plain import numbers
@@ -35,6 +36,19 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
     return Column(name, kind, encoded.dictionary.take(ascending), codes.astype(code_type(size)), missing)
 
 
+def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
+    """Return the column, without rows, that has the values of all parts of one, and for every part the new code of each code."""
+    values = pa.concat_arrays([one.values for one in parts]).unique()
+    values = values.take(pc.sort_indices(values))
+    missing = any(one.has_missing for one in parts)
+    kind = code_type(len(values) + int(missing))
+    places = [
+        np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int64), len(values)).astype(kind)
+        for one in parts
+    ]
+    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), places
+
+
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
     """Return the distinct rows of the sensitive columns, sorted, and each row's number among them."""
     columns = [code_column(name, kind, sensitive[name]) for name, kind in zip(sensitive.column_names, kinds, strict=True)]
@@ -57,7 +71,8 @@ def combine(columns: list[Column]) -> Integers:
         if room * column.size >= 1 << 62:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
             room = int(key.max(initial=0)) + 1
-        key = key * column.size + column.codes
+        key *= column.size
+        key += column.codes
         room *= column.size
     return key
 

@@ -62,6 +62,7 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and (not public.get("suppression") or method.get("suppress") is True)
         and _own_parameters(manifest) == set(public) & {"weaker_claim", "matches", "dummies"}
         and set(public) & {"gamma", "ratio"} == _noise_parameters(manifest)
+        and _drawn_noise(manifest)
         and ("note" not in public or _note(method) == public["note"])
         and (manifest.values is None)
         == bool(
@@ -75,6 +76,14 @@ def inconsistencies(manifest: Manifest) -> list[str]:
         and _columns_fit(manifest)
     )
     return [] if fits else ["manifest.json: form, method, requirement and parameters do not go together"]
+
+
+def _drawn_noise(manifest: Manifest) -> bool:
+    """Return whether it is said who drew the noise where that may differ, as the method asked, and OpenDP's without a seed."""
+    if manifest.method.get("name") != "noisy-tables":
+        return "noise" not in manifest.parameters
+    said = manifest.parameters.get("noise")
+    return said is not None and manifest.method.get("noise") in (None, said) and not (said == "opendp" and manifest.seeded)
 
 
 def _columns_fit(manifest: Manifest) -> bool:

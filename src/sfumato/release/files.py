@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,31 +62,45 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     (directory / MANIFEST).write_text(text, encoding="utf-8")
 
 
-def read_release(directory: Path) -> Stored:
-    """Return what a release directory holds; damage that can be described is listed, not raised."""
-    directory = Path(directory)
+def read_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a release directory."""
     if not directory.is_dir():
         raise FormatError(f"{directory} is not a release directory", hint="give the directory that `publish --out` made")
     if not (directory / MANIFEST).exists():
         raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made")
     try:
-        manifest = Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
+        return Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
     except UnicodeDecodeError:
         raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
+
+
+def read_release(directory: Path) -> Stored:
+    """Return what a release directory holds; damage that can be described is listed, not raised."""
+    directory = Path(directory)
+    manifest = read_manifest(directory)
     kind = kind_of(manifest)
     tables: dict[str, pa.Table] = {}
     problems: list[str] = []
     extra = not_listed(directory, manifest)
     if extra:
         problems.append(f"{extra} files lie in the release that its manifest does not list")
-    for name, facts in manifest.tables.items():
+    for name in manifest.tables:
         try:
-            tables[name] = _joined([stored_part(directory, facts, file, problems) for file in files_of(name, facts, kind)])
+            tables[name] = stored_table(directory, manifest, name, kind, problems)
         except FormatError as error:
             if out_of_memory(error):
                 raise MemoryError from error  # nothing is wrong with the file
             problems.append(error.message)
     return Stored(manifest, tables, tuple(problems))
+
+
+def require_sound(directory: Path, problems: Sequence[str]) -> None:
+    """Raise `FormatError` where something is wrong with the files of a release."""
+    if problems:
+        raise FormatError(
+            f"{directory} is not the release that its manifest describes: " + "; ".join(problems),
+            hint="run `sfumato audit` for the full account, and get the release again",
+        )
 
 
 def part_names(name: str, rows: int, kind: str) -> list[tuple[str, int]]:
@@ -148,8 +162,10 @@ def stored_part(directory: Path, facts: Mapping[str, Any], file: Mapping[str, An
         raise FormatError(f"{name}: {error.message}", hint=error.hint) from None
 
 
-def _joined(parts: list[pa.Table]) -> pa.Table:
-    """Return the table whose parts these are, every column with one dictionary."""
+def stored_table(directory: Path, manifest: Manifest, name: str, kind: str, problems: list[str]) -> pa.Table:
+    """Return a whole table of a release, every column with one dictionary; what is wrong with its files goes to `problems`."""
+    facts = manifest.tables[name]
+    parts = [stored_part(directory, facts, file, problems) for file in files_of(name, facts, kind)]
     return parts[0] if len(parts) == 1 else pa.concat_tables(parts).unify_dictionaries()
 
 

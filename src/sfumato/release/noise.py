@@ -17,11 +17,6 @@ from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 NOISE, DRAWS = "noise", "draws"
 
 
-def is_noisy(manifest: Manifest) -> bool:
-    """Return whether the counts have noise, so that they may be negative and add up to anything."""
-    return manifest.basis == "noisy"
-
-
 def joins_boxes(manifest: Manifest) -> bool:
     """Return whether boxes were joined where noisy shares lay over a bound: as the method says, else unless odds are bounded."""
     merge = manifest.method.get("merge")
@@ -75,14 +70,15 @@ def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: 
     count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)
     if np.abs(count).max(initial=0) > MOST_PEOPLE:
         raise FormatError("table 'st': a count is larger than any noise makes it")
-    if len(count) != cells or len(np.unique(bucket.astype(np.int64) * (int(value.max()) + 1) + value)) != cells:
+    cell = bucket.astype(np.int64) * (int(value.max(initial=0)) + 1) + value
+    if len(count) != cells or (np.bincount(cell, minlength=cells) != 1).any():
         raise FormatError("table 'st' should show every sensitive value once in every bucket")
     return count
 
 
 def noise_names(manifest: Manifest) -> tuple[str, ...]:
     """Return the table that says how many draws are in the counts of each bucket, where boxes were joined."""
-    return (NOISE,) if is_noisy(manifest) and joins_boxes(manifest) else ()
+    return (NOISE,) if manifest.basis == "noisy" and joins_boxes(manifest) else ()
 
 
 def noise_tables(draws: Integers | None, bucket: str) -> dict[str, pa.Table]:

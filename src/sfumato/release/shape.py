@@ -18,13 +18,13 @@ from typing import Any
 from sfumato.errors import FormatError
 
 _TYPES: dict[str, Callable[[Any], bool]] = {
-    "object": lambda found: isinstance(found, dict),
-    "array": lambda found: isinstance(found, list),
-    "string": lambda found: isinstance(found, str),
-    "boolean": lambda found: isinstance(found, bool),
-    "null": lambda found: found is None,
-    "integer": lambda found: isinstance(found, int) and not isinstance(found, bool),
-    "number": lambda found: _TYPES["integer"](found) or (isinstance(found, float) and isfinite(found)),
+    "object": lambda given: isinstance(given, dict),
+    "array": lambda given: isinstance(given, list),
+    "string": lambda given: isinstance(given, str),
+    "boolean": lambda given: isinstance(given, bool),
+    "null": lambda given: given is None,
+    "integer": lambda given: isinstance(given, int) and not isinstance(given, bool),
+    "number": lambda given: _TYPES["integer"](given) or (isinstance(given, float) and isfinite(given)),
 }
 _EXACT = re.compile(r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
 
@@ -34,8 +34,8 @@ Schema = Mapping[str, Any]
 @cache
 def manifest_schema() -> Schema:
     """Return the schema of manifest.json."""
-    found: Schema = json.loads(files("sfumato.release").joinpath("manifest.schema.json").read_text(encoding="utf-8"))
-    return found
+    given: Schema = json.loads(files("sfumato.release").joinpath("manifest.schema.json").read_text(encoding="utf-8"))
+    return given
 
 
 def require_shape(document: Any) -> None:
@@ -48,54 +48,54 @@ def require_shape(document: Any) -> None:
         )
 
 
-def _fault(found: Any, schema: Schema, where: str) -> str | None:
+def _fault(given: Any, schema: Schema, where: str) -> str | None:
     """Return the place of the first fault, None if there is none."""
     if "$ref" in schema:
-        return _fault(found, manifest_schema()["definitions"][schema["$ref"].rpartition("/")[2]], where)
-    if not _is_plain(found, schema):
+        return _fault(given, manifest_schema()["definitions"][schema["$ref"].rpartition("/")[2]], where)
+    if not _is_plain(given, schema):
         return where
     for check in (_object_fault, _array_fault, _combined_fault):
-        fault = check(found, schema, where)
+        fault = check(given, schema, where)
         if fault is not None:
             return fault
     return None
 
 
-def _is_plain(found: Any, schema: Schema) -> bool:
+def _is_plain(given: Any, schema: Schema) -> bool:
     """Return whether a value has the type, is one of those listed, and lies within the limits that the schema gives."""
-    if "type" in schema and not _TYPES[schema["type"]](found):
+    if "type" in schema and not _TYPES[schema["type"]](given):
         return False
     listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if listed is not None and not any(type(found) is type(one) and found == one for one in listed):
+    if listed is not None and not any(type(given) is type(one) and given == one for one in listed):
         return False
-    if isinstance(found, str):
-        return _is_text(found, schema)
-    if _TYPES["number"](found):
-        above = found >= schema.get("minimum", found) and ("exclusiveMinimum" not in schema or found > schema["exclusiveMinimum"])
-        return above and bool(found <= schema.get("maximum", found))
+    if isinstance(given, str):
+        return _is_text(given, schema)
+    if _TYPES["number"](given):
+        above = given >= schema.get("minimum", given) and ("exclusiveMinimum" not in schema or given > schema["exclusiveMinimum"])
+        return above and bool(given <= schema.get("maximum", given))
     return True
 
 
-def _is_text(found: str, schema: Schema) -> bool:
-    if not schema.get("minLength", 0) <= len(found) <= schema.get("maxLength", len(found)):
+def _is_text(given: str, schema: Schema) -> bool:
+    if not schema.get("minLength", 0) <= len(given) <= schema.get("maxLength", len(given)):
         return False
-    if schema.get("format") == "exact" and not (_EXACT.fullmatch(found) and str(Fraction(found)) == found):
+    if schema.get("format") == "exact" and not (_EXACT.fullmatch(given) and str(Fraction(given)) == given):
         return False
-    return "pattern" not in schema or re.fullmatch(schema["pattern"], found) is not None
+    return "pattern" not in schema or re.fullmatch(schema["pattern"], given) is not None
 
 
-def _object_fault(found: Any, schema: Schema, where: str) -> str | None:
-    if not isinstance(found, dict):
+def _object_fault(given: Any, schema: Schema, where: str) -> str | None:
+    if not isinstance(given, dict):
         return None
-    if not schema.get("minProperties", 0) <= len(found) <= schema.get("maxProperties", len(found)):
+    if not schema.get("minProperties", 0) <= len(given) <= schema.get("maxProperties", len(given)):
         return where
-    lacking = [key for key in schema.get("required", ()) if key not in found]
+    lacking = [key for key in schema.get("required", ()) if key not in given]
     if lacking:
         return f"{where}.{lacking[0]}"
     known = schema.get("properties", {})
     other = schema.get("additionalProperties", True)
     names = schema.get("propertyNames")
-    for key, value in found.items():
+    for key, value in given.items():
         inside = known.get(key, other)
         if inside is False or (names is not None and _fault(key, names, where) is not None):
             return where
@@ -105,37 +105,37 @@ def _object_fault(found: Any, schema: Schema, where: str) -> str | None:
     return None
 
 
-def _array_fault(found: Any, schema: Schema, where: str) -> str | None:
-    if not isinstance(found, list):
+def _array_fault(given: Any, schema: Schema, where: str) -> str | None:
+    if not isinstance(given, list):
         return None
-    if not schema.get("minItems", 0) <= len(found) <= schema.get("maxItems", len(found)):
+    if not schema.get("minItems", 0) <= len(given) <= schema.get("maxItems", len(given)):
         return where
-    for place, item in enumerate(found):
+    for place, item in enumerate(given):
         fault = _fault(item, schema["items"], f"{where}[{place}]") if "items" in schema else None
         if fault is not None:
             return fault
-    return where if schema.get("uniqueItems") and len(set(found)) < len(found) else None
+    return where if schema.get("uniqueItems") and len(set(given)) < len(given) else None
 
 
-def _combined_fault(found: Any, schema: Schema, where: str) -> str | None:
+def _combined_fault(given: Any, schema: Schema, where: str) -> str | None:
     for key in ("anyOf", "oneOf"):
-        if key in schema and not any(_fault(found, one, where) is None for one in schema[key]):
-            return _nearest(found, schema[key], where)
+        if key in schema and not any(_fault(given, one, where) is None for one in schema[key]):
+            return _nearest(given, schema[key], where)
     for one in schema.get("allOf", ()):
-        if _fault(found, one["if"], where) is None:
-            fault = _fault(found, one["then"], where)
+        if _fault(given, one["if"], where) is None:
+            fault = _fault(given, one["then"], where)
             if fault is not None:
                 return fault
     return None
 
 
-def _nearest(found: Any, choices: list[Schema], where: str) -> str:
+def _nearest(given: Any, choices: list[Schema], where: str) -> str:
     """Return the fault in the choice whose name the document has, else in the one that goes furthest: the place to look at."""
-    named = [one for one in choices if isinstance(found, dict) and _names(found, one)]
-    return max((_fault(found, one, where) or where for one in named or choices), key=len)
+    named = [one for one in choices if isinstance(given, dict) and _names(given, one)]
+    return max((_fault(given, one, where) or where for one in named or choices), key=len)
 
 
-def _names(found: Mapping[str, Any], choice: Schema) -> bool:
+def _names(given: Mapping[str, Any], choice: Schema) -> bool:
     """Return whether the choice fixes a text, such as the name of a method, that the document has."""
     rules = choice.get("properties", {}).items()
-    return any("const" in rule and found.get(key) == rule["const"] for key, rule in rules)
+    return any("const" in rule and given.get(key) == rule["const"] for key, rule in rules)

@@ -12,6 +12,7 @@ from sfumato.charts.svg import colour
 from sfumato.errors import InputError, SfumatoError
 from sfumato.exact import percent
 from sfumato.query import Estimate, Workload, anatomy_workload, count_many, crosstab_workload, range_workload, true_answers
+from sfumato.query.quality import Quality, QualityOfEach
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Figure, Grid, Section, Words
 from sfumato.utility import query_error
@@ -35,19 +36,24 @@ def _expected(case: Case) -> list[Block]:
         found = case.release.quality()
     except SfumatoError:
         return []
+    each = found.each if isinstance(found, QualityOfEach) else {"": found}
+    notes = dict.fromkeys(one.note for one in each.values() if one.note)
+    words = (
+        "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What "
+        "to expect, computed from the release alone:"
+    )
+    return [Words([words, *notes]), *(grid for name, one in each.items() for grid in _quality(name, one))]
+
+
+def _quality(secret: str, found: Quality) -> list[Block]:
+    """Return the expected errors of one secret, by name where there are several."""
     error = "the error to expect, as a share of the answer"
+    of = f" of {secret}" if secret else ""
     return [
-        Words(
-            [
-                "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What "
-                "to expect, computed from the release alone:",
-                *([found.note] if found.note else []),
-            ]
-        ),
-        Grid("Typical questions", ("question", "asked", error, "with an interval"), found.question_rows(), right=(1, 2, 3)),
+        Grid(f"Typical questions{of}", ("question", "asked", error, "with an interval"), found.question_rows(), right=(1, 2, 3)),
         Grid(
-            "Every column: how much of its links with the sensitive values is learned, how many people's groups are alike in it, "
-            "and the error of its two-way table",
+            f"Every column: how much of its links with the sensitive values{of} is learned, how many people's groups are alike "
+            "in it, and the error of its two-way table",
             ("column", "learned", "settled", "error", "with an interval"),
             found.column_rows(),
             right=(1, 2, 3, 4),

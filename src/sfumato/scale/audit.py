@@ -6,9 +6,9 @@ same file by a hash of their quasi values, and one file after another is walked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,9 @@ from sfumato.auditor.audit import completed
 from sfumato.auditor.buckets import Walked, audit_buckets
 from sfumato.auditor.claims import Case
 from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.original import other_columns, other_schema
+from sfumato.auditor.noisy import Walked as NoisyWalked
+from sfumato.auditor.noisy import walk_together
+from sfumato.auditor.original import other_columns, other_schema, true_codes
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BucketsRelease
@@ -28,7 +30,7 @@ from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, reread
 from sfumato.table.column import Column
-from sfumato.table.sorting import sorted_with_places
+from sfumato.table.sorting import sorted_with_places, sorted_words
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21
@@ -39,7 +41,7 @@ def audit_parts(
     directory: Path,
     manifest: Manifest,
     place: Path,
-    found: Outline | None = None,
+    outline: Outline | None = None,
     people: Blocks | None = None,
     *,
     draw: bool = True,
@@ -48,7 +50,7 @@ def audit_parts(
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
     """
-    table = None if found is None else found.table
+    table = None if outline is None else outline.table
     try:
         read = reread(directory, manifest, place / "release")
         problems = [*read.problems, *read.release.contradictions()]
@@ -60,11 +62,14 @@ def audit_parts(
             problems += unlike
             comparable = None if unlike else table
 
-        def walk(release: BucketsRelease, told: Histograms, against: Table) -> Walked:
+        def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
             assert people is not None
-            return _walked(read, told, against, people, place / "people")
+            return _walked(read, histograms, against, people, place / "people")
 
-        audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk)
+        def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
+            return _walked_noise(read, against, people, place / "people")
+
+        audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk, walk_noise)
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(audit, manifest, _texts(read.release), table, problems)
@@ -80,35 +85,62 @@ def _texts(release: BucketsRelease) -> dict[str, pa.Table]:
     return quasi | {"st": release.domain.table}
 
 
-def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
-    """Return how the published people differ from those of the table, one file of quasi combinations after another."""
+class _Together(NamedTuple):
+    """Published people and those of the table who may have equal quasi values: `key` numbers these, published ones first."""
+
+    key: Integers
+    bucket: Array
+    secret: Array
+
+
+def _together(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
+    """Yield everybody, one file of quasi combinations after another."""
     place.mkdir(mode=0o700, exist_ok=True)
-    names = {column.name: j for j, column in enumerate(table.quasi)}
-    order = [names[column.name] for column in read.release.quasi]
-    ours, theirs, sizes = _numbering(read.release.quasi, [table.quasi[j] for j in order])
-    files = max(1, -(-(read.rows.total + people.total) // AT_ONCE))
+    quasi = read.release.quasi
+    names = {column.name: j for j, column in enumerate(quasi if table is None else table.quasi)}
+    order = [names[column.name] for column in quasi]
+    ours, theirs, sizes = _numbering(quasi, quasi if table is None else [table.quasi[j] for j in order])
+    rows = read.rows.total + (0 if people is None else people.total)
+    files = max(1, -(-rows // AT_ONCE))
     wide = Layout((*(np.dtype(np.int32) for _ in sizes), np.dtype(np.int32)))
     published, original = ([Blocks(place / f"{name}{part}", wide) for part in range(files)] for name in ("published", "original"))
     for *codes, bucket in read.rows:
         _scatter([place_[code] for place_, code in zip(ours, codes, strict=True)], bucket, published)
-    for *codes, secret in people:
+    for *codes, secret in people or ():
         _scatter([place_[codes[j]] for place_, j in zip(theirs, order, strict=True)], secret, original)
-    number = {label: k for k, label in enumerate(shown.labels)}
-    truth = np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
-    start = shown.start.astype(np.int64)
-    total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
     for mine, real in zip(published, original, strict=True):
         *codes, bucket = mine.read()
         *others, secret = real.read()
-        key = _keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes)
-        ranked, places = sorted_with_places(key)
-        found = walk_people(
-            ranked, places, len(bucket), bucket, truth[secret], start, shown.value, shown.shares, len(shown.labels)
-        )
-        total.certain[:] += found[3]
-        total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
+        yield _Together(_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
         for file in (mine, real):
             file.path.unlink(missing_ok=True)
+
+
+def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
+    """Return how the published people differ from those of the table."""
+    truth = true_codes(shown.labels, table)
+    start = shown.start.astype(np.int64)
+    total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
+    for some in _together(read, table, people, place):
+        words, bits = sorted_words(some.key)
+        known = (start, shown.value, shown.shares, len(shown.labels))
+        found = walk_people(words, bits, len(some.bucket), some.bucket, truth[some.secret], *known)
+        total.certain[:] += found[3]
+        total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
+    return total
+
+
+def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalked:
+    """Return the same where counts have noise."""
+    buckets, domain = len(read.release.sizes), read.release.domain
+    truth = None if table is None else true_codes(domain.labels, table).astype(np.int64)
+    total = NoisyWalked(torn=False, truth=np.zeros((buckets, len(domain)), np.int64))
+    for some in _together(read, table, people if table is not None else None, place):
+        mine = None if truth is None else truth[some.secret]
+        found = walk_together(some.key, some.bucket, mine, buckets, len(domain))
+        known = None if total.truth is None or found.truth is None else total.truth + found.truth
+        lost, invented = total.lost + found.lost, total.invented + found.invented
+        total = NoisyWalked(total.torn or found.torn, invented, lost, total.undeclared or found.undeclared, known)
     return total
 
 

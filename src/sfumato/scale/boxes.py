@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
@@ -29,7 +30,7 @@ class People(Protocol):
     def total(self) -> Sum:
         """How sums over all blocks of rows are made."""
 
-    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterable[Kept]:
+    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterable[Kept]:
         """Yield every leaf cut to the end, from left to right along the cuts."""
 
 
@@ -41,30 +42,31 @@ class Rules:
     floor: int
     weights: object
     rule: Rule | None
+    classical: Classical | None = None
 
 
 def boxes(
-    found: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
+    outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
 ) -> tuple[Collected, Frame, TopCuts]:
     """Return all boxes in canonical order, where the people of each lie; the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
-    frame = frame_of(found, np.ones(len(found.table.quasi)), people.total)
-    frame = Frame(frame.axes._replace(weights=_weights(found, frame, people, rules)), frame.places, frame.values)
-    sizes = tuple(column.size for column in found.table.quasi)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random)
+    frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
+    frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
+    sizes = tuple(column.size for column in outline.table.quasi)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical)
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
     cuts = top_cuts(
-        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=found.rows, shard=max(shard, 2 * rules.floor)
+        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=outline.rows, shard=max(shard, 2 * rules.floor)
     )
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
     return collect(shards), frame, cuts
 
 
-def _weights(found: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
+def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
     if rules.weights != "association":
-        return column_weights(found.table.quasi, rules.weights)  # type: ignore[arg-type]
+        return column_weights(outline.table.quasi, rules.weights)  # type: ignore[arg-type]
     root = np.array([[-1, -1, -1, 0, -1, -1]], dtype=np.int64)
     pairs: Integers = Counter(frame, people.total).pairs(root, np.zeros(1, np.int64))[0]
     first, by_place = frame.axes.first, []

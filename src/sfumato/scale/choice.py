@@ -21,17 +21,20 @@ def require_engine(engine: str | None) -> None:
 
 def beyond_memory(source: Any, engine: str | None) -> bool:
     """Return whether a source is published by an engine: as asked, else for large files and for frames that are not in memory."""
-    if (engine == "spark") != is_spark(source) and (engine == "spark" or (is_spark(source) and engine is not None)):
+    files = isinstance(source, (str, list, tuple)) or hasattr(source, "__fspath__")
+    if is_spark(source) and engine not in (None, "spark"):
+        raise PolicyError("engine: a Spark DataFrame stays in its cluster", hint='engine="spark", or leave it out')
+    if engine == "spark" and not (is_spark(source) or files):
         raise PolicyError(
-            "engine: Spark publishes Spark DataFrames, and nothing else does", hint='spark.read.parquet("…"), engine="spark"'
+            "engine: Spark holds Spark DataFrames and Parquet files", hint='spark.read.parquet("…"), or engine="duckdb"'
         )
     if engine is not None:
         return engine != "memory"
-    if isinstance(source, (str, list, tuple)) or hasattr(source, "__fspath__"):
+    if files:
         from sfumato.scale.source import listed_files, size_of
 
-        files = listed_files(source)
-        return files is not None and (len(files) > 1 or files[0].is_dir() or size_of(files) > LARGE)
+        listed = listed_files(source)
+        return listed is not None and (len(listed) > 1 or listed[0].is_dir() or size_of(listed) > LARGE)
     if is_spark(source):
         return True
     lazy = hasattr(source, "sink_parquet") and hasattr(source, "collect")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: Made, piece: 
     """Write the rows of a shard to disk and return the rest."""
     rows = Blocks(place / name, layout)
     rows.append(made.rows)
-    lean = Made([], made.sizes, made.firsts, made.entries, made.value, made.count, made.told, made.box)
+    lean = replace(made, rows=[])
     return Kept(leaf, rows, lean, piece)
 
 

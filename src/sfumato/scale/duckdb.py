@@ -42,10 +42,19 @@ class DuckEngine:
         self.duck = Duck(place / "spill", memory=limits.memory // 2, threads=limits.threads)
         self.reading = Reading(decimal=self.options.decimal)
         self._coded: Blocks | None = None
+        self._marks: tuple[Fingerprint, Fingerprint] | None = None
 
     def close(self) -> None:
         """Let go of the connection."""
         self.duck.close()
+
+    def names(self) -> list[str]:
+        """Return the names of the source's columns."""
+        files = listed_files(self.source)
+        if files is not None:
+            return names_of(files, self.options)
+        self.duck.source = _register(self.duck, self.source, self.place)
+        return list(self.duck.schema().names)
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work."""
@@ -65,26 +74,28 @@ class DuckEngine:
             looked = [name for name in self.duck.schema().names if name not in schema.sensitive]
             found = suspects(self.duck, looked, tuple(schema.people_rule.key))
         self._whole = self.duck.source
-        self._found = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
-        return self._found
+        self._outline = outline(self.duck, schema, self.reading, without=self._without, choice=choice, suspects=found)
+        return self._outline
 
-    def people(self, found: Outline) -> LocalPeople:
+    def people(self, outline: Outline) -> LocalPeople:
         """Return everybody's codes, in files."""
-        return LocalPeople(self.coded(found), self.place / "shards", self.limits.threads)
+        return LocalPeople(self.coded(outline), self.place / "shards", self.limits.threads)
 
-    def coded(self, found: Outline) -> Blocks:
+    def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in a file of this machine; they are coded once."""
         if self._coded is None:
-            self._coded = code_rows(self.duck, found, self.place)
+            self._coded = code_rows(self.duck, outline, self.place)
         return self._coded
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
-        now, self.duck.source = self.duck.source, self._whole
-        try:
-            return fingerprints(self.duck, self._found, self._found.every, self.scratch("hashes"))
-        finally:
-            self.duck.source = now
+        if self._marks is None:
+            now, self.duck.source = self.duck.source, self._whole
+            try:
+                self._marks = fingerprints(self.duck, self._outline, self._outline.every, self.scratch("hashes"))
+            finally:
+                self.duck.source = now
+        return self._marks
 
     def _without(self, absent: Mapping[str, pa.Array]) -> Duck:
         """Return the source without the rows that have one of these values."""
@@ -108,10 +119,8 @@ class DuckEngine:
             listed = ", ".join("'" + str(file.absolute()).replace("'", "''") + "'" for file in found)
             self.duck.view(f"SELECT {_selected(used)} FROM read_parquet([{listed}], hive_partitioning = false)")
             return
-        name = _register(self.duck, self.source, self.place)
-        self.duck.source = name
-        schema.check_columns(self.duck.schema().names, "the source")
-        self.duck.view(f"SELECT {_selected(used)} FROM {quoted(name)}")
+        schema.check_columns(self.names(), "the source")
+        self.duck.view(f"SELECT {_selected(used)} FROM {quoted(self.duck.source)}")
 
 
 def _selected(names: list[str]) -> str:
@@ -121,6 +130,8 @@ def _selected(names: list[str]) -> str:
 def _register(duck: Duck, source: Any, place: Path) -> str:
     """Give a frame a name in DuckDB: an Arrow table or reader, a polars LazyFrame, a DuckDB relation, or any other frame."""
     copy = place / "frame.parquet"
+    if copy.exists():
+        return "frame"
     if hasattr(source, "sink_parquet"):
         source.sink_parquet(copy)
     elif type(source).__module__.split(".")[0] in ("duckdb", "_duckdb") and hasattr(source, "write_parquet"):

@@ -49,13 +49,19 @@ def bytes_of(text: str) -> int:
 class Engine(Protocol):
     """A source that somebody else holds."""
 
+    def names(self) -> list[str]:
+        """Return the names of the source's columns."""
+
+    def close(self) -> None:
+        """Let go of whatever is held."""
+
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
 
-    def people(self, found: Outline) -> People:
+    def people(self, outline: Outline) -> People:
         """Return everybody's codes, wherever they lie."""
 
-    def coded(self, found: Outline) -> Blocks:
+    def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in files of this machine, for the audit."""
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:

@@ -36,7 +36,7 @@ class LocalPeople:
 
         return total
 
-    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterator[Kept]:
+    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[Kept]:
         """Yield every leaf cut to the end; its people are read once more, from a file of their own."""
         self.place.mkdir(mode=0o700)
         files = [Blocks(self.place / f"shard{k}", self.blocks.layout) for k in range(len(cuts.leaves))]
@@ -45,7 +45,7 @@ class LocalPeople:
             scatter(columns, which, files)
         layout = Layout(self.blocks.layout.types[:-1])
         for k, (leaf, piece) in enumerate(zip(cuts.leaves, pieces(cuts.leaves), strict=True)):
-            told(k / len(files))
+            tell(k / len(files))
             made = make_shard(how, leaf, files[k].read())
             files[k].path.unlink()
             yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)

@@ -16,8 +16,8 @@ from sfumato.table.assemble import (
     check_domain,
     closed_of,
     few_values,
-    quoted_name,
     recoded,
+    refuse_missing,
     refuse_repeated,
     sensitive_of,
     settled,
@@ -214,12 +214,7 @@ class _Domains:
                 continue
             missing = column.codes == len(column.values)
             if rule == "error":
-                hint = (
-                    f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these '
-                    "people out, and the claim then holds against a reader only"
-                )
-                many = int(self.weights[k][missing].sum())
-                raise InputError(f"column {column.name!r}: {many:,} of {self.rows:,} values are missing", hint=hint)
+                refuse_missing(column.name, int(self.weights[k][missing].sum()), self.rows)
             found[column.name] = self.combinations[k].column(f"c{place - first[k]}").filter(pa.array(missing)).unique()
         return found
 

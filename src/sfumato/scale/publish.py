@@ -8,17 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.budget import book
-from sfumato.errors import ClaimBroken, NotProvable, PolicyError
-from sfumato.groups.grouping import Grouping, Histograms, require_bounds
-from sfumato.groups.soft import soft_rule
+from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
 from sfumato.methods.base import MAKING, Task
 from sfumato.methods.show import require_free_names
-from sfumato.methods.show.manifest import group_manifest
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress, silent
@@ -26,11 +22,9 @@ from sfumato.randomness import Randomness, randomness
 from sfumato.register import open_register
 from sfumato.release.manifest import Manifest
 from sfumato.scale.audit import audit_parts
-from sfumato.scale.boxes import Rules, boxes
-from sfumato.scale.collect import Collected
 from sfumato.scale.engine import Engine, Limits
+from sfumato.scale.makers import Work, maker_of
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets
 from sfumato.table.schema import Schema
 from sfumato.table.unique import require_shared_texts
 
@@ -44,7 +38,8 @@ class Prepared:
     private: Mapping[str, Any]
     method: Method
     bounds: Bounds
-    found: Outline
+    outline: Outline
+    sizes: Integers
 
 
 def prepare(
@@ -63,12 +58,12 @@ def prepare(
     """Write the release of an engine's source to an empty directory, audit it there, and return what there is to tell of it."""
     tell = progress or silent
     tell("counting values", 0.0)
-    found = engine.outline(schema)
-    table = found.table
+    outline = engine.outline(schema)
+    table = outline.table
     table.require_people()
-    require_shared_texts(table, found.counts)
+    require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
-    maker = _maker(chosen)
+    maker = maker_of(chosen)
     chosen.require_provable(table, requirement)
     require_free_names(table, chosen.form)
     bounds = chosen.bounds(table, requirement)
@@ -84,76 +79,13 @@ def prepare(
     coins = randomness(random)
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
-    people = engine.people(found)
-    manifest, figures = maker(task, chosen, found, people, directory, limits)
+    people = engine.people(outline)
+    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch), chosen)
+    manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
-    audit = audit_parts(directory, manifest, engine.scratch("audit"), found, engine.coded(found), draw=False)
+    audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
     sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, found)
-
-
-def _make_boxes(
-    task: Task, method: Any, found: Outline, people: Any, directory: Path, limits: Limits
-) -> tuple[Manifest, dict[str, Any]]:
-    """Cut boxes, check every count against its bound, and write them as buckets."""
-    tight = task.against == "reader"
-    rule = None if tight else soft_rule(task.bounds, method.patience)
-    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
-    rules = Rules(cutting, method.floor, method.weights, rule)
-    made, _, _ = boxes(found, people, task.bounds, rules, task.random, shard=limits.shard, progress=task.progress)
-    _check(made, task.bounds)
-    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
-    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
-    task.progress("writing", 0.75)
-    manifest = write_buckets(directory, group_manifest(task, method, "buckets", grouping, public), found, made)
-    stopped = made.sizes[made.sizes < 2 * method.floor].sum() / max(int(made.sizes.sum()), 1)
-    return manifest, {**_figures(made), "share_in_boxes_at_the_floor": float(stopped)}
-
-
-def _check(made: Collected, bounds: Bounds) -> None:
-    group = np.repeat(np.arange(len(made.sizes), dtype=np.int32), made.entries)
-    require_bounds(Histograms(group, made.value.astype(np.int32), made.count), made.sizes, bounds.limits, made.told, bounds.sets)
-
-
-def _figures(made: Collected) -> dict[str, Any]:
-    sizes = made.sizes
-    return {
-        "groups": len(sizes),
-        "smallest": int(sizes.min()),
-        "largest": int(sizes.max()),
-        "loss": int(((sizes - 1) ** 2).sum()),
-    }
-
-
-_MAKERS = {("boxes", "buckets"): _make_boxes}
-"""How each method is made beyond memory, in each form."""
-
-
-def _maker(method: Method) -> Any:
-    """Return how a method is made beyond memory; raise where it is not."""
-    found = _MAKERS.get((method.name, method.form))
-    if found is not None:
-        return found
-    forms = sorted(form for name, form in _MAKERS if name == method.name)
-    if forms:
-        raise NotProvable(
-            f"method {method.name!r} in the form {method.form!r} is made in memory only",
-            hint=f'form = "{forms[0]}", or engine = "memory"',
-        )
-    raise NotProvable(
-        f"method {method.name!r} is made in memory only: {_WHY.get(method.name, 'it looks at all people at once')}",
-        hint='name = "boxes", which every engine makes; or engine = "memory"',
-    )
-
-
-_WHY = {
-    "burel": "it walks along one curve through all people",
-    "heterogeneous": "every record is matched with people of the whole table",
-    "ring": "every record is matched with people of the whole table",
-    "decoys": "decoys are exchanged between buckets of the whole table",
-    "ambiguity": "which values a box covers is decided against the whole table",
-    "priview": "which values a box covers is decided against the whole table",
-}
+    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, outline, written.sizes)

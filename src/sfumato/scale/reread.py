@@ -7,17 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
 from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column
-from sfumato.release.files import files_of, kind_of, not_listed, stored_part
+from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import Column
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 
@@ -60,10 +59,9 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
     if not ordered:
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     small: dict[str, pa.Table] = {}
-    for name, facts in manifest.tables.items():
+    for name in manifest.tables:
         if name != "qit":
-            parts = [stored_part(directory, facts, file, problems) for file in files_of(name, facts, kind)]
-            small[name] = pa.concat_tables(parts).unify_dictionaries() if len(parts) > 1 else parts[0]
+            small[name] = stored_table(directory, manifest, name, kind, problems)
     release = BucketsRelease.from_buckets(manifest, small, quasi, sizes)
     return Reread(release, rows, tuple(problems))
 
@@ -84,21 +82,8 @@ class _Local:
         self.parts.append((empty, blocks))
 
     def joined(self) -> tuple[tuple[Column, ...], Blocks]:
-        columns: list[Column] = []
-        places: list[list[Array]] = []
-        for j, name in enumerate(self.names):
-            mine = [parts[j] for parts, _ in self.parts]
-            values = pa.concat_arrays([one.values for one in mine]).unique()
-            values = values.take(pc.sort_indices(values))
-            missing = any(one.has_missing for one in mine)
-            kind = code_type(len(values) + int(missing))
-            columns.append(Column(name, mine[0].kind, values, np.zeros(0, kind), missing))
-            places.append(
-                [
-                    np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int64), len(values)).astype(kind)
-                    for one in mine
-                ]
-            )
+        found = [joined_columns([parts[j] for parts, _ in self.parts]) for j in range(len(self.names))]
+        columns, places = [column for column, _ in found], [place for _, place in found]
         whole = Blocks(self.place / "rows", Layout((*(column.codes.dtype for column in columns), np.dtype(np.int32))))
         for number, (_, blocks) in enumerate(self.parts):
             for *codes, bucket in blocks:

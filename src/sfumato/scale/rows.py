@@ -56,17 +56,17 @@ class RowHashes:
         return Fingerprint(whole.hexdigest(), rows, tuple(int(one) for one in smallest), dict(columns))
 
 
-def code_rows(engine: Rowwise, found: Outline, place: Path) -> Blocks:
+def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
     """Return the published codes of everybody: the quasi columns, then the sensitive value."""
-    blocks = Blocks(place / "coded", Layout(found.types))
-    for numbers, _ in _numbered(engine, found.known, ()):
-        blocks.append([one.codes[number] for one, number in zip(found.known, numbers, strict=True)])
+    blocks = Blocks(place / "coded", Layout(outline.types))
+    for numbers, _ in _numbered(engine, outline.known, ()):
+        blocks.append([one.codes[number] for one, number in zip(outline.known, numbers, strict=True)])
     return blocks
 
 
-def fingerprints(engine: Rowwise, found: Outline, known: Sequence[Known], place: Path) -> tuple[Fingerprint, Fingerprint]:
+def fingerprints(engine: Rowwise, outline: Outline, known: Sequence[Known], place: Path) -> tuple[Fingerprint, Fingerprint]:
     """Return the fingerprint of the table as it came, and that of who is in it: identifiers and quasi values alone."""
-    schema: Schema = found.table.schema
+    schema: Schema = outline.table.schema
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
     for numbers, plain in _numbered(engine, known, schema.identifier):
         rows = len(numbers[0])
@@ -79,7 +79,7 @@ def fingerprints(engine: Rowwise, found: Outline, known: Sequence[Known], place:
         whole.add(total)
     own = {
         column.name: column_digest(value_hashes(column), np.append(counts, [0] * (len(column.values) + 1 - len(counts))))
-        for column, counts in zip(found.source, found.source_counts, strict=True)
+        for column, counts in zip(outline.source, outline.source_counts, strict=True)
     }
     quasi = {name: own[name] for name in schema.quasi}
     return whole.digest(own), people.digest(quasi)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups._cut_kernels import Safe, Tight
+from sfumato.groups._even_kernels import Even
+from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import histograms
+from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
@@ -20,7 +23,8 @@ from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
 
-Cutting = Literal["safe", "tight", "soft"]
+Cutting = Literal["safe", "tight", "soft", "noisy"]
+"""What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,7 @@ class Cut:
     floor: int
     rule: Rule | None
     random: Randomness
+    classical: Classical | None = None
 
     def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
         """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
@@ -42,6 +47,11 @@ class Cut:
             if told is None:
                 return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
             return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
+        if self.cutting == "noisy":
+            return Even(self.floor)
+        if self.classical is not None:
+            need, start = need_table(self.bounds, most=most)
+            return self.classical._replace(need=need, start=start)
         kind = Tight if self.cutting == "tight" else Safe
         return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
 
@@ -61,6 +71,8 @@ class Made:
     count: Integers
     told: Integers | None
     box: Integers
+    tree: Tree | None = None
+    """The cuts of a shard, without its people, where they decide which boxes are joined."""
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
@@ -70,8 +82,13 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
         told = np.array([leaf.told], dtype=np.int64)
-    if not leaf.final:
-        axes = how.frame.axes
+    tree = None
+    axes = how.frame.axes
+    if how.cutting == "noisy" and not leaf.final:
+        space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
+        tree = even_tree(space, axes.weights, how.floor)
+        group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
+    elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
         seen = secret_of(secret, how.bounds)
@@ -96,4 +113,5 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         count=shown.count[by_number],
         told=None if told is None else told[box],
         box=box,
+        tree=tree,
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError
-from sfumato.table.found import TEXT_ENDINGS, ending_of, find
+from sfumato.table.source import TEXT_ENDINGS, ending_of, find
 from sfumato.table.textfile import ReadOptions, TextFile
 
 MANY = 1 << 20
@@ -59,7 +59,7 @@ def parquet_files(files: Sequence[Path], columns: Sequence[str], options: ReadOp
     if len(kinds) > 1:
         raise InputError("the source has text files and others", hint="give files of one kind")
     if not kinds.pop():
-        _require_same([find(file).path or file for file in files])
+        require_same_columns([find(file).path or file for file in files])
         return list(files), False
     place.mkdir(mode=0o700, exist_ok=True)
     first = TextFile(find(files[0]), options)
@@ -77,7 +77,7 @@ def parquet_files(files: Sequence[Path], columns: Sequence[str], options: ReadOp
     return [target], True
 
 
-def _require_same(files: Sequence[Path]) -> None:
+def require_same_columns(files: Sequence[Path]) -> None:
     """Raise an `InputError` that names the first file whose columns or types differ from those of the first one."""
     schema: pa.Schema | None = None
     for file in files:

@@ -6,7 +6,9 @@ elsewhere, draws the same coins and gives the same shard, so that it does not ma
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,12 +27,14 @@ from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.rows import fingerprints
 from sfumato.scale.shard import Cut, make_shard
+from sfumato.scale.source import listed_files, require_same_columns
 from sfumato.scale.tally import Add, Sum
 from sfumato.table.coding import Reading
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
+from sfumato.table.source import ending_of
 
 
 class SparkSource:
@@ -79,6 +83,17 @@ class SparkSource:
                 yield from stream
 
 
+def frame_of_files(source: Any) -> Any:
+    """Return the Parquet files of a source as a DataFrame of the session that there is, or of a new one."""
+    files = listed_files(source)
+    if files is None or any(ending_of(file) != ".parquet" for file in files):
+        raise InputError("the Spark engine reads Parquet files", hint="write the table as Parquet, or --engine duckdb")
+    require_same_columns(files)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = extra("pyspark.sql").SparkSession.builder.appName("sfumato").getOrCreate()
+    return session.read.parquet(*(str(file.absolute()) for file in files))
+
+
 def _safe(k: int) -> str:
     return f"column{k}"
 
@@ -99,12 +114,17 @@ class SparkEngine:
         self.place, self.limits = place, limits
         self.source = SparkSource(source)
         self._coded: Blocks | None = None
+        self._marks: tuple[Fingerprint, Fingerprint] | None = None
         self._frame: Any = None
 
     def close(self) -> None:
         """Let go of what is kept in the cluster."""
         if self._frame is not None:
             self._frame.unpersist()
+
+    def names(self) -> list[str]:
+        """Return the names of the source's columns."""
+        return list(self.source.frame.columns)
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work on the driver."""
@@ -128,8 +148,8 @@ class SparkEngine:
         used = Rows(schema).used
         self.source = SparkSource(self.source.frame.select(*(f"`{name}`" for name in used)))
         self._whole = self.source
-        self._found = outline(self.source, schema, Reading(), without=self._without)
-        return self._found
+        self._outline = outline(self.source, schema, Reading(), without=self._without)
+        return self._outline
 
     def _without(self, absent: Mapping[str, pa.Array]) -> SparkSource:
         f, frame = self.source.functions, self.source.frame
@@ -141,19 +161,19 @@ class SparkEngine:
         self.source = SparkSource(frame)
         return self.source
 
-    def people(self, found: Outline) -> SparkPeople:
+    def people(self, outline: Outline) -> SparkPeople:
         """Return everybody's codes, in the cluster."""
-        numbered = self.source.numbered({one.names: one.combinations for one in found.known}, ())
-        layout = Layout(found.types)
-        codes = [one.codes for one in found.known]
+        numbered = self.source.numbered({one.names: one.combinations for one in outline.known}, ())
+        layout = Layout(outline.types)
+        codes = [one.codes for one in outline.known]
         shared = numbered.sparkSession.sparkContext.broadcast((codes, layout))
         self._frame = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary").persist()
         return SparkPeople(self._frame, layout, self.place / "shards")
 
-    def coded(self, found: Outline) -> Blocks:
+    def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
-            blocks = Blocks(self.place / "coded", Layout(found.types))
+            blocks = Blocks(self.place / "coded", Layout(outline.types))
             for row in self._frame.toLocalIterator():
                 blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
             self._coded = blocks
@@ -161,7 +181,9 @@ class SparkEngine:
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
-        return fingerprints(self._whole, self._found, self._found.every, self.scratch("hashes"))
+        if self._marks is None:
+            self._marks = fingerprints(self._whole, self._outline, self._outline.every, self.scratch("hashes"))
+        return self._marks
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
@@ -196,7 +218,7 @@ class SparkPeople:
 
         return total
 
-    def shards(self, how: Cut, cuts: TopCuts, told: Callable[[float], None]) -> Iterator[Kept]:
+    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[Kept]:
         """Yield every leaf cut to the end, by one shuffle; each comes to the driver as its rows in canonical order."""
         self.place.mkdir(mode=0o700)
         context = self.frame.sparkSession.sparkContext
@@ -208,7 +230,7 @@ class SparkPeople:
         order = pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in made.toLocalIterator():
-            told(len(found) / len(cuts.leaves))
+            tell(len(found) / len(cuts.leaves))
             k: int = row["shard"]
             found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
         yield from (found[k] for k in range(len(cuts.leaves)))

@@ -14,6 +14,7 @@ from sfumato.groups._cut_kernels import add_by_code
 from sfumato.groups.category_order import doubled_ranks, is_unordered, places_by_sums
 from sfumato.groups.counted import Axes
 from sfumato.groups.cuts import axes as axes_of
+from sfumato.groups.cuts import narrow_type
 from sfumato.scale.outline import Outline
 
 Add = Callable[[Sequence[Array], Any], None]
@@ -31,9 +32,9 @@ class Frame:
 
     def codes(self, columns: Sequence[Array]) -> Small:
         """Return published codes as cuts see them, [columns × rows]."""
-        found = np.empty((len(self.places), len(columns[0])), np.int32)
+        found = np.empty((len(self.places), len(columns[0])), narrow_type([len(place) for place in self.places]))
         for row, (place, column) in enumerate(zip(self.places, columns, strict=False)):
-            np.take(place, column, out=found[row], mode="clip")
+            np.take(place.astype(found.dtype), column, out=found[row], mode="clip")
         return found
 
     def nodes(self, columns: Sequence[Array], tree: Integers) -> Integers:
@@ -43,11 +44,11 @@ class Frame:
         return found
 
 
-def frame_of(found: Outline, weights: Array, total: Sum) -> Frame:
+def frame_of(outline: Outline, weights: Array, total: Sum) -> Frame:
     """Return the space of a table: categories in the order that their people's ranks in the other columns give, by sums."""
-    columns = found.table.quasi
+    columns = outline.table.quasi
     wanted = [j for j, one in enumerate(columns) if one.kind == "categorical" and not is_unordered(one.size, len(columns))]
-    ranks = [doubled_ranks(counts) for counts in found.counts]
+    ranks = [doubled_ranks(counts) for counts in outline.counts]
 
     def empty() -> list[Integers]:
         return [np.zeros(columns[j].size, np.int64) for j in wanted for k in range(len(columns)) if k != j]
@@ -62,12 +63,12 @@ def frame_of(found: Outline, weights: Array, total: Sum) -> Frame:
     places = []
     for j, column in enumerate(columns):
         if j in wanted:
-            places.append(places_by_sums(found.counts[j], [next(sums) for _ in range(len(columns) - 1)]))
+            places.append(places_by_sums(outline.counts[j], [next(sums) for _ in range(len(columns) - 1)]))
         else:
             places.append(np.arange(column.size, dtype=np.int32))
     first, missing, position = axes_of(columns)
     published = np.concatenate([np.argsort(place) for place in places]).astype(np.int64)
-    return Frame(Axes(first, missing, position, published, weights), tuple(places), len(found.table.sensitive.domain))
+    return Frame(Axes(first, missing, position, published, weights), tuple(places), len(outline.table.sensitive.domain))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
@@ -18,11 +19,12 @@ from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, move_new, refuse_existing, workshop
 from sfumato.release.base import Release
-from sfumato.release.files import LARGEST_MANIFEST, MANIFEST, read_file
+from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
 from sfumato.release.undisturbed import let_in
 from sfumato.scale.audit import audit_parts
-from sfumato.scale.engine import Limits
+from sfumato.scale.choice import EngineName, is_spark
+from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.publish import prepare
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.schema import Schema
@@ -44,6 +46,8 @@ class Published:
     method: Method
     bounds: Bounds
     table: Table
+    sizes: Integers
+    """Number of people in each group."""
     fingerprints: tuple[Fingerprint, Fingerprint] | None = None
 
     @property
@@ -69,20 +73,17 @@ def publish_source(
     budget: Fraction | None = None,
     options: ReadOptions | None = None,
     limits: Limits | None = None,
+    engine: EngineName | None = None,
     fingerprinted: bool = False,
     receipt: Any = None,
 ) -> Published:
     """Publish a source to a new directory, and return what there is to tell; the directory appears last of all.
 
-    A Spark DataFrame is published by its cluster, anything else by DuckDB.
+    A Spark DataFrame is published by its cluster, files too where the engine is "spark", anything else by DuckDB.
 
     `receipt`, if given, is called with what was published before the directory appears. A process that is killed leaves nothing
     that loads; what it left is removed by the next one that writes there.
     """
-    from sfumato.scale.choice import is_spark
-    from sfumato.scale.duckdb import DuckEngine
-    from sfumato.scale.spark import SparkEngine
-
     out = out.absolute()
     refuse_existing(out)
     chosen = limits or Limits.of()
@@ -90,11 +91,10 @@ def publish_source(
         target, work = hidden / out.name, hidden / "work"
         target.mkdir()
         work.mkdir(mode=0o700)
-        engine: Any = SparkEngine(source, work, chosen) if is_spark(source) else None
-        engine = engine or DuckEngine(source, work, chosen, options=options, random=random)
+        holder = _engine(engine, source, work, chosen, options=options, random=random)
         try:
             made = prepare(
-                engine,
+                holder,
                 schema,
                 requirement,
                 target,
@@ -105,10 +105,12 @@ def publish_source(
                 budget=budget,
                 limits=chosen,
             )
-            marks = engine.fingerprints() if fingerprinted else None
+            marks = holder.fingerprints() if fingerprinted else None
         finally:
-            engine.close()
-        done = Published(out, made.manifest, made.audit, made.private, made.method, made.bounds, made.found.table, marks)
+            holder.close()
+        done = Published(
+            out, made.manifest, made.audit, made.private, made.method, made.bounds, made.outline.table, made.sizes, marks
+        )
         let_in()
         if receipt is not None:
             receipt(done, target)
@@ -125,36 +127,54 @@ def audit_directory(
     options: ReadOptions | None = None,
     random: bytes | int | None = None,
     limits: Limits | None = None,
-) -> Audit:
-    """Return the audit of a buckets release in a directory, people in files; with its source also against that."""
-    from sfumato.scale.duckdb import DuckEngine
+    engine: EngineName | None = None,
+) -> tuple[Audit, Table | None]:
+    """Return the audit of a buckets release in a directory, people in files; with its source also against that.
 
-    manifest = stored_manifest(directory)
-    if manifest.form != "buckets" or manifest.basis == "noisy":
+    Beside it comes the source as a table without rows: its domains and counts. Without a schema it is read as the manifest says.
+    """
+    manifest = read_manifest(directory)
+    if not audited_in_parts(manifest):
         raise FormatError(
-            "an audit beyond memory reads buckets without noise", hint='engine = "memory" audits releases of every form'
+            "an audit beyond memory reads buckets of one secret", hint='engine = "memory" audits releases of every form'
         )
     chosen = limits or Limits.of()
     with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
         place = Path(private)
         if source is None:
-            return audit_parts(directory, manifest, place)
-        assert schema is not None
+            return audit_parts(directory, manifest, place), None
         work = place / "table"
         work.mkdir(mode=0o700)
-        engine = DuckEngine(source, work, chosen, options=options, random=random)
+        holder = _engine(engine, source, work, chosen, options=options, random=random)
         try:
-            found = engine.outline(schema)
-            return audit_parts(directory, manifest, place, found, engine.coded(found))
+            found = holder.outline(schema or declared_schema(manifest, holder.names()))
+            return audit_parts(directory, manifest, place, found, holder.coded(found)), found.table
         finally:
-            engine.close()
+            holder.close()
 
 
-def stored_manifest(directory: Path) -> Manifest:
-    """Return the manifest of a release directory."""
-    if not (directory / MANIFEST).exists():
-        raise FormatError(f"{directory} has no {MANIFEST}", hint="give the directory that `publish --out` made")
-    try:
-        return Manifest.from_json(read_file(directory / MANIFEST, LARGEST_MANIFEST).decode("utf-8"))
-    except UnicodeDecodeError:
-        raise FormatError(f"{MANIFEST} is not UTF-8 text", hint="the release was damaged; get it again") from None
+def audited_in_parts(manifest: Manifest) -> bool:
+    """Return whether a release can be audited a part at a time: buckets of one secret."""
+    return manifest.form == "buckets" and not manifest.apart
+
+
+def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:
+    """Return how a table with columns of these names is read, as the manifest of its release says."""
+    declared = manifest.schema.get("declared")
+    if not isinstance(declared, dict):
+        raise FormatError("the manifest does not say how the table is read", hint="give a schema, or --policy")
+    published = Schema.from_dict(declared)
+    return Schema(**declared, other=[name for name in names if published.role(name) is None])
+
+
+def _engine(
+    name: EngineName | None, source: Any, work: Path, limits: Limits, *, options: ReadOptions | None, random: Any
+) -> Engine:
+    """Return who holds a source: the cluster of a Spark DataFrame, or DuckDB."""
+    if name == "spark" or is_spark(source):
+        from sfumato.scale.spark import SparkEngine, frame_of_files
+
+        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits)
+    from sfumato.scale.duckdb import DuckEngine
+
+    return DuckEngine(source, work, limits, options=options, random=random)

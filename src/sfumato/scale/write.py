@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,20 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.noise import noise_tables
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
+from sfumato.table.sensitive import Domain
 
 
-def write_buckets(directory: Path, manifest: Manifest, found: Outline, boxes: Collected, *, draws: Any = None) -> Manifest:
-    """Write the form buckets to an empty directory, part by part, and return the manifest that was written."""
+def write_buckets(
+    directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, *, domain: Domain | None = None, draws: Any = None
+) -> Manifest:
+    """Write the form buckets to an empty directory, part by part, and return the manifest that was written.
+
+    The values of boxes are codes of the domain, the table's own where none is given.
+    """
+    shown = outline.table.sensitive.domain if domain is None else domain
     tables = {
-        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(found, boxes, begin, end)),
-        "st": _write(directory, "st", len(boxes.value), _st(found, boxes)),
+        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end)),
+        "st": _write(directory, "st", len(boxes.value), _st(shown, boxes)),
     }
     for name, table in {**account_tables(boxes.told), **noise_tables(draws, BUCKET)}.items():
         tables[name] = _write(directory, name, table.num_rows, _slices(table))
@@ -48,29 +54,23 @@ def _slices(table: pa.Table) -> Any:
     return lambda begin, end: table.slice(begin, end - begin)
 
 
-def _qit(found: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
+def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
     codes, box = boxes.part(begin, end)
     columns: dict[str, pa.Array] = {
-        column.name: dictionary_array(replace(column, codes=mine)) for column, mine in zip(found.table.quasi, codes, strict=True)
+        column.name: dictionary_array(replace(column, codes=mine))
+        for column, mine in zip(outline.table.quasi, codes, strict=True)
     }
     columns[BUCKET] = pa.array((box + 1).astype(np.int32))
     return pa.table(columns)
 
 
-def _st(found: Outline, boxes: Collected) -> Any:
+def _st(domain: Domain, boxes: Collected) -> Any:
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
 
     def part(begin: int, end: int) -> pa.Table:
         st: dict[str, pa.Array] = {BUCKET: pa.array(group[begin:end])}
-        st |= sensitive_columns(found.table.sensitive.domain, boxes.value[begin:end].astype(np.int32))
+        st |= sensitive_columns(domain, boxes.value[begin:end].astype(np.int32))
         st[COUNT] = pa.array(boxes.count[begin:end], pa.int64())
         return pa.table(st)
 
     return part
-
-
-def written_parts(directory: Path, manifest: Manifest, name: str, problems: list[str]) -> Iterator[pa.Table]:
-    """Yield the parts of a table of a release on disk, one after another; what is wrong with them goes to `problems`."""
-    facts = manifest.tables[name]
-    for file in facts["files"]:
-        yield files.stored_part(directory, facts, file, problems)

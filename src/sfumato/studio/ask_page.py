@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from sfumato.query.answer import Estimate
-from sfumato.studio.frame import page, quietly
-from sfumato.studio.jobs import Job
+from sfumato.studio.frame import failure, main_button, page, quietly, show_job, told
+from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import Session, names_of
 
-SHOWN = 60
+if TYPE_CHECKING:
+    from sfumato.release import Release
+
+TABS = ("Ask", "Cross table", "Quality", "Completed tables", "Manifest")
 
 
 def add(session: Session, address: str) -> None:
@@ -19,219 +23,191 @@ def add(session: Session, address: str) -> None:
 
     @ui.page(address)
     async def ask() -> None:
-        asked = {"sql": ""}
-        with page(session, address, "Ask the release", lambda: _command(session, asked["sql"])):
+        asked = _Asked(session)
+        with page(session, address, "Ask the release", asked.command):
             if not (session.release_place() / "manifest.json").is_file():
-                ui.label("There is no release yet: publish one first.").classes("verdict")
+                told(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
                 return
             await ui.context.client.connected(timeout=60)
-            release = await quietly(lambda: session.release)
+            release = await quietly(session.release)
             if release is None:
                 return
             with ui.tabs().classes("w-full") as tabs:
-                names = {name: ui.tab(name) for name in ("Ask", "Cross table", "Quality", "Completed tables", "Manifest")}
+                names = {name: told(ui.tab(name), mark=f"tab-{name}") for name in TABS}
+            tabs.on_value_change(lambda event: asked.look(event.value))
             with ui.tab_panels(tabs, value=names["Ask"]).classes("w-full"):
                 with ui.tab_panel(names["Ask"]):
-                    _question(release, asked)
+                    await _question(release, asked)
                 with ui.tab_panel(names["Cross table"]):
-                    _cross(release)
+                    _cross(release, asked)
                 with ui.tab_panel(names["Quality"]):
-                    await _quality(release)
+                    _quality(release, asked)
                 with ui.tab_panel(names["Completed tables"]):
-                    _completed(session)
+                    _completed(session, asked)
                 with ui.tab_panel(names["Manifest"]):
-                    _manifest(release)
+                    _manifest(session, release)
 
 
-def _command(session: Session, sql: str) -> str:
-    place = session.release_place()
-    shown = place.relative_to(session.root) if session.root in place.parents else place
-    return f'sfumato query {shown} "{sql or "age >= 60"}"'
+class _Asked:
+    """What was asked last on each part of the page, as words of the command line."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.part = "Ask"
+        self.words: dict[str, list[str]] = {"Quality": ["--quality"]}
+
+    def look(self, part: Any) -> None:
+        """Remember which part is looked at."""
+        self.part = str(part)
+
+    def command(self) -> str:
+        """Return the command that does what this part of the page did, or would do."""
+        release = self.session.release_name
+        if self.part == "Completed tables":
+            return shell(["sfumato", "complete", release, *self.words.get(self.part, ["--tables", "5"]), "--out", "completed"])
+        if self.part == "Manifest":
+            return shell(["sfumato", "audit", release])
+        return shell(["sfumato", "query", release, *self.words.get(self.part, [])])
 
 
-def _question(release: Any, asked: dict[str, str]) -> None:
-    quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
-    names = [*quasi, *sensitive]
-    with ui.row().classes("w-full items-end"):
-        column = ui.select(names, value=sensitive[0], label="column").style("min-width: 12rem")
-        value = (
-            ui.select(_values(release, sensitive[0]), label="value", with_input=True)
-            .style("min-width: 14rem")
-            .props('data-mark="value"')
-        )
-        split = ui.select(["", *quasi], value="", label="for each").style("min-width: 10rem")
-        compose = ui.button("Put into the question").props("outline").props('data-mark="compose"')
-    column.on_value_change(lambda event: value.set_options(_values(release, event.value), value=None))
-    words = [
-        *names,
-        *(f"'{text}'" for text in _values(release, sensitive[0])),
-        "SELECT",
-        "COUNT(*)",
-        "WHERE",
-        "AND",
-        "GROUP BY",
-        "BETWEEN",
-    ]
-    sql = ui.input("question", autocomplete=words).classes("w-full").props("outlined").props('data-mark="sql"')
-    compose.on_click(lambda: _compose(sql, column.value, value.value, split.value))
-    with ui.column().classes("w-full") as place:
-        pass
+async def _question(release: Release, asked: _Asked) -> None:
+    # What answers questions is imported by those who ask: a publisher's first page need not wait for it.
+    from sfumato.studio.answer_view import show_answer
+    from sfumato.studio.question_form import QuestionForm
 
-    async def answer() -> None:
-        asked["sql"] = sql.value or ""
-        found = await quietly(lambda: release.count(sql.value or ""))
+    form = await quietly(lambda: QuestionForm(release))
+    if form is None:
+        return
+
+    async def answer(question: str) -> None:
+        asked.words["Ask"] = [question]
+        found = await quietly(lambda: release.count(question))
         place.clear()
         if found is not None:
             with place:
-                _show(found)
+                show_answer(found)
 
-    sql.on("keydown.enter", answer)
-    ui.button("Ask", on_click=answer, icon="help_outline").props('data-mark="ask"')
-
-
-def _values(release: Any, name: str) -> list[str]:
-    for column in getattr(release, "quasi", ()):
-        if getattr(column, "name", None) == name:
-            return list(column.labels())
-    return list(release.labels) if hasattr(release, "labels") else []
+    form.draw(answer)
+    place = ui.column().classes("w-full q-mt-md")
 
 
-def _compose(sql: Any, column: str, value: str | None, split: str) -> None:
-    condition = f"{column} = '{str(value).replace(chr(39), chr(39) * 2)}'" if value is not None else ""
-    if split:
-        sql.value = (
-            f"SELECT {split}, COUNT(*) WHERE {condition} GROUP BY {split}"
-            if condition
-            else f"SELECT {split}, COUNT(*) GROUP BY {split}"
-        )
-    else:
-        sql.value = condition
+def _cross(release: Release, asked: _Asked) -> None:
+    from sfumato.studio.answer_view import show_crosstab
 
-
-def _show(answer: Any) -> None:
-    """Show one answer, or a row for each group, as points with bars."""
-    if isinstance(answer, Estimate):
-        ui.label(f"{answer.value:,.1f}").classes("verdict").props('role="status"').props('data-mark="answer"')
-        span = "no interval" if answer.low is None else f"{answer.low:,.0f} to {answer.high:,.0f}"
-        ui.label(f"{span} (standard error {answer.std_error:,.1f})" if answer.std_error is not None else span)
-        for note in getattr(answer, "notes", ()) or ():
-            ui.label(note).classes("quiet")
-        return
-    rows = answer.to_arrow().to_pylist()[:SHOWN]
-    keys = [name for name in rows[0] if name not in ("count", "std_error", "low", "high")] if rows else []
-    names = [", ".join(str(row[key]) for key in keys) for row in rows]
-    ui.echart(_points(names, rows)).style(f"height: {80 + 26 * len(rows)}px; width: 100%").props(
-        'role="img" aria-label="answers with intervals"'
-    )
-    columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in (rows[0] if rows else ())]
-    shown = [{**{key: _round(value) for key, value in row.items()}, "id": number} for number, row in enumerate(rows)]
-    ui.table(columns=columns, rows=shown, row_key="id").classes("w-full").props("dense flat").props('data-mark="answer"')
-
-
-def _round(value: Any) -> Any:
-    return round(value, 1) if isinstance(value, float) else value
-
-
-def _points(names: list[str], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    bars = [[row["low"], k] for k, row in enumerate(rows) if row.get("low") is not None]
-    lines = [
-        {
-            "type": "line",
-            "data": [[row["low"], k], [row["high"], k]],
-            "symbol": "none",
-            "lineStyle": {"color": "#7a6f5d", "width": 3},
-            "silent": True,
-        }
-        for k, row in enumerate(rows)
-        if row.get("low") is not None
-    ]
-    measured = next((name for name in ("count", "value") if rows and name in rows[0]), "count")
-    points = {
-        "type": "scatter",
-        "data": [[row[measured], k] for k, row in enumerate(rows)],
-        "symbolSize": 10,
-        "itemStyle": {"color": "#4a6a86"},
-    }
-    return {
-        "animation": False,
-        "grid": {"left": 160, "right": 30, "top": 10, "bottom": 40},
-        "tooltip": {},
-        "xAxis": {"type": "value", "min": 0 if bars else None},
-        "yAxis": {"type": "category", "data": names, "inverse": True},
-        "series": [*lines, points],
-    }
-
-
-def _cross(release: Any) -> None:
     quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
+    every = [*sensitive, *quasi]
     with ui.row().classes("items-end"):
-        a = ui.select([*sensitive], value=sensitive[0], label="values of").style("min-width: 12rem")
-        b = ui.select([*quasi], value=quasi[0], label="by").style("min-width: 12rem")
-    with ui.column().classes("w-full") as place:
-        pass
+        a = told(ui.select(every, value=sensitive[0], label="values of").style("min-width: 12rem"), mark="cross-a")
+        b = told(ui.select(every, value=quasi[0], label="by").style("min-width: 12rem"), mark="cross-b")
+        button = main_button("Show", mark="crosstab")
+    place = ui.column().classes("w-full")
 
     async def make() -> None:
+        asked.words["Cross table"] = ["--crosstab", f"{a.value},{b.value}"]
         found = await quietly(lambda: release.crosstab(a.value, b.value))
         place.clear()
         if found is not None:
             with place:
-                ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
+                show_crosstab(found)
 
-    ui.button("Show", on_click=make).props('data-mark="crosstab"')
+    button.on_click(make)
 
 
-async def _quality(release: Any) -> None:
-    with ui.column().classes("w-full") as place:
-        pass
+def _quality(release: Release, asked: _Asked) -> None:
+    secrets = [str(name) for name in getattr(release, "secrets", ())]
+    ui.label(
+        "Learned: which part of a column's links with the secret the release tells. Settled: people whose group is alike in the "
+        "column, so that nothing is guessed. Expected error: of a typical count, as part of it."
+    ).classes("quiet")
+    with ui.row().classes("items-end"):
+        if secrets:
+            secret = told(ui.select(secrets, value=secrets[0], label="about").style("min-width: 12rem"), mark="quality-of")
+        button = main_button("How well can it tell about each column?", mark="quality")
+    place = ui.column().classes("w-full")
 
     async def make() -> None:
-        found = await quietly(release.quality)
+        one: Any = release.of(secret.value) if secrets else release  # type: ignore[attr-defined]
+        found = await quietly(one.quality)
         place.clear()
         if found is not None:
             with place:
-                ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
+                shown = ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
+                told(shown, mark="quality-shown")
 
-    ui.button("How well can it tell about each column?", on_click=make).props('data-mark="quality"')
+    button.on_click(make)
 
 
-def _completed(session: Session) -> None:
+def _completed(session: Session, asked: _Asked) -> None:
     """Make completed tables by the command line, and offer them for download."""
-    from sfumato.studio.frame import failure, show_job
-
     ui.label("Completed tables give every row a value, as the release makes it likely. Analyse each, and combine the results.")
-    number = ui.number("how many", value=5, min=1, max=20, precision=0).props("outlined dense")
+    number = ui.number("how many", value=5, min=1, max=20, precision=0).props("outlined dense").style("width: 8rem")
+    told(number, mark="tables")
     place = session.workshop / "completed"
 
     def start() -> None:
-        import shutil
+        words = ["--tables", str(int(number.value or 5))]
+        asked.words["Completed tables"] = words
+        running = session.jobs.get("complete")
+        if running is None or not running.running:
+            shutil.rmtree(place, ignore_errors=True)
+        session.start("complete", ["complete", str(session.release_place()), *words, "--out", str(place)])
 
-        shutil.rmtree(place, ignore_errors=True)
-        session.start(
-            "complete", ["complete", str(session.release_place()), "--tables", str(int(number.value)), "--out", str(place)]
-        )
-
-    ui.button("Make them", on_click=start).props('data-mark="complete"')
-    with ui.column() as shown:
-        pass
+    main_button("Make them", on_click=start, mark="complete")
+    shown = ui.column()
 
     def finished(job: Job) -> None:
         shown.clear()
         with shown:
             if not job.succeeded:
-                ui.label(failure(job))
+                told(ui.label(failure(job)).classes("bad"), role="status")
                 return
             for file in sorted(place.glob("*.parquet")):
-                ui.button(file.name, icon="download", on_click=lambda file=file: ui.download(file)).props("flat")
+                load = ui.button(file.name, icon="download", on_click=lambda file=file: ui.download.file(file)).props(
+                    "flat no-caps"
+                )
+                told(load, mark="download")
 
     show_job(lambda: session.jobs.get("complete"), finished)
 
 
-def _manifest(release: Any) -> None:
+def _manifest(session: Session, release: Release) -> None:
     manifest = release.manifest
     ui.label(f"{release.rows:,} people, in the form {release.form}.").classes("verdict")
     for claim in release.claims:
-        ui.label(claim.statement)
-    ui.label("What that does not promise: see “what is not promised” in the guide.").classes("quiet")
-    ui.label(f"Made by the method {manifest.method['name']}; people were put together on the basis {manifest.basis}.")
+        told(ui.label(claim.statement), mark="claim")
+    if not release.claims:
+        ui.label("It claims no bound on what a reader may believe.").classes("bad")
+    ui.label("What that does not promise stands in the guide under “what is not promised”.").classes("quiet")
+    basis = f"; people were put together on the basis {manifest.basis}" if manifest.basis else ""
+    ui.label(f"Made by the method {manifest.method['name']}{basis}, with {manifest.software or 'an unknown version'}.")
     if manifest.reproducible:
-        ui.label("It was made with a seed: whoever guesses the seed can undo it.").classes("text-negative")
+        ui.label("It was made with a seed: whoever guesses the seed can undo it.").classes("bad")
+    rows = [
+        {
+            "column": column["name"],
+            "role": role,
+            "kind": column.get("kind", ""),
+            "published": _published(manifest, column["name"]),
+        }
+        for role in ("quasi", "sensitive")
+        for column in manifest.schema[role]
+    ]
+    columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in rows[0]]
+    told(ui.table(columns=columns, rows=rows, row_key="column").classes("w-full").props("dense flat"), mark="columns")
+    with ui.expansion("manifest.json").classes("w-full"):
+        text = json.dumps(
+            json.loads((session.release_place() / "manifest.json").read_text("utf-8")), indent=2, ensure_ascii=False
+        )
+        ui.code(text[:200_000], language="json").classes("w-full")
+
+
+def _published(manifest: Any, name: str) -> str:
+    """Return how a column is coarser than it came."""
+    for section in ("recode", "bins"):
+        rule = (manifest.schema.get(section) or {}).get(name)
+        if rule is not None:
+            words = rule if isinstance(rule, dict) else {"edges": rule}
+            if "map" in words:
+                return f"{len(words['map'])} values put together"
+            return ", ".join(f"{key} = {value}" for key, value in words.items())
+    return "as it came"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.studio.chart_style import TEXT
+
 if TYPE_CHECKING:
     from sfumato.release import Release
 
@@ -62,6 +64,8 @@ def _axis(name: str, column: Any) -> dict[str, Any]:
         "data": [text if len(text) <= 16 else text[:15] + "…" for text in labels],
         "name": name,
         "nameLocation": "middle",
-        "nameGap": 32 if name else 0,
+        "nameGap": 32,
+        "axisLabel": TEXT,
+        "nameTextStyle": TEXT,
         "boundaryGap": False,
     }

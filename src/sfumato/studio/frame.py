@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from nicegui import run, ui
 
 from sfumato.studio.jobs import Job
-from sfumato.studio.session import Session, message
+from sfumato.studio.session import POLICY, Session, message
 
 STEPS = (("/", "1 Table"), ("/rule", "2 How sure"), ("/trade", "3 Trade"), ("/publish", "4 Publish"), ("/ask", "Ask"))
 
 _STYLE = """
 body { font-size: 16px }
-.page { max-width: 1180px; margin: 0 auto; width: 100% }
-.quiet { opacity: .75 }
+.page { max-width: 1180px; margin: 0 auto; width: 100%; display: flex; flex-direction: column; gap: 14px }
+.page .q-btn { align-self: flex-start }
+.body--dark { --q-primary: #8db9dc !important }
+.page h1 { font-size: 1.6rem; line-height: 2rem; margin: 0 }
+.page h2 { font-size: 1.1rem; line-height: 1.4rem; margin: 0; font-weight: 600 }
+.quiet { color: #5c5c5c } .body--dark .quiet { color: #b4b4b4 }
+.bad { color: #b3261e } .body--dark .bad { color: #ff9d94 }
 .verdict { font-size: 1.15rem; font-weight: 600 }
 .command { font-family: ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
+.same { border-top: 1px solid rgba(128, 128, 128, .4); padding-top: 12px; display: flex; flex-direction: column; gap: 8px }
+a:focus-visible, [tabindex]:focus-visible { outline: 2px solid #d9822b; outline-offset: 2px }
 """
+
+BLUE = "#3d6485"
+MAIN = f"background-color: {BLUE} !important; color: white !important"
+"""What is filled with colour has this one in the light and in the dark, so that its text can be read."""
+
+E = TypeVar("E", bound=Any)
 
 
 @contextmanager
 def page(session: Session, here: str, title: str, command: Callable[[], str]) -> Iterator[None]:
-    """Lay out a page; inside it comes its content, below it the command that does the same."""
+    """Lay out a page; inside it comes its content, below it the policy and the command that do the same."""
     ui.add_css(_STYLE)
+    ui.colors(primary=BLUE)
     ui.dark_mode(None)
     ui.page_title(f"{title} · sfumato studio")
     with (
-        ui.header().classes("items-center q-px-md"),
-        ui.element("nav").props('aria-label="Steps"').classes("row items-center q-gutter-md"),
+        ui.header().classes("items-center q-px-md").style(MAIN),
+        told(ui.element("nav"), label="Steps").classes("row items-center q-gutter-md"),
     ):
         ui.label("sfumato studio").classes("text-weight-bold")
         steps = STEPS if session.data is not None else (("/", "Ask"),)
@@ -38,24 +53,65 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
             link = ui.link(name, address).classes("text-white")
             if address == here:
                 link.classes("text-weight-bold").props('aria-current="page"')
-    with ui.element("main").classes("page column q-gutter-md q-pa-md"):
-        ui.html(f"<h1 style='font-size:1.6rem;line-height:2rem;margin:0'>{title}</h1>", sanitize=False)
+    with ui.element("main").classes("page"):
+        heading(title, 1)
         yield
         same_by_command(session, command)
 
 
+def heading(words: str, level: int = 2) -> None:
+    """Write a heading, as one for screen readers too."""
+    with ui.element(f"h{level}"):
+        ui.label(words)
+
+
+def main_button(words: str, *, mark: str, icon: str | None = None, on_click: Callable[[], Any] | None = None) -> ui.button:
+    """Return the button that does what the page is for."""
+    return told(ui.button(words, icon=icon, on_click=on_click).style(MAIN), mark=mark)
+
+
+def told(element: E, *, mark: str = "", label: str = "", role: str = "") -> E:
+    """Return an element with what screen readers say of it, and the mark by which tests find it."""
+    for name, value in (("data-mark", mark), ("aria-label", label), ("role", role)):
+        if value:
+            element.props[name] = value
+    return element
+
+
 def same_by_command(session: Session, command: Callable[[], str]) -> None:
-    """Show the policy file and the command line that do what the page does."""
-    with ui.expansion("The same on the command line").classes("w-full") as opened:
-        shown = ui.label(command()).classes("command").props('data-mark="command"')
-        policy = ui.code(session.policy.text, language="toml").classes("w-full") if session.data is not None else None
+    """Show the policy file and the command line that do what the page does, as they stand."""
+    with told(ui.element("section"), label="The same on the command line").classes("same"):
+        heading("The same on the command line")
+        shown = told(ui.label(command()).classes("command"), mark="command")
+        if session.data is not None:
+            with ui.row().classes("items-center"):
+                save = told(ui.button(f"Save {POLICY}", icon="save").props("outline"), mark="save")
+                state = told(ui.label().classes("quiet"), mark="saved", role="status")
+            with ui.expansion(f"{POLICY} as it stands").classes("w-full"):
+                policy = told(ui.code(session.policy.text, language="toml").classes("w-full"), mark="policy")
+
+    def keep() -> None:
+        try:
+            session.save_policy()
+        except OSError as error:
+            ui.notify(f"{POLICY} cannot be written: {error.strerror}", type="negative")
+        refresh()
 
     def refresh() -> None:
         shown.set_text(command())
-        if policy is not None:
-            policy.set_content(session.policy.text)
+        if session.data is not None:
+            if policy.content != session.policy.text:
+                policy.set_content(session.policy.text)
+            saved = session.saved
+            save.set_enabled(not saved)
+            state.set_text(
+                f"{POLICY} is the policy of this page." if saved else f"{POLICY} does not have these settings yet; save it first."
+            )
 
-    opened.on_value_change(refresh)
+    if session.data is not None:
+        save.on_click(keep)
+    refresh()
+    ui.timer(1.0, refresh)
 
 
 def say(error: Exception) -> None:
@@ -65,20 +121,26 @@ def say(error: Exception) -> None:
 
 async def quietly(work: Callable[[], Any]) -> Any:
     """Do some work in a thread, so that the page stays alive; an error is told and gives None."""
+    client = ui.context.client
     try:
-        return await run.io_bound(work)
+        found = await run.io_bound(work)
     except Exception as error:
+        if client.id not in client.instances:
+            raise asyncio.CancelledError from None
         say(error)
         return None
+    if client.id not in client.instances:  # the page was left meanwhile: there is nobody to show anything to
+        raise asyncio.CancelledError
+    return found
 
 
 def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[None] | None]) -> None:
     """Show how far a piece of work is, with a button that stops it; when it ends, show what came out, on every tab."""
     state: dict[str, Any] = {"shown": None}
     with ui.row().classes("items-center w-full no-wrap") as row:
-        bar = ui.linear_progress(0.0, show_value=False).classes("col").props('aria-label="progress"')
-        words = ui.label().props('role="status"')
-        ui.button("Stop", on_click=lambda: _stop(job_of()), icon="stop").props('flat data-mark="stop"')
+        bar = told(ui.linear_progress(0.0, show_value=False).classes("col"), label="progress")
+        words = told(ui.label(), role="status")
+        told(ui.button("Stop", on_click=lambda: _stop(job_of()), icon="stop").props("flat"), mark="stop")
     row.set_visibility(False)
 
     async def look() -> None:
@@ -87,7 +149,7 @@ def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[N
         if job is not None and job.running:
             left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
             bar.set_value(job.done)
-            words.set_text(f"{job.stage}{left}")
+            words.set_text("stopping" if job.cancelled else f"{job.stage}{left}")
         elif job is not None and state["shown"] is not job:
             state["shown"] = job
             shown = done(job)

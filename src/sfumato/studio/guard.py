@@ -2,7 +2,9 @@
 
 The server listens on 127.0.0.1 only. Another user of the machine, or a page of another site in the same browser, can reach that
 address too; so every request needs a cookie that only the right token gives, the Host header must be our own (else a foreign name
-could be pointed at this machine), and a request that names an Origin must come from our own pages.
+could be pointed at this machine), and a request that names an Origin must come from our own pages. To a browser another port of
+this machine is the same site, so that it sends the cookie from there too: what it says about where a request came from
+(Sec-Fetch-Site) must not be another page either.
 """
 
 from __future__ import annotations
@@ -50,11 +52,12 @@ class Guard:
         if host not in self.hosts or origin not in (None, f"http://{host}"):
             await _refuse(scope, send, b"This page belongs to another program on this machine.")
             return
+        elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         if scope["type"] == "http" and TOKEN in asked and self._is_token(asked.pop(TOKEN)[-1]):
             await self._welcome(scope, send, asked)
             return
-        if not self._is_token(_cookies(headers.get("cookie", "")).get(self.cookie, "")):
+        if elsewhere or not self._is_token(_cookies(headers.get("cookie", "")).get(self.cookie, "")):
             await _refuse(scope, send, b"Open the address that `sfumato studio` printed.")
             return
 
@@ -63,7 +66,9 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *self._headers(host)]
             await send(message)
 
-        await self.app(scope, receive, protected)
+        # What never leaves this machine need not be packed, which would take longer than to send it.
+        kept = [(name, value) for name, value in scope["headers"] if name.lower() != b"accept-encoding"]
+        await self.app({**scope, "headers": kept}, receive, protected)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.token.encode())

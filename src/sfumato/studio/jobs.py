@@ -18,6 +18,12 @@ from typing import Any
 from sfumato.progress import LINES, told_in_a_line
 
 
+def shell(words: Sequence[str]) -> str:
+    """Return a command line as a person would write it: in double quotes what holds single ones and nothing that is special."""
+    easy = ("'" in word and not any(mark in word for mark in '"$`\\!') for word in words)
+    return " ".join(f'"{word}"' if plain else shlex.quote(word) for word, plain in zip(words, easy, strict=True))
+
+
 @dataclass(eq=False)
 class Job:
     """One command, running or done. It belongs to the session, not to a page: a reload or a second tab finds it again."""
@@ -38,7 +44,9 @@ class Job:
     def start(cls, words: Sequence[str], where: Path) -> Job:
         """Start `sfumato WORDS` in a directory, and return at once."""
         job = cls(tuple(words), where)
-        environment = {**os.environ, LINES: "1", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "100"}
+        plain = {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "COLUMNS": "100"}
+        # A file of the table's directory that is called like a module of ours must not be taken for it.
+        environment = {**os.environ, LINES: "1", **plain, "PYTHONSAFEPATH": "1"}
         job._process = subprocess.Popen(
             [sys.executable, "-m", "sfumato", *words],
             cwd=where,
@@ -55,7 +63,7 @@ class Job:
     @property
     def command(self) -> str:
         """The same on the command line, without the switch that makes its output readable for programs."""
-        return shlex.join(["sfumato", *(word for word in self.words if word != "--json")])
+        return shell(["sfumato", *(word for word in self.words if word != "--json")])
 
     @property
     def running(self) -> bool:
@@ -86,8 +94,8 @@ class Job:
         return self.seconds * (1 - self.done) / self.done if self.running and self.done > 0.05 else None
 
     def cancel(self) -> None:
-        """Do what ctrl-C does: nothing is left of what was not finished."""
-        if self._process is not None and self.running:
+        """Do what ctrl-C does, once: nothing is left of what was not finished."""
+        if self._process is not None and self.running and not self.cancelled:
             self.cancelled = True
             self._process.send_signal(signal.SIGINT)
 

@@ -55,9 +55,15 @@ class PolicyText:
         self._put("recode", column, how)
         self.review(False)
 
+    def binning(self, column: str) -> Any:
+        """Return the bins of a sensitive column, as the file has them; None where there are none."""
+        found = self._document.get("bins", {}).get(column)
+        return None if found is None else found.unwrap()
+
     def bins(self, column: str, edges: Any) -> None:
         """Put the numbers of a sensitive column into bins."""
         self._put("bins", column, edges)
+        self.review(False)
 
     def requirement(self) -> dict[str, Any]:
         """Return the section about how sure is too sure."""
@@ -68,14 +74,42 @@ class PolicyText:
         for name, value in parameters.items():
             self._put("requirement", name, value)
 
-    def bound(self, value: str, bound: str | None) -> None:
+    def secrets(self) -> list[str]:
+        """Return the sensitive columns that have bounds of their own; none where there is one rule."""
+        several = [name for name, role in self.roles().items() if role == "sensitive"]
+        return several if len(several) > 1 and self.requirement().get("protect") == "each" else []
+
+    def rule(self, secret: str | None = None) -> dict[str, Any]:
+        """Return the rule, or that of one of several secrets: its own parameters, else the general ones."""
+        whole = self.requirement()
+        return whole if secret is None else {**whole, "bounds": {}, **whole.get("columns", {}).get(secret, {})}
+
+    def set_theta(self, theta: float, secret: str | None = None) -> None:
+        """Set the general rule, or that of one of several secrets."""
+        self._rule(secret)["theta"] = theta
+
+    def bound(self, value: str, bound: str | None, secret: str | None = None) -> None:
         """Give one sensitive value a bound of its own, or take it away."""
-        requirement = self._document["requirement"]
-        own = dict(requirement.get("bounds", {}))
+        rule = self._rule(secret)
+        own = dict(rule.get("bounds", {}))
         own.pop(value, None)
         if bound is not None:
             own[value] = bound
-        requirement["bounds"] = own
+        rule["bounds"] = own
+
+    def _rule(self, secret: str | None) -> Any:
+        """Return the section of a rule, to be changed."""
+        rule: Any = self._document["requirement"]
+        for name in () if secret is None else ("columns", secret):
+            if name not in rule:
+                rule[name] = {}
+            rule = rule[name]
+        return rule
+
+    def method_name(self) -> str | None:
+        """Return the method that the file names; None where it leaves the choice to the program."""
+        name = self._document.get("method", {}).get("name")
+        return None if name is None else str(name)
 
     def method(self, **parameters: Any) -> None:
         """Set the method and its options; None takes one out."""
@@ -85,8 +119,18 @@ class PolicyText:
             del self._document["method"]
 
     def _settle_secrets(self) -> None:
-        """Several secrets are protected each by itself; of a single one there is nothing to say."""
-        several = len(self._document["columns"]["sensitive"]) > 1
+        """Several secrets are protected each by itself; of a single one there is nothing to say, and its rule is the rule."""
+        secrets = [str(name) for name in self._document["columns"]["sensitive"]]
+        several = len(secrets) > 1
+        requirement: Any = self._document["requirement"]
+        own = requirement.get("columns", {})
+        for name in [name for name in own if name not in secrets]:
+            del own[name]
+        if not several and "columns" in requirement:
+            last = own.unwrap().get(secrets[0], {}) if secrets else {}
+            del requirement["columns"]
+            for key, value in last.items():
+                requirement[key] = value
         if not several or "protect" not in self._document["requirement"]:
             self._put("requirement", "protect", "each" if several else None)
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, page, quietly, say, show_job
-from sfumato.studio.jobs import Job
+from sfumato.studio.frame import failure, heading, main_button, page, quietly, say, show_job, told
+from sfumato.studio.jobs import Job, shell
 from sfumato.studio.places import below
 from sfumato.studio.session import POLICY, Session, names_of
+
+CHECKS = ("audit", "attack", "report")
 
 
 def add(session: Session) -> None:
@@ -19,7 +21,7 @@ def add(session: Session) -> None:
 
     @ui.page("/publish")
     def publish() -> None:
-        with page(session, "/publish", "Publish once", lambda: "sfumato " + " ".join(_words(session))):
+        with page(session, "/publish", "Publish once", lambda: shell(["sfumato", *_words(session)])):
             _start(session)
             with ui.column().classes("w-full") as outcome:
                 pass
@@ -33,20 +35,19 @@ def add(session: Session) -> None:
 
 
 def _words(session: Session) -> list[str]:
-    assert session.data is not None
-    return ["publish", str(session.data.relative_to(session.root)), "--policy", POLICY, "--out", session.out]
+    return ["publish", session.data_name, "--policy", POLICY, "--out", session.out]
 
 
 def _start(session: Session) -> None:
     if not session.policy.reviewed:
-        ui.label(
-            "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
-        ).classes("verdict text-negative").props('role="status"')
+        words = "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
+        told(ui.label(words).classes("verdict bad"), role="status")
     ui.label(
         "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."
     )
-    name = ui.input("new directory for the release", value=session.out).props("outlined dense").props('data-mark="out"')
+    name = ui.input("new directory for the release", value=session.out).props("outlined dense").style("width: 20rem")
+    told(name, mark="out")
 
     def start() -> None:
         try:
@@ -57,38 +58,39 @@ def _start(session: Session) -> None:
             return
         session.out = name.value.strip()
         session.save_policy()
+        running = session.jobs.get("publish")
+        if running is None or not running.running:
+            for key in CHECKS:  # they were about another release
+                session.jobs.pop(key, None)
         session.start("publish", [*_words(session), "--json"])
 
-    ui.button("Publish", on_click=start, icon="publish").props('data-mark="publish"')
+    main_button("Publish", on_click=start, icon="publish", mark="publish")
 
 
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
-        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style("white-space: pre-wrap").props(
-            'data-mark="outcome"'
-        )
+        told(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
         return
-    told = job.document
-    ui.label(f"Published {told['rows']:,} {'people' if told['one_row_per_person'] else 'rows'} to {told['release']}").classes(
-        "verdict"
-    ).props('role="status"').props('data-mark="outcome"')
-    for sentence in told["made"]:
+    made = job.document
+    whom = "people" if made["one_row_per_person"] else "rows"
+    told(ui.label(f"Published {made['rows']:,} {whom} to {made['release']}").classes("verdict"), mark="outcome", role="status")
+    for sentence in made["made"]:
         ui.label(sentence)
-    for claim in told["audit"]["claims"]:
+    for claim in made["audit"]["claims"]:
         state = "holds" if claim["holds"] else "does not hold"
-        ui.label(f"Claim against {claim['adversary']}: {state}.").props('data-mark="claim"')
-    for warning in told["warnings"]:
-        ui.label(warning).classes("text-warning")
-    ui.label("The receipt lies in your own register, outside the release. It is private.").classes("quiet")
+        told(ui.label(f"Claim against {claim['adversary']}: {state}."), mark="claim")
+    for warning in made["warnings"]:
+        ui.label(warning).classes("bad")
+    where = f": {made['receipt']}" if made.get("receipt") else ""
+    ui.label(f"The receipt lies in your own register, outside the release. It is private{where}").classes("quiet")
     _checks(session)
     await _picture(session)
 
 
 def _checks(session: Session) -> None:
     """Offer what may be done with a release and the table: audit, attacks, report."""
-    assert session.data is not None
-    data, out = str(session.data.relative_to(session.root)), session.out
-    given = [out, "--table", data, "--policy", POLICY]
+    out = session.out
+    given = [out, "--table", session.data_name, "--policy", POLICY]
     offers = {
         "Audit": ("audit", ["audit", *given]),
         "Attacks": ("attack", ["attack", *given]),
@@ -96,20 +98,22 @@ def _checks(session: Session) -> None:
     }
     for label, (key, words) in offers.items():
         with ui.row().classes("items-center w-full"):
-            ui.button(label, on_click=lambda key=key, words=words: _begin(session, key, words)).props("outline").props(
-                f'data-mark="{key}"'
-            )
-            ui.label("sfumato " + " ".join(words)).classes("command quiet")
-        with ui.column().classes("w-full") as place:
-            pass
+            button = ui.button(label, on_click=lambda key=key, words=words: _begin(session, key, words)).props("outline")
+            told(button, mark=key)
+            ui.label(shell(["sfumato", *words])).classes("command quiet")
+        show_job(partial(session.jobs.get, key), partial(_checked, session, key, ui.column().classes("w-full")))
 
-        def finished(job: Job, place: Any = place) -> None:
-            place.clear()
-            with place:
-                text = job.output if job.code in (0, 1) else failure(job)
-                ui.code(text.strip() or "done", language="text").classes("w-full")
 
-        show_job(partial(session.jobs.get, key), finished)
+def _checked(session: Session, key: str, place: Any, job: Job) -> None:
+    """Show what a check found, in the words of the command line; a report can be taken away."""
+    place.clear()
+    with place:
+        text = job.output if job.code in (0, 1) else failure(job)
+        told(ui.code(text.strip() or "done", language="text").classes("w-full"), mark=f"{key}-said")
+        if key == "report" and job.succeeded:
+            file = below(session.root, job.words[-1])
+            load = ui.button("Open the report", icon="download", on_click=lambda: ui.download.file(file)).props("flat no-caps")
+            told(load, mark="download")
 
 
 def _begin(session: Session, key: str, words: list[str]) -> None:
@@ -130,10 +134,11 @@ async def _picture(session: Session) -> None:
     names = names_of(release, "quasi")
     if len(names) < 2:
         return
-    ui.label("The boxes, over two columns: each rectangle is one group of people.")
+    heading("The boxes, over two columns")
+    ui.label("Each rectangle is one group of people, from its least to its largest value.").classes("quiet")
     with ui.row():
-        across = ui.select(names, value=names[0], label="across").style("min-width: 10rem")
-        up = ui.select(names, value=names[1], label="up").style("min-width: 10rem")
+        across = told(ui.select(names, value=names[0], label="across").style("min-width: 10rem"), mark="across")
+        up = told(ui.select(names, value=names[1], label="up").style("min-width: 10rem"), mark="up")
 
     @ui.refreshable
     async def drawn() -> None:
@@ -141,9 +146,8 @@ async def _picture(session: Session) -> None:
 
         options = await quietly(lambda: box_chart(release, across.value, up.value))
         if options is not None:
-            ui.echart(options).style("height: 420px; width: 100%").props(
-                f'role="img" aria-label="boxes over {across.value} and {up.value}"'
-            )
+            chart = ui.echart(options).style("height: 420px; width: 100%")
+            told(chart, role="img", mark="boxes", label=f"boxes over {across.value} and {up.value}")
 
     await drawn()
     across.on_value_change(drawn.refresh)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,10 @@ from sfumato.errors import Infeasible, SfumatoError
 from sfumato.exact import percent
 from sfumato.methods import default_method
 from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
-from sfumato.studio.frame import page, quietly, say
-from sfumato.studio.session import Session, message
+from sfumato.privacy.each import labelled
+from sfumato.studio.frame import heading, page, quietly, say, told
+from sfumato.studio.jobs import shell
+from sfumato.studio.session import POLICY, Session, message
 
 if TYPE_CHECKING:
     from sfumato.policy import Policy
@@ -24,7 +26,10 @@ READERS = {
     "engineer": ("Engineer", "engineering", "also knows this program, and reruns it"),
     "insider": ("Insider", "groups", "also knows what other people in the table have; shares have to be declared in the file"),
 }
-SHOWN = 40
+MOST = 2_000
+"""So many values are sent to the page, the rarest ones."""
+
+Refresh = Callable[[], Awaitable[None]]
 
 
 def add(session: Session) -> None:
@@ -35,78 +40,153 @@ def add(session: Session) -> None:
         with page(session, "/rule", "How sure is too sure", lambda: _command(session)):
             await ui.context.client.connected(timeout=60)
             if await quietly(session.table) is None:
+                told(ui.label("The table cannot be read as the policy stands.").classes("verdict bad"), mark="verdict")
                 return
-
-            @ui.refreshable
-            async def shown() -> None:
-                await _verdict(session, shown.refresh)
-
+            shown = _Verdict(session)
             _adversary(session, shown.refresh)
-            _slider(session, shown.refresh)
-            await shown()
+            _sliders(session, shown.refresh)
+            shown.draw()
+            await shown.refresh()
 
 
 def _command(session: Session) -> str:
-    assert session.data is not None
-    return f"sfumato explain {session.data.relative_to(session.root)} --policy policy.toml"
+    return shell(["sfumato", "explain", session.data_name, "--policy", POLICY])
 
 
-def _adversary(session: Session, refresh: Callable[[], object]) -> None:
-    ui.label("Who must not become too sure?")
-    now = session.policy.requirement().get("against", "engineer")
-    with ui.row().classes("w-full"):
-        for name, icon, what in READERS.values():
-            with ui.card().classes("col").style("min-width: 220px"):
+def _adversary(session: Session, refresh: Refresh) -> None:
+    heading("Who must not become too sure?")
+    now = str(session.policy.requirement().get("against", "engineer"))
+    cards: dict[str, Any] = {}
+    with ui.row().classes("w-full items-stretch"):
+        for key, (name, icon, what) in READERS.items():
+            with ui.card().classes("col cursor-pointer").style("min-width: 200px; gap: 4px").props("flat bordered") as card:
                 ui.icon(icon, size="2.5rem").props('aria-hidden="true"')
                 ui.label(name).classes("text-weight-bold")
                 ui.label(what).classes("quiet")
+            cards[key] = card
     choice = ui.radio({key: name for key, (name, _, _) in READERS.items()}, value=now).props("inline")
+    for key, card in cards.items():
+        card.on("click", lambda key=key: choice.set_value(key))
+    told(choice, mark="against", label="Who must not become too sure?")
 
-    def choose() -> None:
+    def mark() -> None:
+        for key, card in cards.items():
+            card.style("outline: 2px solid #d9822b" if key == choice.value else "outline: none")
+
+    async def choose() -> None:
         session.policy.require(against=choice.value)
-        refresh()
+        mark()
+        await refresh()
 
+    mark()
     choice.on_value_change(choose)
 
 
-def _slider(session: Session, refresh: Callable[[], object]) -> None:
-    if session.policy.requirement().get("model") != "f-privacy":
-        ui.label("The policy has a model other than f-privacy: change its parameters in the file.").classes("quiet")
-        return
-    theta = float(Fraction(str(session.policy.requirement().get("theta", 8))))
-    ui.label("How many times surer than before may a reader become? (theta; 2 % are always allowed on top)")
-    with ui.row().classes("w-full items-center no-wrap"):
-        slider = (
-            ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta)
-            .classes("col")
-            .props('label aria-label="theta"')
-            .props('data-mark="theta"')
-        )
-        number = (
-            ui.number("theta", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").bind_value(slider, "value")
-        )
-        number.style("width: 7rem")
+def _sliders(session: Session, refresh: Refresh) -> None:
+    heading("How many times surer than before may somebody become?")
+    secrets: list[str | None] = [*session.policy.secrets()]
+    for secret in secrets or [None]:
+        _slider(session, secret, refresh)
 
-    def moved() -> None:
+
+def _slider(session: Session, secret: str | None, refresh: Refresh) -> None:
+    rule = session.policy.rule(secret)
+    of = "" if secret is None else f" of {secret}"
+    if rule.get("model") != "f-privacy":
+        ui.label(f"The rule{of} has a model other than f-privacy: change its parameters in the file.").classes("quiet")
+        return
+    theta = float(Fraction(str(rule.get("theta", 8))))
+    always = percent(Fraction(str(rule.get("offset", 0))), 2)
+    ui.label(f"theta{of}: times the share of people who have a value; {always} are always allowed on top.").classes("quiet")
+    with ui.row().classes("w-full items-center no-wrap"):
+        slider = ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta).classes("col").props("label")
+        told(slider, mark=f"theta{of}", label=f"theta{of}")
+        number = ui.number(f"theta{of}", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").style("width: 9rem")
+        told(number.bind_value(slider, "value"), mark=f"number of theta{of}")
+
+    async def moved() -> None:
         if slider.value is not None:
-            session.policy.require(theta=round(float(slider.value), 2))
-            refresh()
+            session.policy.set_theta(round(float(slider.value), 2), secret)
+            await refresh()
 
     slider.on_value_change(moved)
 
 
-async def _verdict(session: Session, refresh: Callable[[], object]) -> None:
-    """Show whether the bounds can be kept, in words, and every value with its share, its allowance and its own bound."""
-    found = await quietly(lambda: verdict(session))
-    if found is None:
-        return
-    sentences, values, feasible = found
-    ui.label(sentences[0]).classes("verdict" + ("" if feasible else " text-negative")).props('role="status"').props(
-        'data-mark="verdict"'
-    )
-    for sentence in sentences[1:]:
-        ui.label(sentence)
-    _values(session, values, refresh)
+class _Verdict:
+    """Whether the bounds can be kept, in words, and every value with its share, its allowance and its own bound."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.asked = 0
+
+    def draw(self) -> None:
+        """Draw the places that are filled whenever the rule changes; a field that somebody types in stays."""
+        self.words = told(ui.label().classes("verdict"), mark="verdict", role="status")
+        self.more = ui.column().style("gap: 4px")
+        heading("Values")
+        ui.label("A bound of your own, such as 0.03, or 1 for what is no secret, goes before the rule.").classes("quiet")
+        find = ui.input("find a value").props("dense outlined clearable").style("width: 16rem")
+        columns: list[dict[str, Any]] = [
+            {"name": "value", "label": "value", "field": "value", "align": "left", "sortable": True},
+            {"name": "share", "label": "have it", "field": "share"},
+            {"name": "bound", "label": "at most so sure", "field": "bound"},
+            {"name": "own", "label": "own bound", "field": "own", "align": "left"},
+        ]
+        self.table = ui.table(columns=columns, rows=[], row_key="value", pagination=15).classes("w-full").props("dense flat")
+        told(self.table, mark="values")
+        self.table.bind_filter_from(told(find, mark="find"), "value")
+        self.table.add_slot(
+            "body-cell-own",
+            """<q-td :props="props"><q-input dense outlined debounce="500" v-model="props.row.own" style="min-width: 6rem"
+            :aria-label="'own bound of ' + props.row.value" :data-mark="'own-' + props.row.value"
+            @update:model-value="() => $parent.$emit('own', {value: props.row.value, own: props.row.own})" /></q-td>""",
+        )
+        self.table.on("own", self.bound)
+
+    async def refresh(self) -> None:
+        """Fill in what follows from the rule as it stands; an answer that was overtaken by a later move is not shown."""
+        self.asked += 1
+        mine = self.asked
+        found = await quietly(lambda: verdict(self.session))
+        if found is None or mine != self.asked:
+            return
+        sentences, values, feasible = found
+        self.words.set_text(sentences[0])
+        self.words.classes(remove="bad") if feasible else self.words.classes("bad")
+        self.more.clear()
+        with self.more:
+            for sentence in sentences[1:]:
+                ui.label(sentence)
+        self.table.rows[:] = [
+            {"value": value, "share": percent(share, 2), "bound": percent(bound, 2), "own": self._own(value)}
+            for value, share, bound in values[:MOST]
+        ]
+        self.table.update()
+
+    async def bound(self, event: Any) -> None:
+        """Give one value a bound of its own; one that cannot be read is told and not taken."""
+        shown, given = str(event.args["value"]), str(event.args["own"] or "").strip()
+        before = self._own(shown)
+        secret, value = self._place(shown)
+        try:
+            self.session.policy.bound(value, given or None, secret)
+            self.session.parsed()
+        except SfumatoError as error:
+            self.session.policy.bound(value, before or None, secret)
+            say(error)
+            return
+        await self.refresh()
+
+    def _place(self, shown: str) -> tuple[str | None, str]:
+        """Return the secret and the value that a row shows; no secret where there is one rule."""
+        for secret in self.session.policy.secrets():
+            if shown.startswith(labelled(secret, "")):
+                return secret, shown.removeprefix(labelled(secret, ""))
+        return None, shown
+
+    def _own(self, shown: str) -> str:
+        secret, value = self._place(shown)
+        return str(self.session.policy.rule(secret).get("bounds", {}).get(value, ""))
 
 
 def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Fraction]], bool]:
@@ -132,50 +212,20 @@ def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Frac
 
 
 def _wanted(table: Table, policy: Policy) -> list[tuple[str, Fraction, Fraction]]:
-    """Return the bounds that were asked for, also where they cannot be kept; of several secrets none."""
-    if table.schema.apart:
-        return []
-    counts = {value: count for value, count in table.sensitive.histogram().items() if count}
-    shares = {value: Fraction(count, table.rows) for value, count in counts.items()}
-    return _ranked(shares, policy.requirement.limits(shares))
+    """Return the bounds that were asked for, also where they cannot be kept."""
+    rules = dict(policy.requirement.columns)
+    shares: dict[str, Fraction] = {}
+    limits: dict[str, Fraction] = {}
+    for one in table.apart():
+        secret = one.schema.sensitive[0] if table.schema.apart else None
+        counts = one.sensitive.histogram()
+        mine = {value: Fraction(count, table.rows) for value, count in counts.items() if count}
+        rule = policy.requirement if secret is None else rules.get(secret, policy.requirement)
+        for value, limit in rule.limits(mine).items():
+            name = value if secret is None else labelled(secret, value)
+            shares[name], limits[name] = mine[value], limit
+    return _ranked(shares, limits)
 
 
 def _ranked(shares: Mapping[str, Fraction], limits: Mapping[str, Fraction]) -> list[tuple[str, Fraction, Fraction]]:
     return sorted(((value, share, limits[value]) for value, share in shares.items()), key=lambda one: (one[1], one[0]))
-
-
-def _values(session: Session, values: list[tuple[str, Fraction, Fraction]], refresh: Callable[[], object]) -> None:
-    own = session.policy.requirement().get("bounds", {})
-    ui.label(
-        f"The {min(SHOWN, len(values))} rarest values. A bound of your own, such as 0.03, or 1 for what is no secret:"
-    ).classes("quiet")
-    rows = [
-        {"value": value, "share": percent(share, 2), "bound": percent(bound, 2), "own": str(own.get(value, ""))}
-        for value, share, bound in values[:SHOWN]
-    ]
-    columns = [
-        {"name": "value", "label": "value", "field": "value", "align": "left"},
-        {"name": "share", "label": "have it", "field": "share"},
-        {"name": "bound", "label": "at most so sure", "field": "bound"},
-        {"name": "own", "label": "own bound", "field": "own", "align": "left"},
-    ]
-    table = ui.table(columns=columns, rows=rows, row_key="value", pagination=15).classes("w-full").props("dense flat")
-    table.add_slot(
-        "body-cell-own",
-        """<q-td :props="props"><q-input dense outlined debounce="600" v-model="props.row.own"
-        :aria-label="'own bound of ' + props.row.value"
-        @update:model-value="() => $parent.$emit('own', props.row)" /></q-td>""",
-    )
-
-    def change(event: Any) -> None:
-        row = event.args
-        given = str(row["own"]).strip()
-        try:
-            session.policy.bound(row["value"], given or None)
-            session.parsed()
-        except SfumatoError as error:
-            session.policy.bound(row["value"], None)
-            say(error)
-        refresh()
-
-    table.on("own", change)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError
 from sfumato.studio.guard import TOKEN, Guard
+from sfumato.studio.places import below
 from sfumato.studio.session import Session
 
 HOST = "127.0.0.1"
@@ -17,44 +19,53 @@ HOST = "127.0.0.1"
 
 def open_studio(path: Path, *, port: int | None = None, show: bool = True) -> None:
     """Serve the studio for a table or a release until it is stopped, and open it in a browser."""
-    nicegui = _library()
     session = session_of(path)
-    chosen = port or _free_port()
-    token = secrets.token_urlsafe(24)
-    os.environ["NICEGUI_STORAGE_PATH"] = str(session.workshop)  # the library keeps nothing of ours; if it did, it would be wiped
-    app, ui = nicegui.app, nicegui.ui
-    _pages(session)
-    app.add_middleware(Guard, token=token, port=chosen)
-    app.on_shutdown(session.close)
-    address = f"http://{HOST}:{chosen}/?{TOKEN}={token}"
-    print(f"sfumato studio: {address}\nFor this browser only; ctrl-C ends it.", flush=True)
     try:
-        ui.run(
-            host=HOST,
-            port=chosen,
-            title="sfumato studio",
-            dark=None,
-            reload=False,
-            show=address if show else False,
-            show_welcome_message=False,
-            uvicorn_logging_level="error",
-        )
+        _serve(session, port or _free_port(), show=show)
     finally:
         session.close()
 
 
+def _serve(session: Session, port: int, *, show: bool) -> None:
+    # The library reads where it may keep things when it is imported; it keeps nothing of ours, and if it did, it would be wiped.
+    os.environ["NICEGUI_STORAGE_PATH"] = str(session.workshop)
+    nicegui = _library()
+    app, ui = nicegui.app, nicegui.ui
+    token = secrets.token_urlsafe(24)
+    _pages(session)
+    app.add_middleware(Guard, token=token, port=port)
+    app.on_shutdown(session.close)
+    address = f"http://{HOST}:{port}/?{TOKEN}={token}"
+    print(f"sfumato studio: {address}\nFor this browser only; ctrl-C ends it.", flush=True)
+    # A closed terminal ends it as ctrl-C does, so that nothing is left; what the caller ignores, as nohup does, stays ignored.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    ui.run(
+        host=HOST,
+        port=port,
+        title="sfumato studio",
+        dark=None,
+        reload=False,
+        show=address if show else False,
+        show_welcome_message=False,
+        uvicorn_logging_level="error",
+    )
+
+
 def session_of(path: Path) -> Session:
-    """Return a session for a table, or for a release: a directory with a manifest."""
-    place = path.resolve()
-    if (place / "manifest.json").is_file():
-        return Session(root=Path.cwd(), directory=place)
-    if not place.is_file():
+    """Return a session for a table, or for a release: a directory with a manifest. Both lie below the directory one is in."""
+    root = Path.cwd().resolve()
+    release = (path / "manifest.json").is_file()
+    if not release and not path.is_file():
         raise InputError(f"{path}: neither a table nor a release", hint="give a file, or the directory of a release")
-    if Path.cwd().resolve() not in place.parents:
+    try:
+        place = below(root, path)
+    except InputError:
         raise InputError(
-            f"{path}: the studio works only below the directory in which it is started", hint="start it where the table lies"
-        )
-    return Session(root=Path.cwd().resolve(), data=place)
+            f"{path}: the studio works only below the directory in which it is started",
+            hint=f"start it where the {'release' if release else 'table'} lies",
+        ) from None
+    return Session(root=root, directory=place) if release else Session(root=root, data=place)
 
 
 def _library() -> Any:

@@ -1,11 +1,12 @@
 """What the pages share: the table and its policy, or the release; what was computed of them; and the work under way.
 
-It lives in the server, once for all tabs. Pages get aggregates of it, never rows. Its workshop, a directory of this user alone,
-is wiped at the end.
+It lives in the server, once for all tabs. Pages get aggregates of it, never rows unless they are asked for. Its workshop, a
+directory of this user alone, is wiped at the end.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.policy import Policy
-from sfumato.policy.draft import draft_policy, review
+from sfumato.policy.draft import draft_policy, review_of
 from sfumato.policy.profile import Profile, profiles
 from sfumato.policy.roles import Decision
 from sfumato.studio.jobs import Job
@@ -24,6 +25,7 @@ from sfumato.studio.places import below
 from sfumato.studio.policy_text import PolicyText
 
 if TYPE_CHECKING:
+    from sfumato.explain.risk import Risk
     from sfumato.release import Release
     from sfumato.table import Table
 
@@ -32,7 +34,7 @@ POLICY = "policy.toml"
 
 @dataclass(eq=False)
 class Session:
-    """One studio: started in `root`, about the file `data` or the release `release`."""
+    """One studio: started in `root`, about the file `data` or the release in `directory`."""
 
     root: Path
     data: Path | None = None
@@ -41,6 +43,8 @@ class Session:
     jobs: dict[str, Job] = field(default_factory=dict)
     out: str = "release"
     _table: tuple[str, Table] | None = None
+    _risk: tuple[Table, Risk] | None = None
+    _release: tuple[tuple[Path, int], Release] | None = None
 
     @cached_property
     def policy(self) -> PolicyText:
@@ -49,11 +53,17 @@ class Session:
         kept = self.root / POLICY
         return PolicyText(kept.read_text("utf-8") if kept.is_file() else draft_policy(self.data))
 
+    @property
+    def data_name(self) -> str:
+        """The table as commands name it, from where the studio was started."""
+        assert self.data is not None
+        return str(self.data.relative_to(self.root))
+
     @cached_property
     def profiles(self) -> dict[str, Profile]:
         """What every column of the file looks like."""
         assert self.data is not None
-        return {one.name: one for one in profiles(self.data, Policy.parse(self.policy.text, base=self.root).options)[0]}
+        return {one.name: one for one in profiles(self.data, self.parsed().options)[0]}
 
     def parsed(self) -> Policy:
         """Return the policy as it stands; what is wrong with it is an error."""
@@ -61,9 +71,7 @@ class Session:
 
     def decisions(self) -> list[Decision]:
         """Return the role of every column with its reason, doubtful ones first."""
-        assert self.data is not None
-        policy = self.parsed()
-        return review(self.data, policy.schema, policy.options)
+        return review_of(list(self.profiles.values()), self.parsed().schema)
 
     def table(self) -> Table:
         """Return the table as the policy reads it; kept until what is read changes."""
@@ -74,22 +82,49 @@ class Session:
             self._table = (key, policy.read_table(self.data))
         return self._table[1]
 
+    def risk(self) -> Risk:
+        """Return who is found by quasi values as they would be published; kept as long as the table."""
+        from sfumato.explain.risk import risk_of
+
+        table = self.table()
+        if self._risk is None or self._risk[0] is not table:
+            self._risk = (table, risk_of(table))
+        return self._risk[1]
+
     def release_place(self) -> Path:
         """Return the directory of the release: the one that was opened, or the one to be published."""
         return self.directory or below(self.root, self.out)
 
-    @cached_property
+    @property
+    def release_name(self) -> str:
+        """The release as commands name it, from where the studio was started."""
+        return str(self.release_place().relative_to(self.root))
+
     def release(self) -> Release:
-        """The release that was opened, with what it teaches kept between runs."""
+        """Return the release, with what it teaches kept between runs; read again where another one lies there."""
         from sfumato.cli.query import load_remembering
 
-        return load_remembering(self.release_place())
+        place = self.release_place()
+        key = (place, (place / "manifest.json").stat().st_mtime_ns)
+        if self._release is None or self._release[0] != key:
+            self._release = (key, load_remembering(place))
+        return self._release[1]
+
+    @property
+    def saved(self) -> bool:
+        """Whether the policy file beside the table is what the pages have."""
+        try:
+            return (self.root / POLICY).read_text("utf-8") == self.policy.text
+        except (OSError, UnicodeDecodeError):
+            return False
 
     def save_policy(self) -> Path:
-        """Write the policy beside the table, where every command finds it."""
+        """Write the policy beside the table, where every command finds it: whole or not at all, for its owner alone."""
         place = self.root / POLICY
-        place.write_text(self.policy.text, "utf-8")
-        place.chmod(0o600)
+        number, draft = tempfile.mkstemp(prefix=f".{POLICY}.", dir=self.root)
+        with os.fdopen(number, "w", encoding="utf-8") as stream:
+            stream.write(self.policy.text)
+        os.replace(draft, place)
         return place
 
     def start(self, name: str, words: Sequence[str]) -> Job:
@@ -102,6 +137,8 @@ class Session:
 
     def close(self) -> None:
         """End all work and wipe what was kept."""
+        for job in self.jobs.values():
+            job.cancel()
         for job in self.jobs.values():
             job.stop()
         shutil.rmtree(self.workshop, ignore_errors=True)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.explain.risk import risk_of
-from sfumato.policy.roles import Decision
-from sfumato.studio.frame import page, quietly, say
+from sfumato.studio.column_card import Counts, column_card
+from sfumato.studio.frame import heading, main_button, page, quietly, say, told
+from sfumato.studio.jobs import shell
 from sfumato.studio.policy_text import ROLES
-from sfumato.studio.session import Session
-from sfumato.table.column import Column
+from sfumato.studio.session import POLICY, Session
+
+if TYPE_CHECKING:
+    from sfumato.policy.roles import Decision
 
 MEANING = {
     "identifier": "names a person: never published",
@@ -21,8 +25,17 @@ MEANING = {
     "sensitive": "the secret: published, but not whose",
     "other": "not published",
 }
-BARS = 24
-STEPS_OF_TIME = ("month", "quarter", "year")
+ROWS = 5
+PAINT = 0.3
+"""Seconds in which the browser may draw the cards before the processor is asked for more."""
+
+_STYLE = """
+.lane { border: 1px solid rgba(128, 128, 128, .45); border-radius: 8px; padding: 10px 12px; display: flex; flex-direction: column;
+  gap: 10px; min-height: 74px }
+.lane.over { border-color: #d9822b; border-style: dashed }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 12px; align-items: start }
+.people { border: 2px solid #b3261e; border-radius: 8px; padding: 10px }
+"""
 
 
 def add(session: Session) -> None:
@@ -30,161 +43,141 @@ def add(session: Session) -> None:
 
     @ui.page("/")
     async def table() -> None:
+        ui.add_css(_STYLE)
         with page(session, "/", "What is in the table", lambda: _command(session)):
             ui.label(
-                "Give every column its role: drag its card, or choose in it. Cards with a question mark are doubtful. Only "
-                "counts are shown here, no row of any person."
+                "Give every column its role: drag its card to another frame, or choose the role in the card. A question mark "
+                "says that the role is doubtful. Only counts are shown, no row of any person."
             )
             await ui.context.client.connected(timeout=60)  # the page first, then what takes a moment
-            await _board(session)
+            await _Board(session).show()
 
 
 def _command(session: Session) -> str:
-    assert session.data is not None
-    name = session.data.relative_to(session.root)
-    return f"sfumato policy init {name} --out policy.toml\nsfumato policy check policy.toml {name}"
+    check = shell(["sfumato", "policy", "check", POLICY, session.data_name, "--reviewed"])
+    if (session.root / POLICY).is_file():
+        return check
+    return f"{shell(['sfumato', 'policy', 'init', session.data_name, '--out', POLICY])}\n{check}"
 
 
-async def _board(session: Session) -> None:
-    dragged: dict[str, str] = {}
+class _Board:
+    """The columns of a table by role, on one tab."""
 
-    @ui.refreshable
-    async def board() -> None:
-        found = await quietly(lambda: (session.decisions(), _columns(session), _unique(session)))
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.dragged = ""
+        self.before: Fraction | None = None
+        self.unique: Fraction | None = None
+
+    async def show(self) -> None:
+        """Show the sentence about unique people, the frames with their cards, and what follows."""
+        self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
+        with self.anchor:
+            self.sentence = told(ui.label().classes("verdict"), mark="unique", role="status")
+            self.place = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Draw everything as the policy stands; what each column adds follows when it is known."""
+        with self.anchor:  # not in the card that was changed, which is drawn anew
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        found = await quietly(lambda: (self.session.decisions(), self.session.parsed()))
         if found is None:
-            decisions, columns, unique = session.decisions(), {}, "The table cannot be read like this."
-        else:
-            decisions, columns, unique = found
-        ui.label(unique).classes("verdict").props('role="status"').props('data-mark="unique"')
-        with ui.row().classes("w-full items-stretch"):
-            for role in ROLES:
-                with ui.card().classes("col").style("min-width: 240px") as lane:
-                    ui.html(f"<h2 style='font-size:1.1rem;line-height:1.4rem;margin:0'>{role}</h2>", sanitize=False)
-                    ui.label(MEANING[role]).classes("quiet")
-                    for one in decisions:
-                        if one.role == role:
-                            _card(session, one, columns.get(one.column), give, change, dragged)
-                lane.on("dragover.prevent", lambda: None)
-                lane.on("drop", lambda role=role: give(dragged.get("column", ""), role))
-        if session.policy.reviewed:
-            ui.label("You have said that every role is right.").props('role="status"')
-        else:
-            ui.button("I have looked at every column", on_click=looked, icon="check").props('data-mark="reviewed"')
-
-    def give(column: str, role: Any) -> None:
-        if column and session.policy.roles().get(column) != role:
-            session.policy.give(column, role)
-            board.refresh()
-
-    def change(column: str, how: dict[str, Any] | None) -> None:
-        session.policy.recode(column, how)
-        board.refresh()
-
-    def looked() -> None:
-        try:
-            session.parsed()
-            session.table()
-        except Exception as error:
-            say(error)
+            self.sentence.set_text("The policy cannot be read like this.")
             return
-        session.policy.review(True)
-        session.save_policy()
-        board.refresh()
+        decisions, policy = found
+        table = await quietly(self.session.table)
+        notes: dict[str, Callable[[Any], None]] = {}
+        counts = {} if table is None else _counts(table)
+        self.place.clear()
+        with self.place:
+            for role in ROLES:
+                with told(ui.element("section"), label=f"{role}: {MEANING[role]}", mark=f"lane-{role}").classes("lane") as lane:
+                    with ui.row().classes("items-baseline").style("gap: 12px"):
+                        heading(role)
+                        ui.label(MEANING[role]).classes("quiet")
+                    with ui.element("div").classes("cards"):
+                        for one in decisions:
+                            if one.role == role:
+                                notes[one.column] = self._card(one, policy, counts.get(one.column))
+                lane.on("dragover.prevent", js_handler="() => {}")
+                lane.on("drop.prevent", lambda role=role: self.give(self.dragged, role))
+            self._end()
+        await self._tell(table, notes)
 
-    await board()
+    def _card(self, one: Decision, policy: Any, counts: Counts | None) -> Callable[[Any], None]:
+        def drag() -> None:
+            self.dragged = one.column
 
+        return column_card(self.session, one, policy, counts, give=self.give, change=self.change, drag=drag)
 
-def _columns(session: Session) -> dict[str, Column]:
-    """Return the published columns as recoded."""
-    return {column.name: column for column in session.table().quasi}
+    async def _tell(self, table: Any, notes: dict[str, Callable[[Any], None]]) -> None:
+        if table is None:
+            self.sentence.set_text("The table cannot be read like this.")
+            return
+        share = await quietly(table.unique_share)
+        if share is None:
+            return
+        self.before, self.unique = self.unique, share
+        moved = self.before is not None and self.before != share
+        before = f" Before this change: {percent(self.before, 1)}." if moved and self.before is not None else ""
+        words = f"{percent(share, 1)} of people are" if share else "Nobody is"
+        self.sentence.set_text(f"{words} the only one with their quasi values.{before}")
+        await asyncio.sleep(PAINT)
+        risk = await quietly(self.session.risk)
+        if risk is not None and self.session.table() is table:
+            for column in risk.columns:
+                notes[column.name](column)
 
+    def _end(self) -> None:
+        if self.session.policy.reviewed:
+            told(ui.label("You have said that every role is right."), role="status")
+        else:
+            main_button("I have looked at every column", on_click=self.looked, icon="check", mark="reviewed")
+        told(ui.button(f"Show {ROWS} rows of people", on_click=self.rows).props("flat"), mark="rows")
 
-def _unique(session: Session) -> str:
-    """Return who is found by the quasi values as they would be published, and which column does most of it."""
-    table = session.table()
-    share = table.unique_share()
-    if not share:
-        return "Nobody is the only one with their quasi values."
-    most = min(risk_of(table).columns, key=lambda one: one.unique_without)
-    without = f"; without {most.name} it would be {percent(most.unique_without, 1)}" if len(table.quasi) > 1 else ""
-    return f"{percent(share, 1)} of people are the only one with their quasi values{without}."
+    async def rows(self) -> None:
+        """Show a few rows as they would be published, because somebody asked, and mark them as what they are."""
+        table = await quietly(lambda: self.session.table().to_arrow().slice(0, ROWS))
+        if table is None:
+            return
+        with self.place, told(ui.element("section"), label="rows of people", mark="people").classes("people") as shown:
+            ui.label("Real people, without identifiers: for your eyes only.").classes("verdict bad")
+            columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in table.column_names]
+            rows = [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]
+            ui.table(columns=columns, rows=rows).classes("w-full").props("dense flat")
+            ui.button("Hide them", on_click=shown.delete).props("flat")
 
+    async def give(self, column: str, role: Any) -> None:
+        """Give a column another role."""
+        if column and self.session.policy.roles().get(column) != role:
+            self.session.policy.give(column, role)
+            await self.refresh()
 
-def _card(session: Session, one: Decision, column: Column | None, give: Any, change: Any, dragged: dict[str, str]) -> None:
-    profile = session.profiles[one.column]
-    with ui.card().classes("w-full q-pa-sm").props('draggable="true" flat bordered') as card:
-        card.on("dragstart", lambda: dragged.update(column=one.column))
-        mark = "" if one.sure else "? "
-        ui.label(f"{mark}{one.column}").classes("text-weight-bold")
-        missing = f", {profile.missing:,} missing" if profile.missing else ""
-        ui.label(f"{profile.distinct:,} different values{missing}").classes("quiet")
-        ui.label(one.why).classes("quiet")
-        if one.role == "identifier":
-            ui.badge("names a person").props("color=negative")
-        if column is not None:
-            _bars(column)
-            _coarser(session, one.column, column, change)
-        select = ui.select(list(ROLES), value=one.role, label=f"role of {one.column}").classes("w-full").props("dense outlined")
-        select.on_value_change(lambda event: give(one.column, event.value))
-        select.props(f'data-mark="role-{one.column}"')
+    async def change(self, column: str, role: str, how: Any) -> None:
+        """Make a column coarser, or as it came; what cannot be read like this is told and taken back."""
+        policy = self.session.policy
+        put, old = (policy.bins, policy.binning(column)) if role == "sensitive" else (policy.recode, policy.recoding(column))
+        put(column, how)
+        if await quietly(self.session.table) is None and old is not None:
+            put(column, old)
+        await self.refresh()
 
-
-def _bars(column: Column) -> None:
-    """Draw how many people have each published value; the rarest ones together where there are many."""
-    counts = np.bincount(column.codes, minlength=column.size)
-    labels = column.labels()
-    if column.kind == "categorical":
-        order = np.argsort(-counts, kind="stable")
-    else:
-        order = np.arange(len(counts))
-    shown = [(labels[k], int(counts[k])) for k in order[:BARS]]
-    rest = int(counts[order[BARS:]].sum())
-    if rest:
-        shown.append((f"{len(order) - BARS} more", rest))
-    options = {
-        "grid": {"left": 4, "right": 4, "top": 4, "bottom": 4},
-        "xAxis": {"type": "category", "data": [name for name, _ in shown], "show": False},
-        "yAxis": {"type": "value", "show": False},
-        "tooltip": {"trigger": "axis"},
-        "animation": False,
-        "series": [{"type": "bar", "data": [count for _, count in shown]}],
-    }
-    words = ", ".join(f"{name} {count:,}" for name, count in shown[:5])
-    ui.echart(options).style("height: 70px").props(f'role="img" aria-label="{_attribute(words)}"')
-
-
-def _coarser(session: Session, name: str, column: Column, change: Any) -> None:
-    """Offer what makes a column coarser: bands of numbers, shorter codes, longer times."""
-    now = session.policy.recoding(name) or {}
-    if column.kind == "numeric":
-        width = ui.number(f"band of {name}", value=now.get("width"), min=0).props("dense outlined clearable").classes("w-full")
-        width.on("change", lambda: change(name, {**now, "width": _plain(width.value)} if width.value else None))
-        width.props(f'data-mark="band-{name}"')
-    elif column.kind == "date":
-        unit = (
-            ui.select([*STEPS_OF_TIME], value=now.get("to"), label=f"{name} to", clearable=True)
-            .props("dense outlined")
-            .classes("w-full")
-        )
-        unit.on_value_change(lambda event: change(name, {"to": event.value} if event.value else None))
-    elif "prefix" in now or _is_code(column):
-        keep = (
-            ui.number(f"characters of {name}", value=now.get("prefix"), min=1, precision=0)
-            .props("dense outlined clearable")
-            .classes("w-full")
-        )
-        keep.on("change", lambda: change(name, {"prefix": int(keep.value)} if keep.value else None))
-
-
-def _is_code(column: Column) -> bool:
-    """Whether the values are codes of one length, which a shorter beginning makes coarser."""
-    texts = column.labels()
-    return len(texts) > BARS and len({len(text) for text in texts}) == 1
+    async def looked(self) -> None:
+        """Say that every role was looked at, and save the policy."""
+        if await quietly(self.session.table) is None:
+            return
+        self.session.policy.review(True)
+        try:
+            self.session.save_policy()
+        except OSError as error:
+            say(error)
+        await self.refresh()
 
 
-def _plain(number: float) -> int | float:
-    return int(number) if number == int(number) else number
-
-
-def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("'", "&#39;")
+def _counts(table: Any) -> dict[str, Counts]:
+    """Return how many people have each value of the columns that are published, as they are published."""
+    quasi = {one.name: Counts.of_column(one) for one in table.quasi}
+    return quasi | {one.domain.names[0]: Counts.of_secret(one) for one in table.sensitive.apart()}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.studio.frame import failure, page, show_job
-from sfumato.studio.jobs import Job
+from sfumato.studio.chart_style import COLORS, LINES, TEXT
+from sfumato.studio.frame import failure, heading, main_button, page, say, show_job, told
+from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import POLICY, Session
 
 METHODS = "boxes,near-groups,multi-size,anatomy,mondrian"
@@ -23,156 +26,251 @@ def add(session: Session) -> None:
 
     @ui.page("/trade")
     def trade() -> None:
-        with page(session, "/trade", "What a bound costs", lambda: "sfumato " + " ".join(_words(session))):
-            ui.label(
-                "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure "
-                "its readers become."
-            )
-            ui.button("Compare", on_click=lambda: _start(session), icon="insights").props('data-mark="compare"')
-            chart = ui.echart(_options([]), on_point_click=lambda event: _take(session, event)).style(
-                "height: 420px; width: 100%"
-            )
-            chart.props('role="img" aria-label="error of counts against exposure, one line a method"')
-            with ui.column().classes("w-full") as outcome:
-                pass
-
-            def arrive() -> None:
-                job = session.jobs.get("compare")
-                if job is not None and job.running:
-                    _draw(chart, _so_far(session))
-
-            def finished(job: Job) -> None:
-                outcome.clear()
-                with outcome:
-                    if not job.succeeded:
-                        ui.label(failure(job)).classes("verdict text-negative").props('role="status"').style(
-                            "white-space: pre-wrap"
-                        )
-                        return
-                    study = job.document
-                    _draw(chart, study["runs"])
-                    for sentence in study["about"]:
-                        ui.label(sentence)
-                    _table(study["runs"])
-
-            ui.timer(1.0, arrive)
-            show_job(lambda: session.jobs.get("compare"), finished)
+        with page(session, "/trade", "What a bound costs", lambda: shell(["sfumato", *_words(session)])):
+            _Trade(session).show()
 
 
 def _words(session: Session) -> list[str]:
-    assert session.data is not None
-    words = [
-        "compare",
-        str(session.data.relative_to(session.root)),
-        "--policy",
-        POLICY,
-        "--people",
-        str(PEOPLE),
-        "--out",
-        str(_place(session)),
-    ]
-    if session.policy.requirement().get("model") == "f-privacy":
+    """Return the command without the place where results are kept meanwhile."""
+    words = ["compare", session.data_name, "--policy", POLICY, "--people", str(PEOPLE)]
+    if session.policy.requirement().get("model") == "f-privacy" and not session.policy.secrets():
         words += ["--vary", f"theta={THETAS}"]
     if session.policy.requirement().get("against") != "insider":
         words += ["--methods", METHODS]
     return words
 
 
-def _place(session: Session) -> Any:
+def _place(session: Session) -> Path:
     return session.workshop / "study"
 
 
-def _start(session: Session) -> None:
-    session.save_policy()
-    session.start("compare", [*_words(session), "--json"])
+class _Trade:
+    """The picture, the table and the typical questions on one tab."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.runs: list[dict[str, Any]] = []
+
+    def show(self) -> None:
+        """Draw the places, and fill them as results arrive."""
+        ui.label(
+            "Each point is a release that was made and measured, and thrown away: how wrong its answers are, and how sure its "
+            "readers become. The ringed one is your policy. Click a point, or take it in the table, to take its settings."
+        )
+        main_button("Compare", on_click=self.start, icon="insights", mark="compare")
+        show_job(lambda: self.session.jobs.get("compare"), self.finished)
+        self.chart = ui.echart(_options([]), on_point_click=self.clicked).style("height: 420px; width: 100%")
+        told(self.chart, role="img", mark="trade", label="error of counts against exposure, one line a method; a table follows")
+        self.outcome = ui.column().classes("w-full").style("gap: 8px")
+        self.taken = told(ui.label().classes("verdict"), mark="taken", role="status")
+        self.typical = ui.column().classes("w-full").style("gap: 8px")
+        self.table = ui.column().classes("w-full")
+        ui.timer(1.0, self.arrive)
+
+    def start(self) -> None:
+        """Save the policy and begin."""
+        try:
+            self.session.parsed()
+            self.session.save_policy()
+        except Exception as error:
+            say(error)
+            return
+        self.outcome.clear()
+        self.session.start("compare", [*_words(self.session), "--out", str(_place(self.session)), "--json"])
+
+    def arrive(self) -> None:
+        """Show what has arrived so far."""
+        job = self.session.jobs.get("compare")
+        if job is not None and job.running:
+            found = _so_far(_place(self.session))
+            if len(found) != len(self.runs):
+                self.draw(found)
+
+    def finished(self, job: Job) -> None:
+        """Show the whole study, or why there is none."""
+        self.outcome.clear()
+        if not job.succeeded:
+            with self.outcome:
+                told(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
+            return
+        study = job.document
+        with self.outcome:
+            for sentence in study["about"]:
+                ui.label(sentence)
+        self.draw(study["runs"])
+
+    def draw(self, runs: list[dict[str, Any]]) -> None:
+        """Draw the runs, with one's own choice ringed, and its typical questions."""
+        self.runs = runs
+        mine = [self.is_choice(run) for run in runs]
+        self.chart.options.clear()
+        self.chart.options.update(_options([{**run, "mine": own} for run, own in zip(runs, mine, strict=True)]))
+        self.chart.update()
+        self.table.clear()
+        with self.table:
+            self._table(mine)
+        self.typical.clear()
+        with self.typical:
+            for run, own in zip(runs, mine, strict=True):
+                if own and run.get("typical"):
+                    _typical(run)
+
+    def is_choice(self, run: dict[str, Any]) -> bool:
+        """Return whether a run is what the policy says now."""
+        chosen = self.session.policy.method_name()
+        if run.get("error") is None or (run.get("method") != chosen if chosen else not run.get("own")):
+            return False
+        now = self.session.policy.requirement()
+        return all(name in now and _number(now[name]) == _number(value) for name, value in _varied(run).items())
+
+    def clicked(self, event: Any) -> None:
+        """Take the settings of the point that was clicked."""
+        number = (event.data or {}).get("number") if isinstance(event.data, dict) else None
+        if number is not None:
+            self.take(int(number))
+
+    def take(self, number: int) -> None:
+        """Take the method and the bounds of a run into the policy."""
+        if not 0 <= number < len(self.runs):
+            return
+        run = self.runs[number]
+        self.session.policy.require(**{name: _plain(value) for name, value in _varied(run).items()})
+        if not (run.get("own") and self.session.policy.method_name() is None):
+            self.session.policy.method(name=run["method"])
+        self.taken.set_text(
+            f"Your policy is now {_name(run)}. That is a choice made on the data: a claim does not cover what it tells."
+        )
+        self.draw(self.runs)
+
+    def _table(self, mine: list[bool]) -> None:
+        made = [number for number, run in enumerate(self.runs) if run.get("method")]
+        if not made:
+            return
+        heading("Every release that was measured")
+        fields = {"method": "method", "varied": "bounds", "error": "error", "exposure": "exposure", "note": "", "take": ""}
+        columns = [
+            {"name": name, "label": label, "field": name, "align": "left", "sortable": name in ("method", "error", "exposure")}
+            for name, label in fields.items()
+        ]
+        rows = [
+            {
+                "id": number,
+                "method": self.runs[number]["method"],
+                "varied": ", ".join(f"{name} = {value}" for name, value in _varied(self.runs[number]).items()),
+                "error": _share(self.runs[number].get("error")),
+                "exposure": _share(self.runs[number].get("exposure")),
+                "note": "your policy" if mine[number] else self.runs[number].get("note") or "",
+                "can": self.runs[number].get("error") is not None and not mine[number] and _is_claim(self.runs[number]),
+                "said": _name(self.runs[number]),
+            }
+            for number in made
+        ]
+        table = ui.table(columns=columns, rows=rows, row_key="id", pagination=25).classes("w-full").props("dense flat wrap-cells")
+        told(table, mark="runs")
+        table.add_slot(
+            "body-cell-take",
+            """<q-td :props="props"><q-btn v-if="props.row.can" dense flat no-caps label="Take"
+            :aria-label="'take ' + props.row.said" :data-mark="'take ' + props.row.said"
+            @click="() => $parent.$emit('take', props.row.id)" /></q-td>""",
+        )
+        table.on("take", lambda event: self.take(int(event.args)))
 
 
-def _so_far(session: Session) -> list[dict[str, Any]]:
+def _typical(run: dict[str, Any]) -> None:
+    """Show the truth beside what this release would have answered."""
+    heading(f"Typical questions, answered by {_name(run)}")
+    columns = [
+        {"name": name, "label": label, "field": name, "align": "left" if name == "question" else "right"}
+        for name, label in {"question": "people with", "truth": "truth", "answer": "release", "ends": "95 % interval"}.items()
+    ]
+    rows = [
+        {
+            "question": one["question"],
+            "truth": f"{one['truth']:,}",
+            "answer": f"{one['answer']:,.0f}",
+            "ends": "none" if one["low"] is None else f"{one['low']:,.0f} to {one['high']:,.0f}",
+        }
+        for one in run["typical"]
+    ]
+    told(
+        ui.table(columns=columns, rows=rows, row_key="question").classes("w-full").props("dense flat wrap-cells"), mark="typical"
+    )
+
+
+def _so_far(place: Path) -> list[dict[str, Any]]:
+    """Return the runs that have ended, each with what it is of."""
     found = []
-    for file in sorted((_place(session) / "runs").glob("*.json")):
+    for file in sorted((place / "runs").glob("*.json")):
         try:
             run = json.loads(file.read_text("utf-8"))
-            found.append({**run, **run.get("of", {})})
         except (OSError, ValueError):
-            continue
+            continue  # it is just being put there
+        found.append({**run, **run.get("of", {})})
     return found
-
-
-def _draw(chart: Any, runs: list[dict[str, Any]]) -> None:
-    chart.options.clear()
-    chart.options.update(_options(runs))
-    chart.update()
 
 
 def _options(runs: list[dict[str, Any]]) -> dict[str, Any]:
     lines: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
+    for number, run in enumerate(runs):
         if run.get("error") is None or run.get("exposure") is None or not run.get("independence"):
             continue
-        varied = run.get("varied") or {}
-        words = ", ".join(f"{name} = {value}" for name, value in varied.items()) if isinstance(varied, dict) else str(varied)
-        own = bool(run.get("own") and run.get("policy"))
         lines.setdefault(run.get("method", "measured"), []).append(
             {
-                "value": [run["exposure"], run["error"] / run["independence"]],
-                "name": f"{run.get('method', '')} {words}".strip(),
-                "varied": varied if isinstance(varied, dict) else {},
-                "symbolSize": 18 if own else 10,
-                "itemStyle": {"borderColor": "#000", "borderWidth": 3 if own else 0},
+                "value": [round(run["exposure"], 5), round(run["error"] / run["independence"], 4)],
+                "name": _name(run),
+                "number": number,
+                "symbolSize": 20 if run.get("mine") else 11,
+                "itemStyle": {"borderColor": "#d9822b", "borderWidth": 4} if run.get("mine") else {},
             }
         )
-    series = [{"type": "line", "name": name, "data": sorted(points, key=_exposure)} for name, points in sorted(lines.items())]
+    series = [
+        {
+            "type": "line",
+            "name": name,
+            "data": sorted(points, key=lambda point: float(point["value"][0])),
+            "symbol": "circle",
+            "showAllSymbol": True,
+            "color": COLORS[place % len(COLORS)],
+        }
+        for place, (name, points) in enumerate(sorted(lines.items()))
+    ]
+    axis = {"type": "value", "nameLocation": "middle", "axisLabel": TEXT, "nameTextStyle": TEXT, "splitLine": LINES}
     return {
         "animation": False,
-        "legend": {"top": 0},
-        "tooltip": {"trigger": "item"},
-        "grid": {"left": 70, "right": 20, "top": 40, "bottom": 55},
-        "xAxis": {
-            "type": "value",
-            "name": "exposure: how sure readers become on average",
-            "nameLocation": "middle",
-            "nameGap": 30,
-            "scale": True,
-        },
-        "yAxis": {
-            "type": "value",
-            "name": "error ÷ that of knowing only shares",
-            "nameLocation": "middle",
-            "nameGap": 45,
-            "min": 0,
-        },
+        "legend": {"top": 0, "textStyle": TEXT},
+        "tooltip": {"trigger": "item", "confine": True, "formatter": "{b}<br>exposure and relative error: {c}"},
+        "grid": {"left": 64, "right": 24, "top": 40, "bottom": 50},
+        "xAxis": {**axis, "name": "exposure: how sure readers become of the truth, on average", "nameGap": 30, "scale": True},
+        "yAxis": {**axis, "name": "error ÷ that of knowing only shares", "nameGap": 42, "min": 0},
         "series": series,
     }
 
 
-def _exposure(point: Any) -> float:
-    return float(point["value"][0])
+def _varied(run: dict[str, Any]) -> dict[str, Any]:
+    varied = run.get("varied")
+    return dict(varied) if isinstance(varied, dict) else {}
 
 
-def _take(session: Session, event: Any) -> None:
-    """Take the bound of a point that was clicked."""
-    varied = dict((event.data or {}).get("varied", {}))
-    theta = varied.get("theta")
-    if theta is None:
-        return
-    session.policy.require(theta=float(theta))
-    ui.notify(f"theta is {theta} now. Choosing by results is a choice made on the data.", type="warning")
+def _name(run: dict[str, Any]) -> str:
+    words = ", ".join(f"{name} = {value}" for name, value in _varied(run).items())
+    return f"{run.get('method', '')} {words}".strip()
 
 
-def _table(runs: list[dict[str, Any]]) -> None:
-    columns = [
-        {"name": name, "label": name, "field": name, "align": "left", "sortable": True}
-        for name in ("method", "varied", "error", "exposure", "note")
-    ]
-    rows = [
-        {
-            "id": number,
-            "method": run["method"],
-            "varied": ", ".join(f"{name} = {value}" for name, value in (run.get("varied") or {}).items()),
-            "error": "" if run.get("error") is None else percent(run["error"], 1),
-            "exposure": "" if run.get("exposure") is None else percent(run["exposure"], 1),
-            "note": run.get("note") or "",
-        }
-        for number, run in enumerate(runs)
-    ]
-    ui.table(columns=columns, rows=rows, row_key="id", pagination=20).classes("w-full").props("dense flat")
+def _is_claim(run: dict[str, Any]) -> bool:
+    """Return whether a run kept the policy's own kind of bound, so that its settings can be taken."""
+    return not run.get("translated") and run.get("form") != "synthetic"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value, 1)
+
+
+def _number(value: Any) -> Fraction | str:
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        return str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | bool) else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -126,7 +127,8 @@ def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
         if size * radix >= _FITS:
             distinct, whole = np.unique(whole, return_inverse=True)
             size = len(distinct)
-        whole = whole * radix + codes
+        whole *= radix
+        whole += codes
         size *= radix
     return whole
 
@@ -171,6 +173,15 @@ def refuse_repeated(several: int, rows: int, schema: Schema) -> None:
     )
 
 
+def refuse_missing(column: str, many: int, rows: int) -> NoReturn:
+    """Raise the error for so many missing values in a column that may have none."""
+    raise InputError(
+        f"column {column!r}: {many:,} of {rows:,} values are missing",
+        hint=f'missing={{{quoted_name(column)}: "value"}} makes them a value of their own; "drop" leaves these people out, and '
+        "the claim then holds against a reader only",
+    )
+
+
 def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers | None:
     """Return the rows that stay under the missing-value rules, None when all do."""
     drop = np.zeros(rows, bool)
@@ -180,11 +191,7 @@ def _kept_rows(columns: Sequence[Column], schema: Schema, rows: int) -> Integers
             continue
         missing = column.codes == len(column.values)
         if rule == "error":
-            hint = (
-                f'missing={{{quoted_name(column.name)}: "value"}} makes them a value of their own; "drop" leaves these people '
-                "out, and the claim then holds against a reader only"
-            )
-            raise InputError(f"column {column.name!r}: {int(missing.sum()):,} of {rows:,} values are missing", hint=hint)
+            refuse_missing(column.name, int(missing.sum()), rows)
         drop |= missing
     if not drop.any():
         return None

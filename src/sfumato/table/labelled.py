@@ -16,7 +16,7 @@ from pyarrow import ipc
 from sfumato.errors import InputError
 from sfumato.table.cellwise import column_of
 from sfumato.table.extras import extra
-from sfumato.table.found import Found
+from sfumato.table.source import Source
 
 _READERS = {
     ".dta": "read_dta",
@@ -28,13 +28,13 @@ _READERS = {
 }
 
 
-def read_labelled(found: Found) -> pa.Table:
+def read_labelled(source: Source) -> pa.Table:
     """Return the table in the file. A column comes as labels where each of its values has one, else as its values.
 
     Values that the file itself declares missing are.
     """
     extra("pyreadstat")
-    command = [sys.executable, "-m", "sfumato.table.labelled", _READERS[found.ending], str(found.path)]
+    command = [sys.executable, "-m", "sfumato.table.labelled", _READERS[source.ending], str(source.path)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     try:
         if done.returncode == 0:
@@ -42,7 +42,8 @@ def read_labelled(found: Found) -> pa.Table:
     except (pa.ArrowException, OSError):
         pass
     # Not with what the library says, which may quote a cell.
-    raise InputError(f"{found.name}: the file is damaged or of another kind than its ending says", hint="save it again") from None
+    fault = f"{source.name}: the file is damaged or of another kind than its ending says"
+    raise InputError(fault, hint="save it again") from None
 
 
 def _labelled(cells: list[Any], labels: Mapping[Any, str]) -> list[Any]:

@@ -15,11 +15,11 @@ from pyarrow import ipc
 
 from sfumato.errors import InputError
 from sfumato.table.database import Database
-from sfumato.table.found import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, Found, ending_of, find
 from sfumato.table.parse import guess
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema, check_unique
 from sfumato.table.sound import comparable, require_publishable, require_sound
+from sfumato.table.source import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, Source, ending_of, find
 from sfumato.table.textfile import ReadOptions, TextFile
 
 Place = str | os.PathLike[str]
@@ -44,22 +44,22 @@ def read_arrow(
     options = options or ReadOptions()
     if isinstance(path, Database):
         return _selected(path.read(), path.name, schema, columns, rows)
-    found = find(path)
-    if found.is_text:
-        return _read_text(TextFile(found, options), options, schema, columns, rows)
-    whole = _whole(found, options)
+    source = find(path)
+    if source.is_text:
+        return _read_text(TextFile(source, options), options, schema, columns, rows)
+    whole = _whole(source, options)
     if whole is not None:
-        return _selected(whole, found.name, schema, columns, rows)
-    with _telling(found):
-        fields = _schema_of(found)
+        return _selected(whole, source.name, schema, columns, rows)
+    with _telling(source):
+        fields = _schema_of(source)
         if len(fields) < 2:
-            raise InputError(f"{found.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
-        wanted = _wanted(fields.names, schema, found.name, columns)
+            raise InputError(f"{source.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
+        wanted = _wanted(fields.names, schema, source.name, columns)
         for name in wanted:
             require_publishable(name, fields.field(name).type)
         beside = [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
-        table = _read_columns(found, fields, [*wanted, *beside], schema.identifier if schema else ())
-    return _checked(table, found.name, rows)
+        table = _read_columns(source, fields, [*wanted, *beside], schema.identifier if schema else ())
+    return _checked(table, source.name, rows)
 
 
 def column_names(path: Place, options: ReadOptions | None = None) -> list[str]:
@@ -67,16 +67,16 @@ def column_names(path: Place, options: ReadOptions | None = None) -> list[str]:
     options = options or ReadOptions()
     if isinstance(path, Database):
         return _wanted(path.read().column_names, None, path.name)
-    found = find(path)
-    if found.is_text:
-        file = TextFile(found, options)
+    source = find(path)
+    if source.is_text:
+        file = TextFile(source, options)
         file.require_header()
-        return _wanted(file.names, None, found.name)
-    whole = _whole(found, options)
+        return _wanted(file.names, None, source.name)
+    whole = _whole(source, options)
     if whole is not None:
-        return _wanted(whole.column_names, None, found.name)
-    with _telling(found):
-        return _wanted(_schema_of(found).names, None, found.name)
+        return _wanted(whole.column_names, None, source.name)
+    with _telling(source):
+        return _wanted(_schema_of(source).names, None, source.name)
 
 
 def is_text(path: Place) -> bool:
@@ -87,16 +87,16 @@ def is_text(path: Place) -> bool:
     return ending in TEXT_ENDINGS or ((ending == ".zip" or os.fspath(path) == "-") and find(path).is_text)
 
 
-def _whole(found: Found, options: ReadOptions) -> pa.Table | None:
+def _whole(source: Source, options: ReadOptions) -> pa.Table | None:
     """Return the table of a file that is read as a whole by a library of its own, None for others."""
-    if found.ending in SHEET_ENDINGS:
+    if source.ending in SHEET_ENDINGS:
         from sfumato.table.workbook import read_sheet
 
-        return read_sheet(found, options)
-    if found.ending in LABELLED_ENDINGS:
+        return read_sheet(source, options)
+    if source.ending in LABELLED_ENDINGS:
         from sfumato.table.labelled import read_labelled
 
-        return read_labelled(found)
+        return read_labelled(source)
     return None
 
 
@@ -119,20 +119,20 @@ def _checked(table: pa.Table, where: str, rows: Rows | None) -> pa.Table:
 
 
 @contextlib.contextmanager
-def _telling(found: Found) -> Iterator[None]:
+def _telling(source: Source) -> Iterator[None]:
     """Turn what Arrow says of a file into one sentence: its own messages may quote cells."""
-    name = "Parquet" if found.ending == ".parquet" else "Arrow"
+    name = "Parquet" if source.ending == ".parquet" else "Arrow"
     try:
         yield
     except PermissionError:
-        raise InputError(f"{found.name}: no permission to read the file") from None
+        raise InputError(f"{source.name}: no permission to read the file") from None
     except MemoryError:
         raise InputError(
-            f"{found.name}: there is not enough memory for what the file says it holds", hint=f"is it a whole file of {name}?"
+            f"{source.name}: there is not enough memory for what the file says it holds", hint=f"is it a whole file of {name}?"
         ) from None
     except (pa.ArrowException, OSError, ValueError):
         raise InputError(
-            f"{found.name}: the file is damaged or not a file of {name}", hint="write it again, or check its ending"
+            f"{source.name}: the file is damaged or not a file of {name}", hint="write it again, or check its ending"
         ) from None
 
 
@@ -171,36 +171,36 @@ def _typed(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(whole.indices, guessed.values)])
 
 
-def _source(found: Found) -> pa.NativeFile:
+def _seekable(source: Source) -> pa.NativeFile:
     """Return a file that can be read anywhere. Not a memory map: one that is written to meanwhile would change checked data."""
-    return found.open() if found.path is None else pa.OSFile(str(found.path))
+    return source.open() if source.path is None else pa.OSFile(str(source.path))
 
 
-def _schema_of(found: Found) -> pa.Schema:
-    with _source(found) as source:
-        if found.ending == ".parquet":
-            with pq.ParquetFile(source) as file:
+def _schema_of(source: Source) -> pa.Schema:
+    with _seekable(source) as stream:
+        if source.ending == ".parquet":
+            with pq.ParquetFile(stream) as file:
                 return file.schema_arrow
-        return _open_ipc(source).schema
+        return _open_ipc(stream).schema
 
 
-def _read_columns(found: Found, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
+def _read_columns(source: Source, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
     """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded."""
-    with _source(found) as source:
-        if found.ending == ".parquet":
+    with _seekable(source) as stream:
+        if source.ending == ".parquet":
             texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
-            with pq.ParquetFile(source, read_dictionary=texts) as file:
+            with pq.ParquetFile(stream, read_dictionary=texts) as file:
                 return file.read(columns=columns).select(columns)
-        return _open_ipc(source, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
+        return _open_ipc(stream, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
 
 
-def _open_ipc(source: pa.NativeFile, fields: list[int] | None = None) -> Any:
+def _open_ipc(stream: pa.NativeFile, fields: list[int] | None = None) -> Any:
     options = ipc.IpcReadOptions() if fields is None else ipc.IpcReadOptions(included_fields=fields)
     try:
-        return ipc.open_file(source, options=options)
+        return ipc.open_file(stream, options=options)
     except pa.ArrowInvalid:
-        source.seek(0)
-        return ipc.open_stream(source, options=options)
+        stream.seek(0)
+        return ipc.open_stream(stream, options=options)
 
 
 def _is_text(kind: Any) -> bool:

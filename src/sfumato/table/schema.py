@@ -79,7 +79,7 @@ class Schema:
         for option, (allowed, _) in _OPTIONS.items():
             with problems.noted():
                 self._check_option(option, allowed)
-        problems.found += self._strangers()
+        problems.listed += self._strangers()
         for option, (_, read) in _OPTIONS.items():
             with problems.noted():
                 self._store(option, self._read_option(option, read))
@@ -256,10 +256,11 @@ class Schema:
             if count > 1:
                 roles = [role for role in _ROLES if name in getattr(self, role)]
                 place = "as " + " and as ".join(roles) if len(roles) > 1 else f"twice as {roles[0]}"
-                problems.found.append(PolicyError(f"column {name!r} is listed {place}", hint="every column has exactly one role"))
+                repeated = f"column {name!r} is listed {place}"
+                problems.listed.append(PolicyError(repeated, hint="every column has exactly one role"))
         for role in ("quasi", "sensitive"):
             if not getattr(self, role):
-                problems.found.append(PolicyError(f"the schema names no {role} column", hint=f'name one: {role}=["…"]'))
+                problems.listed.append(PolicyError(f"the schema names no {role} column", hint=f'name one: {role}=["…"]'))
         problems.stop()
 
     def _check_option(self, option: str, allowed: tuple[Role, ...]) -> None:
@@ -270,7 +271,7 @@ class Schema:
         for name in given:
             role = self.role(name)
             if role is not None and role not in allowed:
-                problems.found.append(
+                problems.listed.append(
                     PolicyError(
                         f"{option}: {name!r} is a column of role {role}, and {option} is for {' or '.join(allowed)} columns",
                         hint=_ROLE_HINTS.get((option, role), f"remove {name!r} from {option}"),

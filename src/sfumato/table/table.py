@@ -222,9 +222,18 @@ class Table:
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
         """
+        return self._reordered(self._ascending()[random.permutation(self.rows)])
+
+    def by_values(self) -> Table:
+        """Return the same people sorted by quasi values, then by the sensitive one."""
+        return self._reordered(self._ascending())[0]
+
+    def _ascending(self) -> Integers:
         values = len(self.sensitive.domain)
-        key = combine_codes([(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)])
-        order = ascending(key)[random.permutation(self.rows)]
+        coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
+        return ascending(combine_codes(coded), used_up=True)
+
+    def _reordered(self, order: Integers) -> tuple[Table, Integers]:
         quasi = tuple(column.take(order) for column in self.quasi)
         sensitive = Sensitive(self.sensitive.domain, self.sensitive.codes[order])
         return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order

@@ -18,8 +18,8 @@ import pyarrow.types as pt
 from pyarrow import csv as arrow_csv
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.table.found import Found
 from sfumato.table.header import HEADERLESS, HeaderlessError, looks_like_row
+from sfumato.table.source import Source
 
 DELIMITERS = (",", ";", "\t", "|")
 _HEAD = 1 << 18
@@ -108,13 +108,13 @@ class TextFile:
     `headerless` says that what should be the names looks like one more row.
     """
 
-    def __init__(self, found: Found, options: ReadOptions) -> None:
-        self.found, self.options = found, options
-        self.name = found.name
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self.source, self.options = source, options
+        self.name = source.name
         head = self._head()
         if not head.strip():
             raise InputError(f"{self.name}: the file is empty", hint="expected a header line and one line per person")
-        self.delimiter = options.delimiter or ("\t" if found.ending == ".tsv" else guess_delimiter(head, options))
+        self.delimiter = options.delimiter or ("\t" if source.ending == ".tsv" else guess_delimiter(head, options))
         first, body = self._first_rows(head)
         self._written = first
         names = [name.strip() for name in first]
@@ -168,7 +168,7 @@ class TextFile:
             return "skip"
 
         with self._telling():
-            table = arrow_csv.read_csv(self.found.open(), **self._options(kinds, note, threads=threads))
+            table = arrow_csv.read_csv(self.source.open(), **self._options(kinds, note, threads=threads))
         return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -181,7 +181,7 @@ class TextFile:
 
         kinds = dict.fromkeys(columns, _TEXT)
         with self._telling():
-            for batch in arrow_csv.open_csv(self.found.open(), **self._options(kinds, note, threads=False)):
+            for batch in arrow_csv.open_csv(self.source.open(), **self._options(kinds, note, threads=False)):
                 if ragged:
                     raise self._ragged(ragged[0], 1)
                 some = pa.Table.from_batches([batch])
@@ -260,7 +260,7 @@ class TextFile:
 
     def _head(self) -> str:
         try:
-            with self.found.open() as stream:
+            with self.source.open() as stream:
                 raw = stream.read(_HEAD)
                 while b"\n" not in raw and len(raw) < _LONGEST_HEADER and (more := stream.read(_HEAD)):
                     raw += more

@@ -10,44 +10,44 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.table.cells import cell_text
 from sfumato.table.cellwise import column_of
 from sfumato.table.extras import extra
-from sfumato.table.found import Found, require_bounded
 from sfumato.table.header import HEADERLESS, HeaderlessError, looks_like_row
+from sfumato.table.source import Source, require_bounded
 from sfumato.table.textfile import ReadOptions
 
 _ZIPPED = (".xlsx", ".xlsm", ".xlsb", ".ods")
 _LOOKED_AT = 1000
 
 
-def read_sheet(found: Found, options: ReadOptions) -> pa.Table:
+def read_sheet(source: Source, options: ReadOptions) -> pa.Table:
     """Return the table on a sheet: the one that `[input] sheet` names, else the first; its first row names the columns."""
     calamine = extra("python_calamine")
-    assert found.path is not None
-    if found.ending in _ZIPPED:
-        require_bounded(found.path)
-    rows = [row for row in _cells(calamine, found, options) if any(cell not in ("", None) for cell in row)]
+    assert source.path is not None
+    if source.ending in _ZIPPED:
+        require_bounded(source.path)
+    rows = [row for row in _cells(calamine, source, options) if any(cell not in ("", None) for cell in row)]
     if not rows:
         raise InputError(
-            f"{found.name}: the sheet is empty", hint='expected a row of names and one row per person; [input] sheet = "…"'
+            f"{source.name}: the sheet is empty", hint='expected a row of names and one row per person; [input] sheet = "…"'
         )
     first = [cell_text(cell) or "" for cell in rows[0]]
     if options.header:
         body = [[cell_text(cell) or "" for cell in row] for row in rows[1:_LOOKED_AT]]
         if looks_like_row(first, body):
-            raise HeaderlessError(f"{found.name}: {HEADERLESS}", width=len(first))
+            raise HeaderlessError(f"{source.name}: {HEADERLESS}", width=len(first))
         unnamed = [str(place) for place, name in enumerate(first, 1) if not name.strip()]
         if unnamed:
-            raise InputError(f"{found.name}: column {', '.join(unnamed[:10])} has no name in the first row", hint="name it")
-    names = [name.strip() for name in first] if options.header else options.columns_named(len(first), found.name)
+            raise InputError(f"{source.name}: column {', '.join(unnamed[:10])} has no name in the first row", hint="name it")
+    names = [name.strip() for name in first] if options.header else options.columns_named(len(first), source.name)
     if len(set(names)) < len(names):
-        raise InputError(f"{found.name}: two columns have the same name", hint="rename the columns")
+        raise InputError(f"{source.name}: two columns have the same name", hint="rename the columns")
     body_rows = rows[1:] if options.header else rows
     return pa.table({name: column_of((row[place] for row in body_rows), options.null) for place, name in enumerate(names)})
 
 
-def _cells(calamine: Any, found: Found, options: ReadOptions) -> list[list[Any]]:
+def _cells(calamine: Any, source: Source, options: ReadOptions) -> list[list[Any]]:
     """Return the rows of the sheet; whatever the library makes of a damaged file is one sentence."""
     try:
-        book = calamine.CalamineWorkbook.from_path(str(found.path))
+        book = calamine.CalamineWorkbook.from_path(str(source.path))
         sheets = list(book.sheet_names)
         if options.sheet is None or options.sheet in sheets:
             chosen = options.sheet or sheets[0]
@@ -55,5 +55,5 @@ def _cells(calamine: Any, found: Found, options: ReadOptions) -> list[list[Any]]
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException:  # a library in Rust may panic, which is no Exception
-        raise InputError(f"{found.name}: the file is damaged or no workbook", hint="save it again, or as CSV") from None
-    raise InputError(f"{found.name}: it has no sheet {options.sheet!r}", hint=did_you_mean(str(options.sheet), sheets))
+        raise InputError(f"{source.name}: the file is damaged or no workbook", hint="save it again, or as CSV") from None
+    raise InputError(f"{source.name}: it has no sheet {options.sheet!r}", hint=did_you_mean(str(options.sheet), sheets))

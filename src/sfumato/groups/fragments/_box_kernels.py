@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
@@ -14,9 +13,9 @@ from sfumato.groups._cut_kernels import (
     count_by_code,
     divide,
     even_cut,
+    implement,
     least_side,
     of_box,
-    only_for,
     smallest_group,
     split_rows,
     tight_cut,
@@ -137,30 +136,8 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
     )
 
 
-@overload(least_side)
-def _soft_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(SoftCovered, acceptance, _least_softly)
-
-
-@overload(divide)
-def _soft_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(SoftCovered, acceptance, _divide_softly)
-
-
-@overload(of_box)
-def _soft_box(acceptance: Any, box: int) -> Any:
-    return only_for(SoftCovered, acceptance, _account_of_box)
-
-
-@overload(least_side)
-def _covered_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Covered, acceptance, _least_covered)
-
-
-@overload(divide)
-def _covered_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Covered, acceptance, _divide_covered)
+implement(least_side, SoftCovered, _least_softly)
+implement(divide, SoftCovered, _divide_softly)
+implement(of_box, SoftCovered, _account_of_box)
+implement(least_side, Covered, _least_covered)
+implement(divide, Covered, _divide_covered)

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
-from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Floats, Integers, Small
-from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, split_rows
+from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, split_rows
 
 GOOD, GREY, CERTAIN_PRESENCE, CERTAIN_VALUE = 1, 0, -1, -2
 ERROR = 1e-15  # a bound on the relative error of one step of `meets`, which adds and multiplies positive numbers only
@@ -172,13 +171,5 @@ def _divide_matched(
     return size
 
 
-@overload(least_side)
-def _matched_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Matched, acceptance, _least_matched)
-
-
-@overload(divide)
-def _matched_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Matched, acceptance, _divide_matched)
+implement(least_side, Matched, _least_matched)
+implement(divide, Matched, _divide_matched)

@@ -222,16 +222,16 @@ def _one_group(whole: Worst, bounds: Bounds, alpha: Fraction) -> tuple[dict[str,
     return {}, f"{advice} with bounds of up to {percent(whole.belief)}; or"
 
 
-def _too_present(found: Worst, alpha: Fraction, together: str) -> str:
+def _too_present(worst: Worst, alpha: Fraction, together: str) -> str:
     return (
-        f"presence: one value of {together} has {found.most_joined:,} of {found.people:,} rows, and {found.again:,} people share "
-        f"all other quasi values, so that a stranger would be {percent(found.presence)} sure, more than {percent(alpha)}"
+        f"presence: one value of {together} has {worst.most_joined:,} of {worst.people:,} rows, and {worst.again:,} people share "
+        f"all other quasi values, so that a stranger would be {percent(worst.presence)} sure, more than {percent(alpha)}"
     )
 
 
-def _too_sure(found: Worst, together: str) -> str:
+def _too_sure(worst: Worst, together: str) -> str:
     return (
-        f"association: of the rows with one value of {together}, {found.joined:,}, there are {found.both:,} with one sensitive "
-        f"value, and {found.again:,} people share all other quasi values, so that a reader would be {percent(found.belief)} sure "
-        f"that some such person has it, more than {percent(found.limit)}"
+        f"association: of the rows with one value of {together}, {worst.joined:,}, there are {worst.both:,} with one sensitive "
+        f"value, and {worst.again:,} people share all other quasi values, so that a reader would be {percent(worst.belief)} sure "
+        f"that some such person has it, more than {percent(worst.limit)}"
     )

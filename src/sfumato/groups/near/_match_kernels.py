@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
-from numba.extending import overload
 
 from sfumato._jit import njit
 from sfumato.arrays import Array, Integers
-from sfumato.groups._cut_kernels import divide, even_cut, least_side, only_for, smallest_group, split_rows
+from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, smallest_group, split_rows
 
 FAR = np.int64(1) << 60
 PADDED = 2  # at most so many times its own people a side may become by taking in others
@@ -55,16 +54,8 @@ def _divide_padded(
     return left
 
 
-@overload(least_side)
-def _padded_least(acceptance: Any, counts: Any, size: int) -> Any:
-    return only_for(Padded, acceptance, _least_padded)
-
-
-@overload(divide)
-def _padded_divide(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> Any:
-    return only_for(Padded, acceptance, _divide_padded)
+implement(least_side, Padded, _least_padded)
+implement(divide, Padded, _divide_padded)
 
 
 @njit(cache=True)

@@ -122,7 +122,7 @@ def _level(counts: Integers, most: Integers, pools: int, kept: Sequence[tuple[In
     filled = np.zeros(pools, np.int64)
     height = -(-int(counts.sum()) // pools)
     for v in sorted(np.flatnonzero(counts).tolist(), key=lambda v: (Fraction(int(most[v]) * height, int(counts[v])), v)):
-        lowest = _open(np.argsort(filled, kind="stable"), pieces, v, kept)[: int(most[v])]
+        lowest = _open(filled, height, pieces, v, kept, int(counts[v]), int(most[v]))
         if not len(lowest):
             return None
         pieces[v, lowest] = _pour(filled[lowest], int(counts[v]))
@@ -130,18 +130,31 @@ def _level(counts: Integers, most: Integers, pools: int, kept: Sequence[tuple[In
     return pieces
 
 
-def _open(order: Integers, pieces: Integers, value: int, kept: Sequence[tuple[Integers, int]]) -> Integers:
-    """Return the pools, in this order, that a value may have so that none of its sets lies in too many."""
-    mine = [(_touched(pieces, places), top) for places, top in kept if value in places]
+def _open(
+    filled: Integers, height: int, pieces: Integers, value: int, kept: Sequence[tuple[Integers, int]], amount: int, most: int
+) -> Integers:
+    """Return the pools that a value may have, the emptiest first, so that none of its sets lies in too many.
+
+    A value of sets gets no more pools than it fills, first those that its sets lie in already: a pool that a set comes into is
+    one less for the other values of the set.
+    """
+    mine = [(_touched(pieces, places), top) for places, top in kept if top < len(filled) and value in places]
+    if not mine:
+        return np.argsort(filled, kind="stable")[:most]
     room = [top - int(touched.sum()) for touched, top in mine]
-    found = []
-    for pool in order.tolist() if mine else ():
-        fresh = [k for k, (touched, _) in enumerate(mine) if not touched[pool]]
-        if all(room[k] > 0 for k in fresh):
+    fresh = np.sum([~touched for touched, _ in mine], axis=0)
+    found: list[int] = []
+    space = 0
+    for pool in np.lexsort((filled, fresh, filled >= height)).tolist():
+        new = [k for k, (touched, _) in enumerate(mine) if not touched[pool]]
+        if all(room[k] > 0 for k in new):
             found.append(pool)
-            for k in fresh:
+            space += max(height - int(filled[pool]), 0)
+            for k in new:
                 room[k] -= 1
-    return np.array(found, dtype=np.int64) if mine else order
+        if len(found) == most or space >= amount:
+            break
+    return np.array(sorted(found, key=lambda pool: (filled[pool], pool)), dtype=np.int64)
 
 
 def _pour(filled: Integers, amount: int) -> Integers:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from sfumato.arrays import Flags, Floats, Integers
 from sfumato.groups.settings.flow import Cut, solve_flow
@@ -93,6 +92,8 @@ class Cuts:
 
     def relax(self) -> Any:
         """Return the solver's answer to the linear relaxation: least loss, b fractional, all inequalities found so far."""
+        from scipy.optimize import linprog  # slow to import, and not needed by most commands
+
         rows, bounds = self.matrix()
         return linprog(
             self.problem.costs.astype(np.float64),
@@ -129,6 +130,8 @@ class Cuts:
 
         The inequalities are met at the least total shortfall, and those that still fall short are read.
         """
+        from scipy.optimize import linprog
+
         rows, bounds = self.matrix()
         count, sizes = rows.shape
         weight = np.maximum(1.0, np.abs(bounds))

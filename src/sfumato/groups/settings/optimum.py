@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds as Box
-from scipy.optimize import LinearConstraint, milp
 
 from sfumato.arrays import Floats, Integers
 from sfumato.errors import SfumatoError
@@ -26,6 +24,9 @@ _NEAR = 3
 
 _NODES_ROUNDING, _NODES_WHOLE = 20, (50, 250)
 """Steps of branch and bound before the solver gives up on the gap: a budget that is the same on every machine."""
+
+_MOST_DELAY = 20.0
+"""The solver looks at a clock on the wall: it may take so many times as long on a busy machine."""
 
 _INFEASIBLE = 2
 _SOLVER_ERROR = 4
@@ -47,7 +48,8 @@ class _Search:
     def __init__(self, problem: Problem, gap: float, time_limit: float) -> None:
         self.problem = problem
         self.gap = gap
-        self.deadline = time.monotonic() + time_limit
+        self.began, self.deadline = time.monotonic(), time.thread_time() + time_limit
+        self.time_limit = time_limit
         self.cuts = Cuts(problem)
         self.best: tuple[Setting, Integers] | None = None
         self.lower = 0
@@ -58,9 +60,20 @@ class _Search:
         """Whether the gap is reached, or the time is over."""
         if self.best is not None and self.best[0].loss - self.lower <= self.gap * self.best[0].loss:
             return True
-        late = time.monotonic() >= self.deadline
+        late = self.left <= 0.0
         self.by_clock = self.by_clock or late
         return late
+
+    @property
+    def left(self) -> float:
+        """Seconds of processor time that are left: how busy the machine is must not decide which setting is found."""
+        return self.deadline - time.thread_time()
+
+    @property
+    def delay(self) -> float:
+        """How many seconds pass for one of processor time, by what was seen so far."""
+        spent = self.time_limit - self.left
+        return min(max((time.monotonic() - self.began) / spent, 1.0), _MOST_DELAY) if spent > 0 else 1.0
 
     def offer(self, setting: Setting, allocation: Integers) -> None:
         """Keep a valid setting if it is the best so far."""
@@ -124,10 +137,13 @@ class _Search:
         return True
 
     def _solve(self, low: Floats, high: Floats, *, nodes: int) -> Any:
+        from scipy.optimize import Bounds as Box
+        from scipy.optimize import LinearConstraint, milp
+
         rows, bounds = self.cuts.matrix()
         sizes = self.problem.sizes.astype(np.float64)
         start = time.monotonic()
-        seconds = max(0.01, self.deadline - start)
+        seconds = max(0.01, self.left * self.delay)
         options: dict[str, float] = {"mip_rel_gap": 0.9 * self.gap, "time_limit": seconds}
         if self.gap > 0:
             options["node_limit"] = nodes

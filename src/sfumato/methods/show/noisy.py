@@ -15,6 +15,7 @@ from sfumato.methods.show.manifest import apart_manifest, manifest_of, published
 from sfumato.release.apart import ApartBuckets
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.manifest import Manifest
 from sfumato.release.noise import noisy_claim
 from sfumato.table.sensitive import Domain
 
@@ -60,23 +61,28 @@ def _one(
     gamma: Fraction,
     ratio: Fraction,
 ) -> BucketsRelease:
+    manifest = noisy_manifest(task, method, grouping.groups, gamma=gamma, ratio=ratio)
+    quasi, group = published_people(task, grouping)
+    bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
+    value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
+    native = task.table.native
+    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws)
+
+
+def noisy_manifest(task: Task, method: Method, groups: int, *, gamma: Fraction, ratio: Fraction) -> Manifest:
+    """Return what a release of so many buckets with noise of this ratio says of itself."""
     one_row, sets = task.table.schema.one_row_per_person, bool(task.requirement.sets)
-    manifest = manifest_of(
+    return manifest_of(
         task,
         method,
         BucketsRelease.form,
-        basis=grouping.basis,
+        basis="noisy",
         claims=(noisy_claim(task.against, model=task.requirement.model, one_row_per_person=one_row, sets=sets),),
         parameters={
-            "buckets": grouping.groups,
+            "buckets": groups,
             "decoys": 0,
             "suppression": False,
             "gamma": str(gamma),
             "ratio": str(ratio),
         },
     )
-    quasi, group = published_people(task, grouping)
-    bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
-    value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
-    native = task.table.native
-    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws)

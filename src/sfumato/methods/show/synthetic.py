@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ def show_synthetic(
     drawn: Sequence[Integers],
     measured: Sequence[Sequence[int]],
     spending: Spending,
+    public: Mapping[str, str],
 ) -> SyntheticRelease:
     """Return the release: records in one order, and which columns were measured together, by the names of the schema."""
     names = [[column.name] for column in universe.quasi] + [list(universe.domain.names)]
@@ -40,6 +41,7 @@ def show_synthetic(
             "epsilon": str(spending.stated),
             "gamma": str(spending.gamma),
             "measured": [[name for column in columns for name in names[column]] for columns in together],
+            **public,
             "weaker_claim": PAPER_CLAIMS[method.name],
         },
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sfumato.arrays import Flags, Integers
 from sfumato.papers.decoys.slots import Slots
@@ -52,6 +51,8 @@ def excluded_pairs(quasi: Sequence[Column], slots: Slots, holder: Integers) -> l
     If people with value v had code z as often as others, the buckets that show v would hold the usual number of z. The gap,
     divided by the number of people who really have v, estimates their rate of z.
     """
+    from scipy.sparse import csr_array
+
     real = ~slots.decoy
     row_bucket = np.empty(int(real.sum()), np.int64)
     row_bucket[holder[real]] = slots.bucket[real]

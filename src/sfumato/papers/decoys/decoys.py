@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import Infeasible
@@ -128,6 +126,9 @@ def _plan_slots(setting: Setting, allocation: Integers, order: Integers, decoys:
 
 def _some_decoys(bucket: Integers, value: Integers, wanted: Integers, number: int, decoys: int) -> Flags:
     """Return any choice of slots with `decoys` in every bucket and `wanted[v]` of every value, by a flow."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     values = len(wanted)
     nodes = 2 + number + values
     tail = np.concatenate([np.zeros(number, np.int64), 1 + bucket, 1 + number + np.arange(values)])

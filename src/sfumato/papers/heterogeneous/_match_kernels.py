@@ -6,7 +6,6 @@ import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 
 from sfumato._jit import njit
 from sfumato.arrays import Flags, Integers, Small
@@ -43,20 +42,22 @@ class Sets(NamedTuple):
     met: Flags
 
 
-@njit(cache=True, parallel=True)
-def match_blocks(slots: Any, start: Any, matcher: int, links: Any, stuck: Any) -> None:
-    """Match the records of every bucket with one record of every other, block by block.
+@njit(cache=True, nogil=True)
+def match_blocks(slots: Any, start: Any, matcher: int, links: Any, first: int, last: int) -> int:
+    """Match the records of some buckets with one record of every other, and return for how many nothing allowed was left.
 
-    Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Filled in: `links[b, i, o]`, the slot of bucket o that
-    slot i of bucket b is matched with; `stuck`, the matches for which nothing allowed was left.
+    Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Bucket b of block k is task k·μ + b; tasks `first` to
+    `last` are done. Filled in: `links[b, i, o]`, the slot of bucket o that slot i of bucket b is matched with.
 
-    Each bucket of each block is matched by itself, so that the number of processors changes nothing.
+    Each bucket of each block is matched by itself, so that it does not matter which thread does which.
     """
     buckets = links.shape[0]
     values = slots.value.max() + 1
-    for task in prange((len(start) - 1) * buckets):
+    stuck = 0
+    for task in range(first, last):
         block, anchor = task // buckets, task % buckets
-        stuck[task] = _match_bucket(slots, values, start[block], start[block + 1], anchor, matcher, links)
+        stuck += _match_bucket(slots, values, start[block], start[block + 1], anchor, matcher, links)
+    return stuck
 
 
 @njit(cache=True)

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato._jit import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def walk(edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int, words: Any) -> int:
     """Match the `many` free left vertices by walks, as far as the words last; return how many are still free.
 
@@ -55,13 +55,13 @@ def walk(edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int
     return many
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _below(words: Any, place: int, limit: int) -> Any:
     """Return a number below `limit` from a word; which matching is found need not be uniform, only which one is taken."""
     return np.int64((words[place] >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def set_aside(edges: Any, degree: int, chosen: Any) -> None:
     """Move every left vertex's matched edge behind the edges that are left."""
     for s in range(len(edges)):

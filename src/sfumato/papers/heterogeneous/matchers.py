@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import ClaimBroken
 from sfumato.papers.heterogeneous._match_kernels import GREEDY, HUNGARIAN, SORTGREEDY, Slots, match_blocks
 from sfumato.papers.heterogeneous.costs import Costs
+from sfumato.threads import in_threads
 
 Matcher = Literal["hungarian", "sortgreedy", "greedy"]
 
@@ -29,10 +31,12 @@ def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts
     places, codes, weights = costs.at(slots, int(np.diff(starts).max()))
     value = split_values(slots, sensitive) if once else np.full(slots.shape, -1, np.int32)
     links = np.empty((buckets, size, buckets), np.int32)
-    stuck = np.zeros((len(starts) - 1) * buckets, np.int64)
-    match_blocks(Slots(places, codes, costs.first, weights, value), starts, _NUMBERS[matcher], links, stuck)
-    if stuck.any():
-        raise ClaimBroken(f"{int(stuck.sum())} records would meet a sensitive value twice: nothing is published")
+    every = Slots(places, codes, costs.first, weights, value)
+    tasks = (len(starts) - 1) * buckets
+    edges = np.linspace(0, tasks, min(tasks, 16) + 1).astype(int).tolist()
+    stuck = sum(in_threads(lambda pair: match_blocks(every, starts, _NUMBERS[matcher], links, *pair), list(pairwise(edges))))
+    if stuck:
+        raise ClaimBroken(f"{stuck} records would meet a sensitive value twice: nothing is published")
     return links
 
 

@@ -23,6 +23,7 @@ from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
+from sfumato.threads import in_threads
 
 Assigned = Literal["walks", "buckets"]
 Partitioned = Literal["ranks", "separate"]
@@ -76,23 +77,24 @@ def heterogeneous_records(
     """Return the records of [003] for these people: Algorithm 1 or 3, Algorithm 2, and one drawn assignment.
 
     With `partitions="separate"` people are first cut into boxes of at least `partition` people that keep the bounds, and each box
-    is published on its own, as the paper does. With `"ranks"` buckets are made once for all, and cut together into blocks.
+    is published on its own, as the paper does, several at a time ([003], section 5.4). With `"ranks"` buckets are made once for
+    all, and cut together into blocks.
     """
     parts = _separate(columns, sensitive, bounds, choices.partition) if _apart(choices) else [np.arange(len(sensitive))]
     coins = random.spawn(Step.BOXES)
-    found: list[Records] = []
-    packings: list[Packing] = []
-    blocks: list[int] = []
-    for k, rows in enumerate(parts):
-        progress("matching records", k / len(parts))
-        used, codes = np.unique(sensitive[rows], return_inverse=True)
+
+    def solve(k: int) -> tuple[Records, Packing, int]:
+        used, codes = np.unique(sensitive[parts[k]], return_inverse=True)
         counts = tuple(map(int, np.bincount(codes)))
         own = Bounds(tuple(bounds.values[v] for v in used), counts, tuple(bounds.limits[v] for v in used))
         packing = pack(own, choices.packing)
-        records, many = _solve(rows, columns, codes, costs, packing, choices, coins.spawn(k))
-        found.append(records)
-        packings.append(packing)
-        blocks.append(many)
+        return _solve(parts[k], columns, codes, costs, packing, choices, coins.spawn(k))
+
+    solved: list[tuple[Records, Packing, int]] = []
+    for one in in_threads(solve, range(len(parts))):
+        progress("matching records", len(solved) / len(parts))
+        solved.append(one)
+    records, packings, blocks = zip(*solved, strict=True)
     figures = {
         "matches": [min(p.buckets for p in packings), max(p.buckets for p in packings)],
         "partitions": len(parts),
@@ -100,7 +102,7 @@ def heterogeneous_records(
         "dummies": int(sum(p.dummies.sum() for p in packings)),
         "algorithms": sorted({p.algorithm for p in packings}),
     }
-    return Scheme(_joined(found), min(p.buckets for p in packings), figures)
+    return Scheme(_joined(records), min(p.buckets for p in packings), figures)
 
 
 def _apart(choices: Choices) -> bool:
@@ -123,8 +125,8 @@ def _solve(
     packing: Packing,
     choices: Choices,
     random: Randomness,
-) -> tuple[Records, int]:
-    """Return the records of one partition, and in how many blocks they were matched."""
+) -> tuple[Records, Packing, int]:
+    """Return the records of one partition, its buckets, and in how many blocks they were matched."""
     if choices.fill == "distant":
         slots = deal_far_apart(_splitting(packing), codes, costs.of_rows(rows), random)
     else:
@@ -140,7 +142,7 @@ def _solve(
     for block, (begin, end) in enumerate(pairwise(starts.tolist())):
         given = draw(links[:, begin:end] - np.int32(begin), coins.spawn(block))
         carried[:, begin:end] = slots[given // (end - begin), begin + given % (end - begin)]
-    return _records(rows, slots, links, carried), len(starts) - 1
+    return _records(rows, slots, links, carried), packing, len(starts) - 1
 
 
 def _splitting(packing: Packing) -> Packing:

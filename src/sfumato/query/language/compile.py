@@ -240,7 +240,7 @@ def _join(kind: Literal["and", "or"], parts: Iterable[Node]) -> Node:
     """Return the conjunction or disjunction, constants removed and conditions on one column merged into one table."""
     neutral = kind == "and"
     joins: list[Accept | Join] = []
-    tables: dict[Place, Flags] = {}
+    tables: dict[Place, Accept] = {}
     for part in parts:
         if isinstance(part, bool):
             if part is not neutral:
@@ -250,11 +250,11 @@ def _join(kind: Literal["and", "or"], parts: Iterable[Node]) -> Node:
             if isinstance(node, Join):
                 joins.append(node)
             elif node.place in tables:
-                known = tables[node.place]
-                tables[node.place] = known & node.accepted if neutral else known | node.accepted
+                known = tables[node.place].accepted
+                tables[node.place] = Accept(node.place, known & node.accepted if neutral else known | node.accepted)
             else:
-                tables[node.place] = node.accepted
-    nodes = (*(Accept(place, accepted) for place, accepted in tables.items()), *joins)
+                tables[node.place] = node
+    nodes = (*tables.values(), *joins)
     if not nodes:
         return neutral
     return nodes[0] if len(nodes) == 1 else Join(kind, nodes)

@@ -19,10 +19,10 @@ MAX_STEPS = 50_000
 def disjoint(rows: Rows) -> list[Conjunction]:
     """Return disjoint conjunctions that are together the condition; none where nobody can meet it."""
     steps = _Steps()
-    found = [dict(rows.tables)]
+    terms = [dict(rows.tables)]
     for node in rows.rest:
-        found = _both(found, _of(node, steps), steps)
-    return [one for one in found if all(accepted.any() for accepted in one.values())]
+        terms = _both(terms, _of(node, steps), steps)
+    return [one for one in terms if all(accepted.any() for accepted in one.values())]
 
 
 class _Steps:
@@ -31,28 +31,28 @@ class _Steps:
     def __init__(self) -> None:
         self.taken = 0
 
-    def limited(self, found: list[Conjunction], steps: int) -> list[Conjunction]:
+    def limited(self, terms: list[Conjunction], steps: int) -> list[Conjunction]:
         """Return what was found in these steps; raise once there is too much of it, or it took too many in all."""
         self.taken += steps
-        if len(found) > MAX_CONJUNCTIONS or self.taken > MAX_STEPS:
+        if len(terms) > MAX_CONJUNCTIONS or self.taken > MAX_STEPS:
             raise QueryError(
                 f"the condition falls apart into more than {MAX_CONJUNCTIONS} conjunctions, which is too many for ranges",
                 hint="ask simpler questions and add up the answers",
             )
-        return found
+        return terms
 
 
 def _of(node: Accept | Join, steps: _Steps) -> list[Conjunction]:
     if isinstance(node, Accept):
         return [{node.place.column: node.accepted}]
     parts = (_of(part, steps) for part in node.parts)
-    found = next(parts)
+    terms = next(parts)
     for each in parts:
         if node.kind == "and":
-            found = _both(found, each, steps)
+            terms = _both(terms, each, steps)
         else:
-            found = steps.limited([*found, *(rest for one in each for rest in _without(one, found, steps))], 1)
-    return found
+            terms = steps.limited([*terms, *(rest for one in each for rest in _without(one, terms, steps))], 1)
+    return terms
 
 
 def _both(left: list[Conjunction], right: list[Conjunction], steps: _Steps) -> list[Conjunction]:

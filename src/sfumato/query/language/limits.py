@@ -24,9 +24,8 @@ _SIMPLER = "ask simpler questions and add up the answers; BETWEEN and IN (…) a
 
 def require_few_codes(condition: Condition, vocabulary: Vocabulary) -> None:
     """Refuse a condition whose tables of codes would fill a memory, and numbers that are none."""
-    sizes = {words.name: words.size for words in (*vocabulary.quasi, *vocabulary.parts)}
     atoms = atoms_of(condition)
-    if sum(sizes.get(atom.column, 0) for atom in atoms) > MAX_CODES:
+    if sum(vocabulary.sizes.get(atom.column, 0) for atom in atoms) > MAX_CODES:
         raise QueryError("the condition compares columns of very many values too often", hint=_SIMPLER)
     for atom in atoms:
         named = atom.values if isinstance(atom, In) else (atom.low, atom.high) if isinstance(atom, Between) else ()

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError, did_you_mean
@@ -27,19 +26,17 @@ _LONGEST = 200
 
 def fit(value: Value, words: Words, atom: Atom) -> Any:
     """Return a constant as the column holds it; one of another type is an error that rewrites the condition."""
-    kind = words.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_boolean(kind) and isinstance(value, bool):
+    kind = words.kind
+    if kind == "flags" and isinstance(value, bool):
         return value
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if kind == "texts":
         if isinstance(value, bool):
             return next((known for known in words.values if known.lower() == str(value).lower()), str(value))
         if isinstance(value, str):
             return value
         raise _mismatch(value, words, "text", written(atom, lambda v: f"'{as_text(v)}'"))
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _moment(value, words, atom, timestamp=pa.types.is_timestamp(kind))
+    if kind in ("days", "moments"):
+        return _moment(value, words, atom, timestamp=kind == "moments")
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return plain_number(value, words.name)
     raise _mismatch(value, words, "numbers", written(atom, _as_number))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,16 @@ class Words:
         """Return value → code."""
         return {value: code for code, value in enumerate(self.values)}
 
+    @cached_property
+    def kind(self) -> Literal["flags", "texts", "days", "moments", "numbers"]:
+        """What the values are, however they are stored."""
+        kind = self.type.value_type if pa.types.is_dictionary(self.type) else self.type
+        if pa.types.is_boolean(kind):
+            return "flags"
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return "texts"
+        return "days" if pa.types.is_date(kind) else "moments" if pa.types.is_timestamp(kind) else "numbers"
+
     @property
     def size(self) -> int:
         """Number of codes."""
@@ -40,7 +50,7 @@ class Words:
     @property
     def is_text(self) -> bool:
         """Whether the values are texts."""
-        return bool(pa.types.is_string(self.type) or pa.types.is_large_string(self.type))
+        return self.kind == "texts"
 
     def decode(self, code: int) -> Any:
         """Return the value of a code, None for the missing one."""
@@ -95,6 +105,11 @@ class Vocabulary:
         found = {words.name: (False, j) for j, words in enumerate(self.quasi)}
         found.update({words.name: (True, j) for j, words in enumerate(self.parts)})
         return found
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Return column name → number of codes."""
+        return {words.name: words.size for words in (*self.quasi, *self.parts)}
 
     def find(self, name: str) -> tuple[bool, int, Words]:
         """Return where a column is; an unknown one is an error that names the nearest."""

@@ -222,6 +222,7 @@ def add_chances(start: Any, entry: Any, place: Any, chances: Any, out: Any) -> N
 def _ask(
     rows: Any,
     count: int,
+    times: Any,
     cell: Any,
     by_column: Any,
     weight: Any,
@@ -237,7 +238,8 @@ def _ask(
     whole: Any,
     lines: int,
 ) -> tuple[float, float, float, float, Any]:
-    asked = np.bincount(cell[rows[:count]], minlength=len(weight))
+    many = times[rows[:count]] if len(times) else None
+    asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
     people, size = np.add.reduceat(asked, start[:-1]), np.add.reduceat(weight, start[:-1])
     found, spread1, spread2, unsure, differ = 0.0, 0.0, 0.0, 0.0, np.zeros(lines)
     for b in np.flatnonzero(people).tolist():
@@ -268,6 +270,7 @@ def _ask(
 def ask(
     rows: Any,
     count: int,
+    times: Any,
     cell: Any,
     by_column: Any,
     weight: Any,
@@ -285,14 +288,14 @@ def ask(
 ) -> tuple[float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
-    That is: how many have a wanted value; Σ U and Σ U² over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over
-    those asked and over the whole box; what noise in the boxes' counts (of variance `vague`) adds to the variance, Σ
-    (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times that over their box. `by_column` has
-    the levels column by column, `whole` the sum of each cell's chances.
+    A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ U and Σ U²
+    over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes'
+    counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them
+    less A/Q times that over their box. `by_column` has the levels column by column, `whole` the sum of each cell's chances.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
-        asked[cell[rows[t]]] += 1
+        asked[cell[rows[t]]] += times[rows[t]] if len(times) else 1
     boxes, largest = len(start) - 1, 0
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])

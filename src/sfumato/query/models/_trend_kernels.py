@@ -10,18 +10,32 @@ from sfumato._jit import njit, prange
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def add_by_box(rows: Any, features: Any, start: Any, out: Any, first: int) -> None:
-    """Add to out[box, first:] the features of the people of each box, who are the rows start[box] … start[box + 1] − 1."""
+def add_by_box(rows: Any, features: Any, start: Any, times: Any, out: Any, first: int) -> None:
+    """Add to out[box, first:] the features of the people of each box, who are the rows start[box] … start[box + 1] − 1.
+
+    Here and below a row stands for times[row] people, for one where `times` is empty.
+    """
     width = features.shape[1]
     for box in prange(len(start) - 1):
         for i in range(start[box], start[box + 1]):
             row = rows[i]
+            many = times[i] if len(times) else 1
             for k in range(width):
-                out[box, first + k] += features[row, k]
+                out[box, first + k] += many * features[row, k]
 
 
 def _add_asked(
-    rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
+    rows: Any,
+    count: int,
+    bucket: Any,
+    times: Any,
+    hits: Any,
+    sizes: Any,
+    levels: Any,
+    left: Any,
+    right: Any,
+    width: Any,
+    start: Any,
 ) -> Any:
     asked = rows[:count]
     asked = asked[hits[bucket[asked]] != sizes[bucket[asked]]]
@@ -30,13 +44,24 @@ def _add_asked(
         level = levels[asked, left[b]].astype(np.int64)
         if right[b] >= 0:
             level = level * width[b] + levels[asked, right[b]]
-        found[start[b] : start[b + 1]] = np.bincount(level, minlength=start[b + 1] - start[b])
+        many = times[asked] if len(times) else None
+        found[start[b] : start[b + 1]] = np.bincount(level, many, start[b + 1] - start[b])
     return found
 
 
 @njit(cache=True, nogil=True, plain=_add_asked)
 def add_asked(
-    rows: Any, count: int, bucket: Any, hits: Any, sizes: Any, levels: Any, left: Any, right: Any, width: Any, start: Any
+    rows: Any,
+    count: int,
+    bucket: Any,
+    times: Any,
+    hits: Any,
+    sizes: Any,
+    levels: Any,
+    left: Any,
+    right: Any,
+    width: Any,
+    start: Any,
 ) -> Any:
     """Return how many of the rows lie in each row of each block, leaving out people whose whole box is asked about.
 
@@ -47,11 +72,12 @@ def add_asked(
         i = rows[j]
         if hits[bucket[i]] == sizes[bucket[i]]:
             continue
+        many = times[i] if len(times) else 1
         for b in range(len(left)):
             level = np.int64(levels[i, left[b]])
             if right[b] >= 0:
                 level = level * width[b] + levels[i, right[b]]
-            found[start[b] + level] += 1
+            found[start[b] + level] += many
     return found
 
 

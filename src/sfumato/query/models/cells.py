@@ -50,7 +50,9 @@ class Cells:
         cell[order] = number
         levels = np.ascontiguousarray(rows[new])
         start = np.searchsorted(box[new], np.arange(index.buckets + 1)).astype(np.int64)
-        return cls(levels, np.bincount(number, minlength=len(levels)).astype(np.int64), start, _varies(levels, start), cell)
+        times = None if index.table.times is None else index.table.times[order]
+        weight = np.bincount(number, times, len(levels)).astype(np.int64)
+        return cls(levels, weight, start, _varies(levels, start), cell)
 
     def merged(self, whole: Integers) -> tuple[Cells, Integers]:
         """Return the cells of larger boxes, box b being part of whole[b], and the old cells in their new order."""
@@ -90,7 +92,7 @@ def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small,
     for j, (column, times, codes) in enumerate(zip(columns, index.table.counts, index.table.codes, strict=True)):
         of = levels_of(column, times)
         numbered.append(of[codes].astype(np.int32) + np.int32(first))
-        known = Levels.of(column, of[codes], index.rows)
+        known = Levels.of(column, of, times)
         size = len(known.share)
         alone = np.bincount(of, minlength=size) == 1  # neighbouring numbers that share a level have only what is smooth
         own = [np.eye(size)[:, alone]] if size > 1 and alone.any() else []

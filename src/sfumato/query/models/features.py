@@ -37,9 +37,9 @@ def sums_by_box(index: BucketIndex, levels: Bytes, blocks: Sequence[Block]) -> F
     """Return [boxes × features]: the features of each box's people, added up."""
     widths = [block.features.shape[1] for block in blocks]
     sums = np.zeros((index.buckets, sum(widths)))
-    start = np.concatenate(([0], np.cumsum(index.sizes)))
+    start = np.searchsorted(index.bucket, np.arange(index.buckets + 1))
     for block, first in zip(blocks, np.cumsum([0, *widths]), strict=False):
-        kernels.add_by_box(block.numbers(levels), np.ascontiguousarray(block.features), start, sums, first)
+        kernels.add_by_box(block.numbers(levels), np.ascontiguousarray(block.features), start, index.table.each, sums, first)
     return sums
 
 
@@ -66,10 +66,10 @@ class Levels:
     missing: bool
 
     @classmethod
-    def of(cls, column: Column, level: Bytes, rows: int) -> Levels:
-        """Return the levels of a column, of which every person has one."""
-        many = np.bincount(level)
-        return cls(many / rows, column.kind != "categorical", column.has_missing)
+    def of(cls, column: Column, level: Bytes, times: Integers) -> Levels:
+        """Return the levels of a column, where each code has one, and so many people."""
+        many = np.bincount(level, times)
+        return cls(many / times.sum(), column.kind != "categorical", column.has_missing)
 
     def features(self, most: int) -> Floats:
         """Return the leading directions in which the levels of a column may differ, of mean 0 and total variance 1."""

@@ -99,7 +99,7 @@ class Inside:
         lines = len(self.directions.matrix)
         cells = self.cells.cell, self.by_column, *self.cells.arrays[1:]
         found: tuple[float, float, float, float, Floats] = kernels.ask(
-            rows, people, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
+            rows, people, self.index.table.each, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
         )
         return found
 

@@ -77,7 +77,7 @@ def _draw_tables(model: Inside, random: Randomness) -> Floats:
         # What all people share, the first direction, is settled by raking.
         weights[1:, v] += np.sqrt(max(1.0, float(fit.chi2[v])) * rest[v]) * away[1:]
     people = np.bincount(model.cells.levels.ravel(), np.repeat(model.cells.weight, model.cells.levels.shape[1]), len(matrix))
-    others = 1.0 - people / model.index.rows
+    others = 1.0 - people / model.index.people
     missed = normals(random, len(matrix) * values).reshape(len(matrix), values)
     missed *= np.sqrt(model.misses[1] * np.outer(others, rest))
     return tables_of(matrix, weights) * np.exp(missed)

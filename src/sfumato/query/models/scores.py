@@ -44,13 +44,13 @@ class Weighed:
     scores: Floats
     unit: float | None = None
 
-    def unit_for(self, share: Floats) -> float:
-        """Return the unit, where values have these shares."""
+    def unit_for(self, share: Floats, heads: Integers | int = 1) -> float:
+        """Return the unit, where values have these shares, and rows stand for so many people."""
         if self.unit is not None:
             return max(self.unit, 1e-300)
         used = self.scores != 0
         scores = _width(self.scores[used], share[used], apart=not used.all())
-        return max(scores * _width(self.weight, np.ones(len(self.weight)), apart=True), 1e-300)
+        return max(scores * _width(self.weight, np.ones(len(self.weight)) * heads, apart=True), 1e-300)
 
 
 def _width(numbers: Floats, times: Floats, *, apart: bool) -> float:
@@ -71,8 +71,8 @@ def _laid_out(inside: Inside, terms: Sequence[Weighed]) -> tuple[Integers, Float
         found = next((d for d, known in enumerate(scores) if np.array_equal(known, term.scores)), len(scores))
         scores += [term.scores] if found == len(scores) else []
         of.append(found)
-    cells = len(inside.cells.weight)
-    weight = np.stack([np.bincount(inside.cells.cell[term.rows], term.weight, cells) for term in terms])
+    cells, heads = len(inside.cells.weight), inside.index.table.heads
+    weight = np.stack([np.bincount(inside.cells.cell[term.rows], term.weight * heads(term.rows), cells) for term in terms])
     return np.array(of, np.int64), np.stack(scores).astype(np.float64), weight.astype(np.float64)
 
 
@@ -90,16 +90,16 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     of, scores, weight = _laid_out(inside, terms)
     cells, goals = inside.cells, inside.goals
     both = np.zeros((len(terms), len(terms), len(cells.weight)))
-    full = np.zeros((len(terms), len(cells.cell)))
+    full, every = np.zeros((len(terms), len(cells.cell))), inside.index.table.heads()
     for t, term in enumerate(terms):
         full[t, term.rows] = term.weight
     for t in range(len(terms)):
         for u in range(t + 1):
-            product = full[t] * full[u]
+            product = full[t] * full[u] * every
             if product.any():
                 both[t, u] = both[u, t] = np.bincount(cells.cell, product, len(cells.weight))
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
-    unit = np.array([term.unit_for(inside.share) for term in terms])
+    unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
     placed, alike, own, unsure = kernels.spread(
         *cells.arrays, goals.entry, goals.value, goals.vague, inside.place, inside.chances, of, scores, unit, weight, both, differ
     )

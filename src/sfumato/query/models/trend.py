@@ -143,7 +143,7 @@ class Trend:
 
     def estimate(self, piece: Piece, rows: Small, people: int, hits: Integers) -> tuple[float, float]:
         """Return what to add to the papers' estimate, and to its variance."""
-        share = float(self.index.totals[piece.values].sum()) / self.index.rows
+        share = float(self.index.totals[piece.values].sum()) / self.index.people
         if not 0.0 < share < 1.0:
             return 0.0, 0.0
         own, model = share * (1.0 - share), self.posterior
@@ -183,7 +183,7 @@ class Trend:
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         index, start = self.index, self.block_rows[-1]
-        times = kernels.add_asked(rows, people, index.bucket, hits, index.sizes, self.levels, *self.block_rows)
+        times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.levels, *self.block_rows)
         out: Floats = np.zeros(self.sums.shape[1])
         kernels.add_features(times, start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
@@ -191,7 +191,7 @@ class Trend:
 
     def weigh(self, wanted: Integers | Floats, score: Floats, s2: float) -> Floats:
         """Return the posterior weight of each strength in the grid, for values of which boxes show so many, or such sums."""
-        total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.rows)
+        total = float((wanted**2 / self.index.sizes).sum() - wanted.sum() ** 2 / self.index.people)
         logs = self.posterior.evidence - 0.5 * (total - self.posterior.gain @ score**2) / s2
         weights: Floats = np.exp(logs - logs.max())
         weights /= weights.sum()
@@ -207,7 +207,8 @@ def learn_trend(index: BucketIndex, columns: Sequence[Column], misses: Misses, *
     level_of = [levels_of(column, times) for column, times in zip(columns, index.table.counts, strict=True)]
     levels = np.stack([of[codes] for of, codes in zip(level_of, index.table.codes, strict=True)], axis=1)
     most = max(1, min(_SINGLE, _FEATURES // len(level_of)))
-    single = [Levels.of(column, level, index.rows) for column, level in zip(columns, levels.T, strict=True)]
+    known = zip(columns, level_of, index.table.counts, strict=True)
+    single = [Levels.of(column, of, times) for column, of, times in known]
     blocks = [Block(j, -1, 1, own.features(most)) for j, own in enumerate(single)]
     variance = _Regression.of(index, levels, blocks, noise).fit()
     strongest = sorted(sorted(range(len(blocks)), key=lambda j: (-variance[j], j))[:_PAIRED_COLUMNS])
@@ -235,9 +236,9 @@ class _Regression:
         from scipy.sparse import csr_array  # here and below: to ask what was learned before, scipy is not needed
 
         sums = sums_by_box(index, levels, blocks)
-        away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.rows
+        away = sums / index.sizes[:, None] - sums.sum(axis=0) / index.people
         shown = csr_array((index.st_count.astype(float), index.st_value, index.st_start), shape=(index.buckets, index.values))
-        share = np.clip(index.totals / index.rows, 0.0, 1.0)
+        share = np.clip(index.totals / index.people, 0.0, 1.0)
         return cls(
             blocks=tuple(blocks),
             block=np.repeat(np.arange(len(blocks)), [block.features.shape[1] for block in blocks]),

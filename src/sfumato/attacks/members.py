@@ -25,7 +25,7 @@ class NotApplicable(Exception):  # noqa: N818  (no error: an attack that makes n
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Members:
     """Everybody whose quasi values are known, sorted by group; `entry` is where each group's histogram begins.
 
     `owner` and `row` are pairs of a kind of victim and a person here who may be she, `kind` the kind of each victim. `count` may
@@ -106,18 +106,18 @@ class Placed:
         return found
 
 
-def placed(sight: Sight) -> Placed:
+def members(sight: Sight) -> Members:
     """Return everybody in her group; `NotApplicable` where a release has no groups, or does not show who is in which."""
-    if "placed" not in sight.shared:
-        place = _PLACES.get(sight.release.form)
-        if place is None:
+    if "members" not in sight.shared:
+        find = _FORMS.get(sight.release.form)
+        if find is None:
             raise NotApplicable(f"a release of the form {sight.release.form!r} puts nobody into a group")
-        sight.shared["placed"] = place(sight.release, sight)
-    found: Placed = sight.shared["placed"]
+        sight.shared["members"] = find(sight.release, sight)
+    found: Members = sight.shared["members"]
     return found
 
 
-def _buckets(release: BucketsRelease, sight: Sight) -> Placed:
+def _buckets(release: BucketsRelease, sight: Sight) -> Members:
     alike, kind = sight.distinct
     owner, row, _ = match_rows(release.quasi, alike)
     count = release.st_count.astype(np.float64)
@@ -130,7 +130,7 @@ def _buckets(release: BucketsRelease, sight: Sight) -> Placed:
     )
 
 
-def _by_containment(release: RangesRelease, sight: Sight) -> Placed:
+def _by_containment(release: RangesRelease, sight: Sight) -> Members:
     if "weaker_claim" in release.manifest.parameters:
         raise NotApplicable("records have ranges of their own: nobody is in one group")
 
@@ -143,7 +143,7 @@ def _by_containment(release: RangesRelease, sight: Sight) -> Placed:
     return _everybody(sight, group, (start, value, count.astype(np.float64)), len(release.domain))
 
 
-def _by_columns(release: ColumnsRelease, sight: Sight) -> Placed:
+def _by_columns(release: ColumnsRelease, sight: Sight) -> Members:
     from sfumato.release.coding import people_codes
 
     group = _only_cover(release.cover, people_codes(release.columns, sight.everybody))
@@ -152,7 +152,7 @@ def _by_columns(release: ColumnsRelease, sight: Sight) -> Placed:
     )
 
 
-def _by_views(release: ViewsRelease, sight: Sight) -> Placed:
+def _by_views(release: ViewsRelease, sight: Sight) -> Members:
     """Place people by group and by their value of the moved columns, which stands beside the sensitive one."""
     mine = release.find(sight.everybody)
     group = _only_cover(release.cover, mine)
@@ -170,7 +170,7 @@ def _only_cover(cover: Cover, people: Integers) -> Integers:
     return np.where(many == 1, group, -1)
 
 
-def _everybody(sight: Sight, group: Integers, entries: tuple[Integers, Small, Floats], values: int) -> Placed:
+def _everybody(sight: Sight, group: Integers, entries: tuple[Integers, Small, Floats], values: int) -> Members:
     if (group < 0).any():
         alone = float((group >= 0).mean())
         raise NotApplicable(f"groups overlap: only {alone:.0%} of people fit one group and no other")
@@ -189,13 +189,13 @@ def _sorted(
     victims: tuple[Integers, Integers, Integers],
     decoys: int,
     whole: bool,
-) -> Placed:
+) -> Members:
     entry, value, count = entries
     order = np.argsort(group, kind="stable")
     source = np.empty(len(order), np.int64)
     source[order] = np.arange(len(order))
     start = np.searchsorted(group[order], np.arange(len(entry))).astype(np.int64)
-    return Placed(
+    return Members(
         tuple(column.take(order) for column in columns),
         start,
         entry.astype(np.int64),
@@ -211,10 +211,10 @@ def _sorted(
     )
 
 
-_PLACES: dict[str, Callable[[Any, Sight], Placed]] = {
+_FORMS: dict[str, Callable[[Any, Sight], Members]] = {
     "buckets": _buckets,
     "ranges": _by_containment,
     "columns": _by_columns,
     "views": _by_views,
 }
-"""How each form places people."""
+"""How people are found in the groups of each form."""

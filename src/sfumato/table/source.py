@@ -30,7 +30,7 @@ _BLOWN_UP, _SMALL = 300, 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Source:
     """A table's bytes: what messages call it, how it ends, and a way to open it."""
 
     name: str
@@ -45,7 +45,7 @@ class Found:
         return self.ending in TEXT_ENDINGS
 
 
-def find(path: str | os.PathLike[str]) -> Found:
+def find(path: str | os.PathLike[str]) -> Source:
     """Return where a table's bytes are, after checking that it is a file (or "-", standard input) of a kind that is known."""
     if os.fspath(path) == STANDARD_INPUT:
         return _standard_input()
@@ -69,7 +69,7 @@ def find(path: str | os.PathLike[str]) -> Found:
         raise InputError(f"{path.name}: the file is empty", hint="expected a header line and one line per person")
     if ending == ".zip":
         return _zipped(path)
-    return Found(path.name, ending, functools.partial(pa.input_stream, str(path), compression="detect"), path)
+    return Source(path.name, ending, functools.partial(pa.input_stream, str(path), compression="detect"), path)
 
 
 def ending_of(path: Path) -> str:
@@ -95,7 +95,7 @@ def require_bounded(path: Path) -> list[zipfile.ZipInfo]:
     return entries
 
 
-def _zipped(path: Path) -> Found:
+def _zipped(path: Path) -> Source:
     """Return the one table in a zip archive, which is unpacked while it is read and never put on a disk."""
     files = [one for one in require_bounded(path) if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
     if len(files) != 1:
@@ -114,7 +114,7 @@ def _zipped(path: Path) -> Found:
     def opened() -> pa.NativeFile:
         return pa.PythonFile(_Member(zipfile.ZipFile(path), entry), mode="r")
 
-    return Found(path.name, ending, opened)
+    return Source(path.name, ending, opened)
 
 
 class _Member:
@@ -146,15 +146,15 @@ class _Member:
         self._archive.close()
 
 
-def _standard_input() -> Found:
+def _standard_input() -> Source:
     data = _read_standard_input()
     if not data.strip():
         raise InputError("standard input: nothing came", hint="sfumato … - < table.csv")
     if data[:2] == b"\x1f\x8b":
         opened = functools.partial(_unpacked, data)
-        return Found("standard input", ".csv", opened)
+        return Source("standard input", ".csv", opened)
     ending = next((ending for magic, ending in _MAGIC if data.startswith(magic)), ".csv")
-    return Found("standard input", ending, functools.partial(pa.BufferReader, data))
+    return Source("standard input", ending, functools.partial(pa.BufferReader, data))
 
 
 def _unpacked(data: bytes) -> pa.NativeFile:

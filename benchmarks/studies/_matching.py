@@ -1,0 +1,83 @@
+"""Studies of generalization by matching: who stands in them, and loss and time along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sfumato
+from benchmarks.generalization import BUREL, PAPER, RING, Lineup, Needs, first_columns, published, redrawn
+from benchmarks.heterogeneous import census_table
+from benchmarks.studies._draw import lines
+from benchmarks.studies._study import Rows
+from sfumato.charts import Chart
+from sfumato.utility import gcp
+
+HG, SG, GR = "HG (hungarian)", "SG (sortgreedy)", "GR (greedy)"
+NH, TUNED_NH = "NH, published", "NH, tuned"
+PUBLISHED, TUNED = "BuReL, published", "BuReL, tuned"
+MATCHED, ANNEALED = "near groups, engineer", "near groups, reader"
+
+SCHEME: Lineup = {
+    HG: (PAPER, "reader"),
+    SG: (replace(PAPER, matcher="sortgreedy"), "reader"),
+    GR: (replace(PAPER, matcher="greedy"), "reader"),
+}
+
+
+def diverse(effort: float) -> Lineup:
+    """Return what stands in the figures of ℓ-diversity: the scheme, rings as published and as tuned here, and our groups."""
+    rings: Lineup = {NH: (RING, "reader"), TUNED_NH: (sfumato.Ring(accept_weaker_claim=True), "reader")}
+    return {**SCHEME, **rings, **_ours(effort)}
+
+
+def likely(effort: float) -> Lineup:
+    """Return what stands in the figures of β-likeness: the scheme, BuReL as published and as tuned here, and our groups."""
+    return {**SCHEME, PUBLISHED: (BUREL, "reader"), TUNED: (sfumato.BuReL(), "reader"), **_ours(effort)}
+
+
+def _ours(effort: float) -> Lineup:
+    return {MATCHED: (sfumato.NearGroups(), "engineer"), ANNEALED: (sfumato.NearGroups(effort=effort), "reader")}
+
+
+def tables(people: int, skew: float) -> Mapping[str, sfumato.Table]:
+    """Return the paper's three tables: the census, and the same people with values drawn uniformly or by Zipf's law."""
+    table = census_table(people)
+    return {"census": table, "uniform": redrawn(table, 0), f"Zipf {skew:g}": redrawn(table, skew)}
+
+
+def along(axis: str, cases: Mapping[Any, tuple[sfumato.Table, Needs]], lineup: Lineup, **same: Any) -> list[dict[str, Any]]:
+    """Return a row for every method and case: GCP and processor seconds, none where a method cannot keep the bounds."""
+    rows: list[dict[str, Any]] = []
+    small = census_table(1_000)
+    for name, (method, against) in lineup.items():
+        for needs in {id(needs): needs for _, needs in cases.values()}.values():
+            published(sfumato.NearGroups(effort=0.001) if name == ANNEALED else method, small, needs(against))
+        for at, (table, needs) in cases.items():
+            made = published(method, table, needs(against))
+            loss, seconds = (gcp(made[1]).value, made[0]) if made else (None, None)
+            rows.append({**same, "axis": axis, "at": float(at), "method": name, "loss": loss, "seconds": seconds})
+    return rows
+
+
+def narrower(table: sfumato.Table, many: Sequence[int], needs: Needs) -> dict[int, tuple[sfumato.Table, Needs]]:
+    """Return the table with its first so many quasi columns."""
+    return {d: (first_columns(table, d), needs) for d in many}
+
+
+def drawn(panel: str, x_title: str, *, y: str = "loss", y_title: str = "GCP", **how: Any) -> Callable[[Rows], Chart]:
+    """Return how to draw loss or seconds along an axis, in a panel each of `panel`."""
+    return lambda rows: lines(rows, x="at", y=y, series="method", panel=panel, x_title=x_title, y_title=y_title, **how)
+
+
+def at(rows: Rows, method: str, where: float | None = None, *, key: str = "loss", **same: Any) -> list[float]:
+    """Return what a method has at a case, or at all of them, in order."""
+    mine = [row for row in rows if row["method"] == method and all(row[name] == value for name, value in same.items())]
+    return [row[key] for row in mine if row[key] is not None and (where is None or row["at"] == where)]
+
+
+def times(worse: Sequence[float], better: Sequence[float]) -> str:
+    """Return by how many times the first are larger than the second, from least to most."""
+    ratios = sorted(a / b for a, b in zip(worse, better, strict=True))
+    return f"{ratios[0]:.2g}" if len(ratios) == 1 else f"{ratios[0]:.2g} to {ratios[-1]:.2g}"

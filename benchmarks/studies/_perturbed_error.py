@@ -1,0 +1,100 @@
+"""Mean relative error of PP, UP and Anatomy with 002's queries: Figures 2 and 4 ask the same of two tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks._census import table as census_table
+from benchmarks._perturbation import SEED, answers_of, lineup, pool
+from benchmarks._show import Cell
+from benchmarks.studies._draw import lines
+from benchmarks.studies._study import Rows, kept
+from sfumato.charts import Chart
+from sfumato.query import true_answers
+
+SELECTIVITIES = (0.001, 0.005, 0.01)
+
+
+def errors(attribute: str, level: int, people: int) -> list[dict[str, object]]:
+    """Return the mean error per method and smallest selectivity."""
+    table = census_table(attribute, people)
+    asked = pool(table)
+    truth = true_answers(table, asked).astype(float)
+    kept = np.flatnonzero(truth >= min(SELECTIVITIES) * table.rows)
+    chosen, actual = [asked[i] for i in kept], truth[kept]
+    rows: list[dict[str, object]] = []
+    made = {}
+    for name, method, requirement, estimator in lineup(attribute, level):
+        family = name.partition(",")[0]
+        if family not in made:
+            made[family] = method.run(table, requirement, random=SEED).release
+        off = np.abs(answers_of(made[family], chosen, estimator) - actual) / actual
+        for least in SELECTIVITIES:
+            passing = off[actual >= least * table.rows]
+            told = {"L": level, "people": people, "method": name, "selectivity": least, "queries": len(passing)}
+            rows.append({**told, "error": float(passing.mean()) if len(passing) else None})
+    return rows
+
+
+def study(name: str, attribute: str, levels: Sequence[int], people: int, sizes: Sequence[int]) -> Rows:
+    """Return errors against L at one size, and against people at the first L."""
+
+    def case(level: int, people: int) -> Rows:
+        return kept(name, {"level": level, "people": people}, lambda: errors(attribute, level, people))
+
+    rows = [{**row, "against": "L"} for level in levels for row in case(level, people)]
+    for size in sizes:
+        known = [row for row in rows if (row["L"], row["people"], row["against"]) == (levels[0], size, "L")]
+        again = known or case(levels[0], size)
+        rows += [{**row, "against": "|T|"} for row in again]
+    return rows
+
+
+def chart(rows: Rows) -> Chart:
+    """Return error against L, and against people, a panel for each smallest selectivity."""
+    named = {"L": "L", "|T|": "people"}
+    drawn = [
+        {
+            "x": f"{row[named[row['against']]]:,}",
+            "percent": 100 * row["error"],
+            "method": row["method"],
+            "panel": f"against {row['against']}, selectivity ≥ {100 * row['selectivity']:g} %",
+        }
+        for against in named
+        for least in SELECTIVITIES
+        for row in rows
+        if row["against"] == against and row["selectivity"] == least and row["error"] is not None
+    ]
+    return lines(
+        drawn,
+        x="x",
+        y="percent",
+        series="method",
+        panel="panel",
+        steps=True,
+        columns=3,
+        x_title="",
+        y_title="mean relative error, %",
+        width=230,
+        height=180,
+        log_y=True,
+    )
+
+
+def compared(rows: Rows, one: str, other: str) -> list[float]:
+    """Return the error of one method as a share of another's, for every case."""
+    found = {(row["against"], row["L"], row["people"], row["selectivity"], row["method"]): row["error"] for row in rows}
+    cases = dict.fromkeys(key[:4] for key, error in found.items() if error is not None)
+    return [found[(*case, one)] / found[(*case, other)] for case in cases]
+
+
+def shown(rows: Rows) -> list[dict[str, Cell]]:
+    """Return errors in percent against L, a line for each method."""
+    lined: dict[str, dict[str, Cell]] = {}
+    for row in rows:
+        if row["against"] == "L" and row["selectivity"] == min(SELECTIVITIES) and row["error"] is not None:
+            line = lined.setdefault(row["method"], {"selectivity ≥ 0.1 %, error in %": row["method"]})
+            line[f"L = {row['L']}"] = 100 * row["error"]
+    return list(lined.values())

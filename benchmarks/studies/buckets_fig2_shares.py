@@ -1,0 +1,75 @@
+"""How are the sensitive values distributed?"""
+
+from __future__ import annotations
+
+from benchmarks._census import ATTRIBUTES, counts
+from benchmarks._show import Cell
+from benchmarks.studies._draw import bars
+from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from sfumato.charts import Chart
+
+PRINTED = {"OCC": (0.075, 0.0018), "EDU": (0.273, 0.0044)}
+"""The largest and the smallest share that the papers give, at 300,000 people."""
+
+
+def measure(*, people: int) -> Rows:
+    """Return the share of every value, the largest first."""
+    rows = []
+    for attribute in ATTRIBUTES:
+        shares = sorted((count / people for count in counts(attribute, people).values()), reverse=True)
+        rows += [{"table": attribute, "rank": rank, "share": share} for rank, share in enumerate(shares, 1)]
+    return rows
+
+
+def draw(rows: Rows) -> Chart:
+    """Return the shares as bars."""
+    drawn = [{**row, "percent": 100 * row["share"]} for row in rows]
+    return bars(drawn, x="rank", y="percent", panel="table", x_title="values, the most frequent first", y_title="people, %")
+
+
+def ends(rows: Rows) -> dict[str, tuple[int, float, float]]:
+    """Return per table how many values there are, the largest share and the smallest."""
+    found = {}
+    for attribute in PRINTED:
+        shares = [row["share"] for row in rows if row["table"] == attribute]
+        found[attribute] = (len(shares), max(shares), min(shares))
+    return found
+
+
+def judge(rows: Rows) -> Verdict:
+    """Return whether the ends of both distributions are near those printed."""
+    near = []
+    told = []
+    for attribute, (many, largest, smallest) in ends(rows).items():
+        printed = PRINTED[attribute]
+        near += [abs(largest / printed[0] - 1) <= 0.1, abs(smallest / printed[1] - 1) <= 0.25]
+        told.append(f"{attribute} has {many} values with shares from {100 * largest:.1f} % to {100 * smallest:.2f} %")
+    return Verdict(weigh(*near), f"The generated census has the shape of the papers': {' and '.join(told)}.")
+
+
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return the ends beside those printed."""
+    return [
+        {
+            "table": attribute,
+            "values": many,
+            "largest, paper": f"{100 * PRINTED[attribute][0]:.1f} %",
+            "largest": f"{100 * largest:.1f} %",
+            "smallest, paper": f"{100 * PRINTED[attribute][1]:.2f} %",
+            "smallest": f"{100 * smallest:.2f} %",
+        }
+        for attribute, (many, largest, smallest) in ends(rows).items()
+    ]
+
+
+STUDY = Study(
+    paper="buckets",
+    figure="Figure 2",
+    says="Occupation is balanced (at most 7.5 %, at least 0.18 %), Education is skewed (27.3 % and 0.44 %).",
+    quick={"people": 50_000},
+    full={"people": 300_000},
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    table=table,
+)

@@ -1,0 +1,75 @@
+"""How long does it take to make Ambiguity and PriView, against density?
+
+A density of d: N people share the quasi values of N/d. Processor seconds, compilation apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from benchmarks._fragments import ALPHA, census_table, made, needs
+from benchmarks._measure import least_seconds
+from benchmarks._show import Cell
+from benchmarks.studies._draw import lines
+from benchmarks.studies._fragments_lineup import METHODS
+from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from sfumato.charts import Chart
+
+
+def measure(*, people: int, densities: Sequence[int], betas: Sequence[str], repeats: int) -> Rows:
+    """Return seconds per method, density and β, None where the bounds cannot be kept."""
+    for method in METHODS.values():
+        made(method, census_table(2_000, "occupation"), needs())  # compiles
+    rows = []
+    for density in densities:
+        table = census_table(people, "occupation", density=density)
+        for name, method in METHODS.items():
+            for beta in betas:
+                seconds, release = least_seconds(repeats, partial(made, method, table, needs(ALPHA, beta)))
+                told = {"method": name, "density": density, "β": beta}
+                rows.append({**told, "seconds": None if release is None else seconds})
+    return rows
+
+
+def draw(rows: Rows) -> Chart:
+    """Return seconds against density, a panel for each β."""
+    drawn = [{**row, "panel": f"β = {row['β']}"} for row in rows]
+    return lines(drawn, x="density", y="seconds", series="method", panel="panel", steps=True)
+
+
+def judge(rows: Rows) -> Verdict:
+    """Return whether a sparser table is done sooner, for each method."""
+    told, slower = [], []
+    for name in METHODS:
+        found = [row for row in rows if row["method"] == name and row["seconds"] is not None]
+        if not found:
+            told.append(f"{name} is impossible")
+            continue
+        few, many = (end(row["density"] for row in found) for end in (min, max))
+        mean = [sum(row["seconds"] for row in found if row["density"] == density) for density in (few, many)]
+        slower.append(mean[1] > 1.1 * mean[0])
+        told.append(f"{name} takes {mean[1] / mean[0]:.1f} times as long at d = {many} as at d = {few}")
+    return Verdict(weigh(*slower), f"{'; '.join(told)} (the paper: longer).")
+
+
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return seconds, a line for each method and β."""
+    lined: dict[tuple[str, str], dict[str, Cell]] = {}
+    for row in rows:
+        line = lined.setdefault((row["method"], row["β"]), {"seconds": row["method"], "β": row["β"]})
+        line[f"d = {row['density']}"] = row["seconds"]
+    return list(lined.values())
+
+
+STUDY = Study(
+    paper="fragments",
+    figure="Figure 12",
+    says="the sparser the data, the better the performance, because groups cover more values and reach α-presence sooner.",
+    quick={"people": 10_000, "densities": (1, 3, 5), "betas": ("0.1", "0.2"), "repeats": 2},
+    full={"people": 100_000, "densities": (1, 2, 3, 4, 5), "betas": ("0.1", "0.2", "0.3"), "repeats": 3},
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    table=table,
+)

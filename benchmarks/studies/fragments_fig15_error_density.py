@@ -1,0 +1,63 @@
+"""How far are answers of Ambiguity and of PriView from the truth, against density?
+
+A density of d: N people share the quasi values of N/d. Selectivity 5 %, three columns, the paper's estimator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks._fragments import BETA, Asked, census_table
+from benchmarks._show import Cell
+from benchmarks.studies._fragments_lineup import METHODS, chart, errors, shown
+from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from sfumato.charts import Chart
+
+
+def measure(*, people: int, queries: int, grouped: int, densities: Sequence[int]) -> Rows:
+    """Return errors per density, method and kind of question."""
+    rows = []
+    for density in densities:
+        table = census_table(people, "occupation", density=density)
+        asked = {str(density): Asked.draw(table, queries=queries, grouped=grouped, columns=3, selectivity=0.05)}
+        rows += errors(table, BETA, asked)
+    return rows
+
+
+def draw(rows: Rows) -> Chart:
+    """Return errors against density."""
+    return chart(rows, x="case", x_title="density")
+
+
+def judge(rows: Rows) -> Verdict:
+    """Return whether denser data are answered worse, for each method, by mean and by median."""
+    worse, told = [], []
+    for name in METHODS:
+        mine = [row for row in rows if row["method"] == name and row["questions"] == "conditions"]
+        if not mine:
+            told.append(f"{name} is impossible")
+            continue
+        first, last = (end(mine, key=lambda row: int(row["case"])) for end in (min, max))
+        if name in ("Ambiguity", "PriView"):
+            worse += [last["mean"] > first["mean"], last["median"] > first["median"]]
+        change = f"{100 * first['mean']:.0f} → {100 * last['mean']:.0f} % (median {100 * first['median']:.0f} → "
+        told.append(f"{name} {change}{100 * last['median']:.0f} %)")
+    return Verdict(weigh(*worse), f"From sparse to dense the mean error of conditions changes so: {'; '.join(told)}.")
+
+
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return mean and median errors."""
+    return shown(rows, across="case")
+
+
+STUDY = Study(
+    paper="fragments",
+    figure="Figure 15",
+    says="denser data deliver worse accuracy, for Ambiguity and for PriView, because their groups are larger.",
+    quick={"people": 10_000, "queries": 60, "grouped": 4, "densities": (1, 3, 5)},
+    full={"people": 100_000, "queries": 500, "grouped": 12, "densities": (1, 2, 3, 4, 5)},
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    table=table,
+)

@@ -1,0 +1,168 @@
+"""A studio in a process of its own, and a browser that waits for what a page shows instead of guessing how long it takes."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 240.0
+"""A busy machine is slow; whatever is waited for comes, or the test has failed."""
+
+WITH_NAMES = ("button", "link", "textbox", "combobox", "spinbutton", "slider", "radio", "tab", "img", "image", "checkbox")
+"""What people act upon or look at, and must be told of."""
+
+SFUMATO = (sys.executable, "-m", "sfumato")
+
+
+def settings(place: Path) -> dict[str, str]:
+    """Return an environment in which receipts, caches and temporary files lie below a place."""
+    for name in ("receipts", "cache", "tmp"):
+        (place / name).mkdir(exist_ok=True)
+    chosen = {
+        "SFUMATO_RECEIPTS": str(place / "receipts"),
+        "XDG_CACHE_HOME": str(place / "cache"),
+        "TMPDIR": str(place / "tmp"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    # The library takes itself for being tested where this variable is set.
+    return {**{name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}, **chosen}
+
+
+def command(place: Path, *words: str) -> str:
+    """Return what a command prints."""
+    done = subprocess.run([*SFUMATO, *words], cwd=place, env=settings(place), capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+class Studio:
+    """`sfumato studio WHAT`, started in a directory and ended with the block; it answers when the block begins."""
+
+    def __init__(self, place: Path, what: str) -> None:
+        self.process = subprocess.Popen(
+            [*SFUMATO, "studio", what, "--no-show"], cwd=place, env=settings(place), stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line)
+        assert found, line
+        self.port, self.token = int(found[1]), found[2]
+
+    def __enter__(self) -> Studio:
+        wait(lambda: self.ask("/")[0])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(PATIENCE)
+
+    def at(self, path: str = "/") -> str:
+        """Return the address of a page, with the token."""
+        return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
+
+    def cookie(self) -> str:
+        """Return the cookie that the right browser has."""
+        return f"sfumato_studio_{self.port}={self.token}"
+
+    def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers and body of one request; `_` in the name of a header stands for a hyphen."""
+        opened = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            opened.request(method, path, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+            answer = opened.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            opened.close()
+
+
+def wait(what: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """Return the first thing that is true; what raises meanwhile, as a page does that is drawn anew, is tried again."""
+    end, last = time.monotonic() + patience, None
+    while time.monotonic() < end:
+        try:
+            found = what()
+        except Exception as error:
+            found, last = None, error
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"it was never so; last: {last!r}")
+
+
+class Page:
+    """What a test does with a page: find by mark, press, type, and read."""
+
+    def __init__(self, driver: Any, studio: Studio) -> None:
+        self.driver, self.studio = driver, studio
+
+    def open(self, path: str = "/") -> Page:
+        """Open a page anew."""
+        self.driver.get(self.studio.at(path))
+        return self
+
+    def find(self, mark: str) -> Any:
+        """Return the element with a mark as soon as it is there."""
+        return wait(lambda: self.driver.find_element("css selector", f'[data-mark="{mark}"]'))
+
+    def text(self, mark: str, holds: str = "") -> str:
+        """Return the text of an element as soon as there is one that holds some words."""
+        return str(wait(lambda: (text := self.find(mark).text) and holds in text and text))
+
+    def press(self, mark: str) -> None:
+        """Press what has a mark, as soon as it can be pressed."""
+
+        def pressed() -> bool:
+            found = self.find(mark)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+            found.click()
+            return True
+
+        wait(pressed)
+
+    def keys(self, mark: str, *keys: str) -> None:
+        """Go to what has a mark, and press keys there."""
+        from selenium.webdriver import ActionChains
+
+        found = self.find(mark)
+        inner = "arguments[0].matches('input,[tabindex]') ? arguments[0] : arguments[0].querySelector('input,[tabindex]')"
+        self.driver.execute_script(f"({inner}).focus()", found)
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def type(self, mark: str, text: str) -> None:
+        """Put a text in place of what a field has."""
+        from selenium.webdriver import Keys
+
+        def typed() -> bool:
+            field = self.find(mark)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(text)
+            return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
+
+        wait(typed)
+        self.find(mark).send_keys(Keys.TAB)
+
+    def says(self, words: str) -> bool:
+        """Wait until the page shows some words."""
+        return bool(wait(lambda: words in self.driver.find_element("tag name", "body").text))
+
+    def open_policy(self) -> str:
+        """Return the policy file as the page shows it, folded in or not."""
+        return str(self.find("policy").get_attribute("textContent"))
+
+    def nameless(self) -> list[str]:
+        """Return what a screen reader finds on the page and cannot name, as roles; hidden things are not found."""
+        tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        shown = [one for one in tree if not one.get("ignored") and one.get("role", {}).get("value") in WITH_NAMES]
+        return [one["role"]["value"] for one in shown if not str(one.get("name", {}).get("value", "")).strip()]
+
+    def complaints(self) -> list[str]:
+        """Return what the browser itself complained of: blocked by the content policy, not found, a mistake in a script."""
+        return [one["message"] for one in self.driver.get_log("browser") if one["level"] == "SEVERE"]

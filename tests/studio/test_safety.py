@@ -1,0 +1,156 @@
+"""Who can reach a running studio, and what it leaves behind: a real server, attacked without a browser."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import InputError
+from sfumato.table.generators import hospital
+from sfumato.table.write import write_table
+from tests.studio.driving import PATIENCE, Studio
+
+pytest.importorskip("nicegui")
+pytest.importorskip("tomlkit")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("safety")
+    (place / "work").mkdir()
+    write_table(hospital(300, seed=5), place / "work" / "patients.csv")
+    (place / "secret.txt").write_text("nobody may read this")
+    return place / "work"
+
+
+@pytest.fixture(scope="module")
+def studio(place: Path) -> Iterator[Studio]:
+    with Studio(place, "patients.csv") as opened:
+        yield opened
+
+
+def test_it_listens_on_this_machine_only(studio: Studio) -> None:
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    if not tables[0].is_file():
+        pytest.skip("the system does not tell who listens")
+    lines = [line.split() for table in tables if table.is_file() for line in table.read_text().splitlines()[1:]]
+    listening = [line[1].split(":")[0] for line in lines if line[3] == "0A" and int(line[1].split(":")[1], 16) == studio.port]
+    assert listening == ["0100007F"]
+
+
+def test_without_the_token_neither_pages_nor_scripts_nor_sockets_are_given(studio: Studio) -> None:
+    for path in ("/", "/rule", "/publish", "/ask", "/_nicegui/client/x", "/_nicegui_ws/socket.io/?EIO=4&transport=polling"):
+        assert studio.ask(path)[0] == 403, path
+        assert studio.ask(path, cookie=f"sfumato_studio_{studio.port}=guess")[0] == 403, path
+    assert studio.ask(f"/?token={studio.token[:-1]}")[0] == 403
+    assert len(base64.urlsafe_b64decode(studio.token + "=" * (-len(studio.token) % 4))) == 24
+    assert studio.ask("/rule", cookie=studio.cookie())[0] == 200
+
+
+def test_a_name_that_was_pointed_at_this_machine_is_refused(studio: Studio) -> None:
+    for host in (f"evil.example:{studio.port}", "127.0.0.1", f"127.0.0.1:{studio.port}.evil.example", f"[::1]:{studio.port}"):
+        assert studio.ask("/", cookie=studio.cookie(), host=host)[0] == 403, host
+    assert studio.ask("/", cookie=studio.cookie(), host=f"localhost:{studio.port}")[0] == 200
+
+
+def test_a_foreign_origin_gets_no_answer_and_no_socket_even_with_the_cookie(studio: Studio) -> None:
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1", f"https://127.0.0.1:{studio.port}"):
+        assert studio.ask("/", cookie=studio.cookie(), origin=origin)[0] == 403, origin
+        assert b" 403 " in _socket(studio, origin, studio.cookie()), origin
+    own = f"http://127.0.0.1:{studio.port}"
+    assert b" 403 " in _socket(studio, own, f"sfumato_studio_{studio.port}=guess")
+    assert b" 101 " in _socket(studio, own, studio.cookie())
+
+
+def _socket(studio: Studio, origin: str, cookie: str) -> bytes:
+    """Return the first line of the answer to somebody who opens the web socket of the pages."""
+    lines = (
+        "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1",
+        f"Host: 127.0.0.1:{studio.port}",
+        f"Origin: {origin}",
+        f"Cookie: {cookie}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: " + base64.b64encode(b"0123456789abcdef").decode(),
+    )
+    with socket.create_connection(("127.0.0.1", studio.port), PATIENCE) as opened:
+        opened.sendall("\r\n".join((*lines, "", "")).encode())
+        return opened.recv(200).split(b"\r\n")[0] + b" "
+
+
+def test_every_answer_says_that_nothing_comes_from_or_goes_to_anybody_else(studio: Studio) -> None:
+    status, headers, body = studio.ask("/", cookie=studio.cookie())
+    assert status == 200
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in policy
+    assert (headers["x-frame-options"], headers["referrer-policy"]) == ("DENY", "no-referrer")
+    # No address of anybody else is loaded: what names one is the name space of pictures and nothing that is fetched.
+    text = body.decode()
+    fetched = [part.split('"')[0] for mark in ('src="', 'href="', "import(") for part in text.split(mark)[1:]]
+    assert fetched
+    assert not [address for address in fetched if address.startswith(("http:", "https:", "//"))]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt",
+        "/%2e%2e/secret.txt",
+        "/_nicegui/3.0/../../../../../../../etc/passwd",
+        "/_nicegui/3.0/static/..%2f..%2f..%2f..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/patients.csv",
+        "/work/patients.csv",
+        "//etc/passwd",
+    ],
+)
+def test_no_path_leads_to_a_file(studio: Studio, path: str) -> None:
+    status, _, body = studio.ask(path, cookie=studio.cookie())
+    assert status in (404, 400)
+    assert b"root:" not in body
+    assert b"nobody may read" not in body
+    assert b"diagnosis" not in body
+
+
+def test_nothing_can_be_sent_up(studio: Studio, place: Path) -> None:
+    before = sorted(place.rglob("*"))
+    for path in ("/", "/publish", "/_nicegui/client/x/upload/1"):
+        with_cookie = studio.ask(path, "POST", b"x" * 2_000_000, cookie=studio.cookie(), content_type="text/csv")
+        assert with_cookie[0] in (404, 405)
+        assert studio.ask(path, "POST", b"x" * 1000)[0] == 403
+    assert sorted(place.rglob("*")) == before
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])
+def test_what_it_kept_is_wiped_at_the_end(place: Path, tmp_path: Path, end: signal.Signals) -> None:
+    (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
+    with Studio(tmp_path, "patients.csv") as opened:
+        (kept,) = (tmp_path / "tmp").glob("sfumato-studio-*")
+        assert kept.stat().st_mode & 0o077 == 0
+        opened.process.send_signal(end)
+        opened.process.wait(PATIENCE)
+        assert opened.process.stdout is not None
+        assert "wiped" in opened.process.stdout.read()
+    assert not kept.exists()
+
+
+def test_tables_and_releases_elsewhere_are_not_opened(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.studio.server import session_of
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "linked.csv").symlink_to(place / "patients.csv")
+    release = place.parent / "elsewhere"
+    release.mkdir(exist_ok=True)
+    (release / "manifest.json").write_text("{}")
+    for given in (place / "patients.csv", Path("linked.csv"), release, Path(os.path.relpath(release))):
+        with pytest.raises(InputError, match="only below"):
+            session_of(given)
+    with pytest.raises(InputError, match="neither a table nor a release"):
+        session_of(Path("nothing.csv"))
