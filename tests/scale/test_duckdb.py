@@ -273,13 +273,14 @@ def test_ten_thousand_small_files_are_one_table(people, tmp_path):
     (tmp_path / "many").mkdir()
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
     pq.write_table(people.slice(0, 1), first)
-    pq.write_table(people.slice(1, 1), second)
+    salary = people["salary"].to_pylist()
+    pq.write_table(people.slice(next(k for k, one in enumerate(salary) if one // 2 != salary[0] // 2), 1), second)
     for k in range(10_000):
         os.link((first, second)[k % 2], tmp_path / "many" / f"{k:05d}.parquet")
-    asked = sf.FPrivacy(theta=8, offset="0.5", against="reader")
+    asked = sf.LDiversity(2, against="reader")
     made = publish_source(tmp_path / "many", SCHEMA, asked, tmp_path / "out", method=sf.Boxes(floor=5000), random=1)
     assert made.rows == 10_000
-    assert sorted(int(count) for count in made.table.sensitive.counts) in ([10_000], [5000, 5000])
+    assert made.table.sensitive.counts.tolist() == [5000, 5000]
 
 
 def test_a_file_with_another_schema_is_named(people, tmp_path):
