@@ -135,6 +135,25 @@ class Page:
         self.driver.execute_script(f"({inner}).focus()", found)
         ActionChains(self.driver).send_keys(*keys).perform()
 
+    def choose(self, mark: str, words: str) -> None:
+        """Choose in a list with the keyboard: open it, go down until the words are reached, and take them."""
+        from selenium.webdriver import Keys
+
+        options = ".q-menu [role=option]"
+
+        def reached() -> bool:
+            if not self.driver.find_elements("css selector", options):
+                self.keys(mark, Keys.ENTER)
+                wait(lambda: self.driver.find_elements("css selector", options), 5)
+            at = self.driver.find_elements("css selector", f"{options}.q-manual-focusable--focused")
+            if at and at[0].text.strip() == words:
+                return True
+            self.keys(mark, Keys.ARROW_DOWN)
+            return False
+
+        wait(reached)
+        self.keys(mark, Keys.ENTER)
+
     def type(self, mark: str, text: str) -> None:
         """Put a text in place of what a field has."""
         from selenium.webdriver import Keys

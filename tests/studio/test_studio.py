@@ -83,9 +83,7 @@ def test_a_column_gets_another_role_by_the_keyboard_and_by_dragging(page: Page) 
     assert "only one with their quasi values" in page.text("unique")
     assert "token" not in page.driver.current_url
     page.text("step-age")  # everything is drawn
-    page.keys("role-insurance", Keys.ENTER)
-    wait(lambda: page.driver.find_elements("css selector", ".q-menu [role=option]"))
-    page.keys("role-insurance", Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    page.choose("role-insurance", "other")
     wait(lambda: page.find("lane-other").find_element("css selector", '[data-mark="card-insurance"]'))
     assert "Before this change" in page.text("unique", "Before")
     page.driver.execute_script(
@@ -104,22 +102,16 @@ def test_coarser_values_tell_who_stays_unique(page: Page) -> None:
     page.press("step-age")
     assert page.text("unique", "Before").startswith(promised)
     page.text("step-age")
-    page.keys("hierarchy-ward", Keys.ENTER)
-    wait(lambda: [one for one in page.driver.find_elements("css selector", ".q-menu [role=option]") if one.text == "wards.csv"])
-    page.keys("hierarchy-ward", Keys.ARROW_DOWN, Keys.ENTER)
+    page.choose("hierarchy-ward", "wards.csv")
     wait(lambda: 'hierarchy = "wards.csv"' in page.open_policy())
 
 
 def test_a_table_without_a_secret_is_told_and_can_be_mended(page: Page) -> None:
     page.open("/").text("step-age")
-    page.keys("role-diagnosis", Keys.ENTER)
-    wait(lambda: page.driver.find_elements("css selector", ".q-menu [role=option]"))
-    page.keys("role-diagnosis", Keys.ARROW_DOWN, Keys.ENTER)
+    page.choose("role-diagnosis", "other")
     page.text("unique", "cannot be read")
     page.says("sensitive")
-    page.keys("role-diagnosis", Keys.ENTER)
-    wait(lambda: page.driver.find_elements("css selector", ".q-menu [role=option]"))
-    page.keys("role-diagnosis", Keys.ARROW_UP, Keys.ENTER)
+    page.choose("role-diagnosis", "sensitive")
     page.text("unique", "only one with their quasi values")
 
 
