@@ -12,7 +12,7 @@ which the other releases publish. What is drawn with noise is drawn three times,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ def run(show: Show, quick: bool) -> None:
     found: dict[str, dict[str, Row]] = {}
     studies = both(quick)
     for study in studies:
-        found[study.name] = {name: measure(show, study, name, betas, 1 if quick else DRAWS) for name in WAYS}
+        found[study.name] = {name: measure(show.note, study, name, betas, 1 if quick else DRAWS) for name in WAYS}
     draw(show, studies, found, betas)
 
 
@@ -93,7 +93,7 @@ def _studied(name: str, asked: Asked, more: Mapping[str, Questions], lambdas: Se
     return Studied(name, asked, {USUAL: columns["3"], **more}, {"λ": columns, "Θ": shares})
 
 
-def measure(show: Show, study: Studied, name: str, betas: Sequence[int], draws: int) -> Row:
+def measure(note: Callable[[str], None], study: Studied, name: str, betas: Sequence[int], draws: int) -> Row:
     """Return what is found of one way for every β; None where it refuses."""
     way, row = WAYS[name], list[Found | None]()
     table = study.asked.read_for(way)
@@ -105,7 +105,7 @@ def measure(show: Show, study: Studied, name: str, betas: Sequence[int], draws: 
         try:
             row.append(_mean([_one(study, way, beta, beta + 1000 * k) for k in range(draws if way.family == NOISE else 1)]))
         except SfumatoError as error:
-            show.note(f"- {study.name}, {name}, β = {beta}: {error.message}")
+            note(f"- {study.name}, {name}, β = {beta}: {error.message}")
             row.append(None)
     return row
 

@@ -16,9 +16,16 @@ from sfumato.query import _kernels
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels, _trend_kernels
 from sfumato.release import _canonical_kernels, _parquet_kernels
+from sfumato.table.generators import hospital
 from tests.makers import skewed
 
 COINS = np.random.default_rng(7)
+
+
+def patients(rows):
+    """Return people with several quasi columns, of which boxes vary in more than one."""
+    frame = hospital(rows, 1).select(["age", "sex", "ward", "insurance", "diagnosis"])
+    return sf.Table.from_frame(frame, sf.Schema(quasi=["age", "sex", "ward", "insurance"], sensitive=["diagnosis"]))
 
 
 def both(kernel, *given):
@@ -164,10 +171,10 @@ def test_a_question_is_answered_without_loading_numba_scipy_or_pandas(tmp_path: 
     assert found[1][1:] == []
 
 
-def test_the_multiplying_model_answers_alike():
-    release = sf.publish(skewed(3_000), sf.FPrivacy(theta=6, offset="0.1"), method=sf.Boxes(floor=50), random=1)
+@pytest.mark.parametrize("people", [skewed(3_000), patients(3_000)], ids=["one column", "four columns"])
+def test_the_multiplying_model_answers_alike(people):
+    release = sf.publish(people, sf.FPrivacy(theta=6, offset="0.1"), method=sf.Boxes(floor=50), random=1)
     inside = engine_of(release).inside
-    chances = COINS.random(len(inside.chances)).astype(np.float32)
     for many in (0, 1, 40, 3_000):
         rows = COINS.permutation(release.rows).astype(np.int32)
         wanted = COINS.random(inside.index.values) < 0.5
@@ -181,7 +188,7 @@ def test_the_multiplying_model_answers_alike():
             wanted,
             *inside.goals,
             inside.place,
-            chances,
+            inside.chances,
             inside.whole,
         )
         one, other = (

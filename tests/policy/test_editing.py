@@ -152,7 +152,7 @@ def test_texts_that_nearly_name_people_are_published_only_if_that_is_meant(tmp_p
         return
     with pytest.raises(InputError) as caught:
         sf.publish(sf.Table.read(tmp_path / "t.csv", schema), requirement)
-    assert "'nick': 20 of 100 people (20 %) are the only one with their text" in caught.value.message
+    assert "'nick': 20 of 100 people (20 %) are the only one with their value" in caught.value.message
     assert 'allow_unique=["nick"] says that it is meant' in str(caught.value.hint)
     meant = sf.Schema(quasi=["nick"], sensitive=["illness"], allow_unique=["nick"])
     assert sf.publish(sf.Table.read(tmp_path / "t.csv", meant), requirement, random=1).rows == 100

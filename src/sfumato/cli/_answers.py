@@ -36,7 +36,7 @@ def show_answer(answer: Answer) -> None:
                 console().print(f"[bold]{shown(name)}[/bold]")
             show_answer(one)
     else:
-        _show_many([(dict(key), estimate) for key, estimate in answer])
+        _show_many([(dict(key), estimate) for key, estimate in answer], answer.total)
 
 
 def estimate_dict(estimate: Estimate) -> dict[str, Any]:
@@ -74,9 +74,10 @@ def _show_one(estimate: Estimate) -> None:
     _notes([estimate])
 
 
-def _show_many(cells: list[tuple[dict[str, Any], Estimate]]) -> None:
+def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) -> None:
     if not cells:
         console().print("no group has anybody in it")
+        _notes([total])
         return
     names = list(cells[0][0])
     first = cells[0][1]

@@ -41,7 +41,7 @@ class Schema:
     speak of the columns as published. A missing quasi value is a value of its own and a missing sensitive one an error, unless
     `missing` says otherwise. Recodings, bins and domains may be given as the plain lists and mappings of a policy file. With
     `closed`, the sensitive attribute has the declared values only: each person's is read from her own cells, and whoever has
-    another one, or none, has `otherwise`; nothing about it is refused. A quasi column of texts that nearly name people is not
+    another one, or none, has `otherwise`; nothing about it is refused. A quasi column whose values nearly name people is not
     published unless it is among `allow_unique`. `people` says which rows are one person's, and which of them is kept.
     """
 

@@ -1,4 +1,4 @@
-"""Texts that nearly name people: what stops a publication, and what it looks at."""
+"""Values that nearly name people: what stops a publication, and what it looks at."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from sfumato.table.table import Table
 
 SHARE, PEOPLE = 0.2, 20
 """Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
+NUMBERED = 0.9
+"""Numbers and dates do where so large a share is: a number of a person, not a measurement."""
 
 
 @dataclass(frozen=True)
 class NearlyUnique:
-    """A quasi column of texts, as published, and how many people are the only one with theirs."""
+    """A quasi column as published, and how many people are the only one with their value."""
 
     column: str
     alone: int
@@ -26,31 +28,32 @@ class NearlyUnique:
 
     def __str__(self) -> str:
         share = percent(self.alone / self.rows, 1)
-        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their text"
+        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their value"
 
 
 def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> list[NearlyUnique]:
-    """Return the quasi columns whose texts nearly name people, except those that the schema allows. No secret is looked at.
+    """Return the quasi columns whose values nearly name people, except those that the schema allows. No secret is looked at.
 
     `counts` say how often each code of each column occurs, where the table has no rows at hand.
     """
     found = []
     for j, column in enumerate(table.quasi):
-        if column.kind != "categorical" or column.name in table.schema.allow_unique:
+        if column.name in table.schema.allow_unique:
             continue
+        share = SHARE if column.kind == "categorical" else NUMBERED
         times = np.bincount(column.codes) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
-        if alone >= max(PEOPLE, SHARE * table.rows):
+        if alone >= max(PEOPLE, share * table.rows):
             found.append(NearlyUnique(column.name, alone, table.rows))
     return found
 
 
 def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
-    """Raise an `InputError` for quasi columns of texts that nearly name people; `counts` as for `nearly_unique`."""
+    """Raise an `InputError` for quasi columns whose values nearly name people; `counts` as for `nearly_unique`."""
     found = nearly_unique(table, counts)
     if found:
         names = ", ".join(f'"{one.column}"' for one in found)
         raise InputError(
-            f"texts that nearly name people would be published; {'; '.join(map(str, found))}",
+            f"values that nearly name people would be published; {'; '.join(map(str, found))}",
             hint=f"make them identifier or other, or coarser with recode; allow_unique=[{names}] says that it is meant",
         )

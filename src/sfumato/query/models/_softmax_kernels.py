@@ -262,7 +262,7 @@ def _ask(
         u = max(0.0, a * (1.0 - share))
         spread1, spread2, unsure = spread1 + u, spread2 + u * u, unsure + share * share * noise
         more, columns = open_ * (asked[here] - share * weight[here]), np.flatnonzero(varies[b])
-        np.add.at(differ, by_column[columns, here], more)
+        differ += np.bincount(by_column[columns, here].ravel(), np.tile(more, len(columns)), lines)
     return found, spread1, spread2, unsure, differ
 
 
