@@ -235,10 +235,10 @@ def test_where_there_is_no_form_to_choose_none_is_spoken_of(method: Method) -> N
 def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() -> None:
     method = Heterogeneous(accept_weaker_claim=True)
     found = explain(table({"a": 20, "b": 20, "c": 20}), LDiversity(2, against="reader"), method=method)
-    assert found.weaker is not None
+    assert found.paper_claim is not None
     first, second = found.verdict()[:2]
     assert first.startswith("No belief is bounded: the method heterogeneous can make a release, with a weaker claim")
-    assert second == f"What is claimed instead: {found.weaker}"
+    assert second == f"What is claimed instead: {found.paper_claim}"
     assert FORMS in found.details()
     assert any("at most 50 % of the people behind a published record have it" in line for line in found.details())
     assert any(line.startswith("Heterogeneous (this policy)") and "holds against nobody" in line for line in found.sentences())
