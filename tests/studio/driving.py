@@ -165,8 +165,12 @@ class Page:
             field.send_keys(text)
             return bool(field.get_attribute("value") == text)  # a field that was drawn anew meanwhile is typed in again
 
+        def left() -> bool:
+            self.find(mark).send_keys(Keys.TAB)
+            return True
+
         wait(typed)
-        self.find(mark).send_keys(Keys.TAB)
+        wait(left)
 
     def says(self, words: str) -> bool:
         """Wait until the page shows some words."""

@@ -204,7 +204,7 @@ def _manifest(session: Session, release: Release) -> None:
 def _published(manifest: Any, name: str) -> str:
     """Return how a column is coarser than it came."""
     for section in ("recode", "bins"):
-        rule = (manifest.schema.get(section) or {}).get(name)
+        rule = (manifest.schema.get("declared", {}).get(section) or {}).get(name)
         if rule is not None:
             words = rule if isinstance(rule, dict) else {"edges": rule}
             if "map" in words:

@@ -107,14 +107,20 @@ class QuestionForm:
     def complete(self) -> None:
         """Offer how the line may go on: as a grey end that Tab takes, and as buttons."""
         line = self.sql.value or ""
-        lines = [one for one in self.completer.complete(line)[:MANY] if one != line]
-        self.sql.set_autocomplete(lines if line else [])
+        lines = [] if _closed(line) else [one for one in self.completer.complete(line)[:MANY] if one != line]
+        # Tab takes the rest of a word that was begun; at the end of one it leads out of the line, as everywhere.
+        self.sql.set_autocomplete(lines if line and not line.endswith(" ") else [])
         self.offers.clear()
         with self.offers:
             for one in lines[:OFFERED]:
                 word = _last(one, line)
                 take = ui.button(word, on_click=lambda one=one: self.sql.set_value(one)).props("flat dense no-caps size=sm")
                 told(take, label=f"complete with {word}")
+
+
+def _closed(line: str) -> bool:
+    """Return whether a line ends with a value that is complete: a text whose quotes are closed, a number, or a bracket."""
+    return line.endswith(")") or (line.endswith("'") and line.count("'") % 2 == 0) or line[-1:].isdigit()
 
 
 def _last(whole: str, line: str) -> str:
