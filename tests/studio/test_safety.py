@@ -107,7 +107,7 @@ def test_every_answer_says_that_nothing_comes_from_or_goes_to_anybody_else(studi
         "/_nicegui/3.0/../../../../../../../etc/passwd",
         "/_nicegui/3.0/static/..%2f..%2f..%2f..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
         "/patients.csv",
-        "/work/patients.csv",
+        "/srv/patients.csv",
         "//etc/passwd",
     ],
 )
