@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -156,6 +157,21 @@ def test_texts_that_nearly_name_people_are_published_only_if_that_is_meant(tmp_p
     assert 'allow_unique=["nick"] says that it is meant' in str(caught.value.hint)
     meant = sf.Schema(quasi=["nick"], sensitive=["illness"], allow_unique=["nick"])
     assert sf.publish(sf.Table.read(tmp_path / "t.csv", meant), requirement, random=1).rows == 100
+
+
+@pytest.mark.parametrize(("alone", "refused"), [(1_100, True), (980, False)])
+def test_numbers_that_name_people_are_published_only_if_that_is_meant(alone: int, refused: bool) -> None:
+    rows = 1_200
+    numbers = [i if i < alone else alone + (i - alone) // 2 for i in range(rows)]
+    frame = pa.table({"number": numbers, "illness": ["Flu", "Gout"] * (rows // 2)})
+    requirement = sf.FPrivacy(theta="1.5", offset="0.1")
+    asked = {"quasi": ["number"], "sensitive": ["illness"]}
+    assert sf.publish(frame, requirement, schema=sf.Schema(**asked, allow_unique=["number"]), random=1).rows == rows
+    if refused:
+        with pytest.raises(InputError, match="'number': 1,100 of 1,200 people"):
+            sf.publish(frame, requirement, schema=sf.Schema(**asked))
+    else:
+        assert sf.publish(frame, requirement, schema=sf.Schema(**asked), random=1).rows == rows
 
 
 def test_allow_unique_is_for_quasi_columns() -> None:

@@ -14,8 +14,8 @@ from sfumato.table.table import Table
 
 SHARE, PEOPLE = 0.2, 20
 """Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
-NUMBERED = 0.9
-"""Numbers and dates do where so large a share is: a number of a person, not a measurement."""
+NUMBERED, MANY = 0.9, 1_000
+"""Numbers and dates do where so large a share of them, and at least so many, are: numbers of people, not a measurement."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
     for j, column in enumerate(table.quasi):
         if column.name in table.schema.allow_unique:
             continue
-        share = SHARE if column.kind == "categorical" else NUMBERED
+        share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
         times = np.bincount(column.codes) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
-        if alone >= max(PEOPLE, share * table.rows):
+        if alone >= max(least, share * table.rows):
             found.append(NearlyUnique(column.name, alone, table.rows))
     return found
 
