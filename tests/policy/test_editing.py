@@ -166,12 +166,12 @@ def test_numbers_that_name_people_are_published_only_if_that_is_meant(alone: int
     frame = pa.table({"number": numbers, "illness": ["Flu", "Gout"] * (rows // 2)})
     requirement = sf.FPrivacy(theta="1.5", offset="0.1")
     asked = {"quasi": ["number"], "sensitive": ["illness"]}
-    assert sf.publish(frame, requirement, schema=sf.Schema(**asked, allow_unique=["number"]), random=1).rows == rows
+    assert sf.publish(frame, requirement, **asked, allow_unique=["number"], random=1).rows == rows
     if refused:
         with pytest.raises(InputError, match="'number': 1,100 of 1,200 people"):
-            sf.publish(frame, requirement, schema=sf.Schema(**asked))
+            sf.publish(frame, requirement, **asked)
     else:
-        assert sf.publish(frame, requirement, schema=sf.Schema(**asked), random=1).rows == rows
+        assert sf.publish(frame, requirement, **asked, random=1).rows == rows
 
 
 def test_allow_unique_is_for_quasi_columns() -> None:
