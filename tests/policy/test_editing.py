@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -165,7 +166,7 @@ def test_numbers_that_name_people_are_published_only_if_that_is_meant(alone: int
     numbers = [i if i < alone else alone + (i - alone) // 2 for i in range(rows)]
     frame = pa.table({"number": numbers, "illness": ["Flu", "Gout"] * (rows // 2)})
     requirement = sf.FPrivacy(theta="1.5", offset="0.1")
-    asked = {"quasi": ["number"], "sensitive": ["illness"]}
+    asked: dict[str, Any] = {"quasi": ["number"], "sensitive": ["illness"]}
     assert sf.publish(frame, requirement, **asked, allow_unique=["number"], random=1).rows == rows
     if refused:
         with pytest.raises(InputError, match="'number': 1,100 of 1,200 people"):
