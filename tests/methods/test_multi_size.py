@@ -3,6 +3,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -91,7 +92,8 @@ def test_the_strategies_lose_less_and_less():
 
 
 def test_who_shares_a_bucket_follows_nothing():
-    table = people([f"v{k % 5}" for k in range(2000)])
+    schema = Schema(quasi=["number"], sensitive=["value"], allow_unique=["number"])
+    table = Table.from_frame(pa.table({"number": range(2000), "value": [f"v{k % 5}" for k in range(2000)]}), schema)
     qit = publish(table, LDiversity(5), method=BLIND, random=11).tables()["qit"]
     members = np.asarray(qit["number"])[np.argsort(np.asarray(qit["bucket"]), kind="stable")].reshape(400, 5)
     mates = np.random.default_rng(1).permuted(members, axis=1)

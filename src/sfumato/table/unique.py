@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.errors import InputError
 from sfumato.exact import percent
+from sfumato.table.column import Column
 from sfumato.table.table import Table
 
 SHARE, PEOPLE = 0.2, 20
 """Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
 NUMBERED, MANY = 0.9, 1_000
-"""Numbers and dates do where so large a share of them, and at least so many, are: numbers of people, not a measurement."""
+"""Whole numbers and dates do where so large a share of them, and at least so many, are: they number people."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
     """
     found = []
     for j, column in enumerate(table.quasi):
-        if column.name in table.schema.allow_unique:
+        if column.name in table.schema.allow_unique or _measured(column):
             continue
         share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
         times = np.bincount(column.codes) if counts is None else counts[j]
@@ -46,6 +48,11 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
         if alone >= max(least, share * table.rows):
             found.append(NearlyUnique(column.name, alone, table.rows))
     return found
+
+
+def _measured(column: Column) -> bool:
+    """Return whether a column has numbers that are not whole: measurements, which name nobody by themselves."""
+    return pa.types.is_floating(column.values.type) and bool((np.asarray(column.values) % 1 != 0).any())
 
 
 def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
