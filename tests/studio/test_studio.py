@@ -180,6 +180,12 @@ def test_a_release_goes_nowhere_else_is_published_once_and_audits_clean(page: Pa
     page.press("audit")
     assert "every claim holds" in page.text("audit-said", "holds")
     assert "every claim holds" in command(place, "audit", "release", "--table", "patients.csv", "--policy", "policy.toml")
+    page.press("attack")
+    assert "Attacks on release" in page.text("attack-said", "Attacks")
+    page.press("report")
+    page.text("report-said", "Wrote release-report.html")
+    page.find("download")
+    assert (place / "release-report.html").is_file()
     wait(lambda: page.find("boxes").find_element("tag name", "canvas"))
     assert (published / "manifest.json").is_file()
     assert not list(published.glob("*receipt*"))
@@ -325,3 +331,22 @@ protect = "each"
         page.press("tab-Quality")
         page.press("quality")
         assert "age" in page.text("quality-shown", "age")
+
+
+def test_the_settings_of_a_point_are_taken_with_the_warning(page: Page) -> None:
+    page.open("/trade").press("compare")
+
+    def taken() -> str:
+        button = page.driver.find_elements("css selector", '[data-mark^="take "]')[0]
+        page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+        name = str(button.get_attribute("data-mark")).removeprefix("take ")
+        button.click()
+        return name
+
+    name = wait(taken)
+    assert page.text("taken", name) == (
+        f"Your policy is now {name}. That is a choice made on the data: a claim does not cover what it tells."
+    )
+    wait(lambda: f"theta   = {name.split('theta = ')[1]} " in page.open_policy())
+    page.press("stop")
+    assert page.text("outcome") == "Stopped. Nothing was written."
