@@ -21,7 +21,11 @@ from sfumato.table.fingerprint import hash_rows
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 
-_FITS = 1 << 62
+FITS = 1 << 62
+"""Combinations are numbered below this."""
+
+Part = tuple[Codes | Integers, int]
+"""Codes, and how many there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +124,11 @@ def combined(columns: Sequence[Column]) -> Integers:
     return combine_codes([(column.codes, column.size) for column in columns])
 
 
-def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
+def combine_codes(parts: Sequence[Part]) -> Integers:
     """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
     whole, size = parts[0][0].astype(np.int64), parts[0][1]
     for codes, radix in parts[1:]:
-        if size * radix >= _FITS:
+        if size * radix >= FITS:
             distinct, whole = np.unique(whole, return_inverse=True)
             size = len(distinct)
         whole *= radix

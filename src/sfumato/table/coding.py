@@ -65,7 +65,8 @@ def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, Array]:
     if pt.is_float16(data.type):
         data = data.cast(pa.float32())  # not every Arrow finds the distinct ones of half floats
     if not pt.is_dictionary(data.type):
-        data = data.dictionary_encode()
+        # In one piece: of several, each would get the whole dictionary, and to bring these together takes as many times as long.
+        data = pa.chunked_array([data.combine_chunks()]).dictionary_encode()
     chunks = data.unify_dictionaries().chunks
     if not chunks:
         return pa.array([], data.type.value_type), np.empty(0, np.int64)

@@ -16,6 +16,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Source, assemble, combine_codes, combined
+from sfumato.table.classes import Classes
 from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
@@ -177,8 +178,12 @@ class Table:
 
     def unique_share(self) -> Fraction:
         """Return the share of people whose quasi values, as published, nobody else has."""
-        alone = int((np.bincount(self._ids) == 1).sum())
-        return Fraction(alone, self.rows)
+        return Fraction(self.classes.alone, self.rows)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """People with the same quasi values as published, counted."""
+        return Classes.of(self.quasi)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
