@@ -22,6 +22,7 @@ from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
+from sfumato.table.kept import Kept
 from sfumato.table.people import Choice
 from sfumato.table.person_key import PersonKey
 from sfumato.table.read import is_text, read_arrow
@@ -78,7 +79,10 @@ class Table:
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
         rows = Rows(schema, random)
-        table = cls._of(read_arrow(path, options, schema=schema, rows=rows), rows, reading, "pyarrow")
+        data = read_arrow(path, options, schema=schema, rows=rows)
+        if isinstance(path, Kept) and not rows.chose:
+            reading = replace(reading, known=path.memory)
+        table = cls._of(data, rows, reading, "pyarrow")
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
