@@ -17,9 +17,10 @@ from sfumato.groups.soft import Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
-from sfumato.scale.collect import Collected, Kept, collect
+from sfumato.scale.collect import Kept
 from sfumato.scale.outline import Outline
 from sfumato.scale.shard import Cut, Cutting
+from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
 
@@ -43,17 +44,19 @@ class Rules:
     weights: object
     rule: Rule | None
     classical: Classical | None = None
+    form: str = "buckets"
 
 
 def boxes(
     outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
-) -> tuple[Collected, Frame, TopCuts]:
-    """Return all boxes in canonical order, where the people of each lie; the same ones that everybody in memory would give."""
+) -> tuple[list[Kept], TopCuts]:
+    """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
     frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
     sizes = tuple(column.size for column in outline.table.quasi)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical)
+    absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent)
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
     cuts = top_cuts(
@@ -61,7 +64,7 @@ def boxes(
     )
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
-    return collect(shards), frame, cuts
+    return shards, cuts
 
 
 def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:

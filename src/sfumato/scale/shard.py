@@ -20,6 +20,7 @@ from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
+from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
 
@@ -39,6 +40,8 @@ class Cut:
     rule: Rule | None
     random: Randomness
     classical: Classical | None = None
+    absent: tuple[int, ...] | None = None
+    """Where boxes are shown column by column, as ranges or lists of values: see `ranged`. Else their people's rows are."""
 
     def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
         """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
@@ -60,7 +63,7 @@ class Cut:
 class Made:
     """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
 
-    `box` numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
+    Where boxes are shown column by column there are no rows, but what they show (`seen`), and boxes lie along the cuts. `box` numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
     """
 
     rows: list[Array]
@@ -73,6 +76,7 @@ class Made:
     box: Integers
     tree: Tree | None = None
     """The cuts of a shard, without its people, where they decide which boxes are joined."""
+    seen: tuple[Seen, ...] = ()
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
@@ -95,8 +99,21 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
-    key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
     shown = histograms(group, secret, how.frame.values)
+    if how.absent is not None:
+        return Made(
+            rows=[],
+            sizes=np.bincount(group, minlength=groups).astype(np.int64),
+            firsts=np.zeros((groups, 0), np.int64),
+            entries=np.bincount(shown.group, minlength=groups).astype(np.int64),
+            value=shown.value.astype(np.int64),
+            count=shown.count,
+            told=told,
+            box=np.arange(groups),
+            tree=tree,
+            seen=tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True)),
+        )
+    key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
     order = canonical_order([Shown("qit", group, key)], groups)
     rows, number = order.rows[0], order.number
     box = np.argsort(number)
