@@ -49,6 +49,18 @@ def content(directory):
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+def alike(found, expected):
+    """Compare two audits: all that is said, and figures up to the order in which they were added up."""
+    one, other = found.to_dict(), expected.to_dict()
+    assert one.pop("exposure") == pytest.approx(other.pop("exposure"), rel=1e-12)
+    figures, others = ({key: (each.pop("figure"), each) for key, each in told.pop("stronger").items()} for told in (one, other))
+    assert one == other
+    assert figures.keys() == others.keys()
+    for key, (figure, said) in figures.items():
+        assert figure == pytest.approx(others[key][0], rel=1e-12), key
+        assert said == others[key][1]
+
+
 def both(frame, schema, requirement, place, *, method=None, source=None, shard=900, random=1):
     """Publish in memory and by DuckDB; return both, after comparing everything that is written and told."""
     table = sf.Table.from_frame(frame, schema, random=random)
@@ -59,7 +71,7 @@ def both(frame, schema, requirement, place, *, method=None, source=None, shard=9
         method=method, random=random, limits=Limits(1 << 29, 2, shard), fingerprinted=True,
     )  # fmt: skip
     assert content(place / "memory") == content(place / "large")
-    assert large.audit.to_dict() == made.audit.to_dict()
+    alike(large.audit, made.audit)
     assert dict(large.private) == dict(made.private)
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
     return made, large
@@ -144,6 +156,38 @@ def test_mondrian_cuts_missing_values_as_in_memory(tmp_path, form):
                        other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
     method = sf.Mondrian(k=15, form=form)
     both(odd_table(), schema, sf.FPrivacy(theta=4, offset="0.1", against="reader"), tmp_path, method=method, shard=200)
+
+
+ODD = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], people={"rows": "people"}, recode={"weight": {"round": 2}},
+                other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [100, 400, 10_000])
+@pytest.mark.parametrize(("against", "patience"), [("engineer", None), ("engineer", 0), ("reader", None)])
+def test_boxes_that_hide_presence_are_cut_as_in_memory(tmp_path, monkeypatch, against, patience, shard):
+    """Sides must cover enough combinations of values: which cuts do is found by counting, too."""
+    monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    asked = sf.PresenceAssociation("1/4", "1/2", against=against)
+    method = sf.Ambiguity(floor=15, patience=patience)
+    made, large = both(odd_table(), ODD, asked, tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 3
+    assert [one.claim.kind for one in large.audit.claims] == ["presence", "association"]
+    found, _ = audit_directory(tmp_path / "large", odd_table(), ODD)
+    alike(found, sf.audit(tmp_path / "large", sf.Table.from_frame(odd_table(), ODD)))
+    other = odd_table()
+    other = other.set_column(1, "weight", pa.array(np.roll(other["weight"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, ODD)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, ODD)).problems
+    assert wrong.problems
+    assert large.load().count("ill = 'flu'").value == made.release.count("ill = 'flu'").value
+
+
+def test_what_ambiguity_makes_in_memory_only_is_said(tmp_path):
+    asked = sf.PresenceAssociation("1/4", "1/2")
+    with pytest.raises(NotProvable, match="grouping = 'halves' is made in memory only"):
+        publish_source(odd_table(), ODD, asked, tmp_path / "out", method=sf.Ambiguity(grouping="halves"), random=1)
+    with pytest.raises(sf.errors.Infeasible, match="combinations, so that a stranger must become surer"):
+        publish_source(odd_table(), ODD, sf.PresenceAssociation("1/100000", "1/2"), tmp_path / "out", random=1)
 
 
 def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
@@ -317,7 +361,7 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
 
 def test_every_method_says_whether_it_scales():
     made = {name for name, _ in MAKERS}
-    assert made == {"boxes", "mondrian", "noisy-boxes"}
+    assert made == {"ambiguity", "boxes", "mondrian", "noisy-boxes"}
     for name in METHODS:
         assert (name in made) != (name in REASONS), name
     assert scales(sf.Boxes()) == ""

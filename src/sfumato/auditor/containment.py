@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Integers, Unsigned
 from sfumato.auditor._group_kernels import walk_fits
+from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.original import true_values
+from sfumato.auditor.original import true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 
@@ -57,37 +57,31 @@ class Fits(NamedTuple):
     inside: Integers
 
 
-class Batches(Protocol):
-    """The different people of a table, some at a time: those with equal quasi values together, in no particular order."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[People]: ...
-
-
 def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Batches | None = None) -> Contained:
     """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges.
 
     `batches` are the people of the table where they are not in memory.
     """
     problems = _totals(shown, table) + _foreign(boxes, table)
-    parts = [distinct_people(shown, boxes, table)] if batches is None else batches
+    truth = true_codes(shown.labels, table).astype(np.int64)
+    many_parts = 1 if batches is None else len(batches)
     crowds, beliefs, every, mean, outside, misplaced = _Crowds(shown, boxes), _Beliefs(), True, 0.0, 0, 0
-    for people in parts:
+    for part in (None,) if batches is None else batches:
+        people = distinct_people(shown, boxes, table) if part is None else _counted_people(boxes, table, part, truth)
         many = len(people.truth)
         if not many:
             continue
         if not mean:  # of the first ones, who are all over quasi space
             sample = some(people, _scattered(many)[:_SAMPLE])
             mean = float(_walk(shown, boxes, sample, enough=False).groups.mean())
-            every = mean * many * len(parts) <= MOST_FITS
+            every = mean * many * many_parts <= MOST_FITS
         measured = people
         if every:
             fits = found = _walk(shown, boxes, people, enough=False)
             crowds.add(people, fits)
         else:
             found = _walk(shown, boxes, people, enough=True)
-            measured = some(people, _scattered(many)[: max(1, int(MOST_FITS / len(parts) / mean))])
+            measured = some(people, _scattered(many)[: max(1, int(MOST_FITS / many_parts / mean))])
             fits = _walk(shown, boxes, measured, enough=False)
         outside += int(people.weight[found.groups == 0].sum())
         misplaced += int(people.weight[(found.own == 0) & (found.groups > 0)].sum())
@@ -160,6 +154,12 @@ def distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> 
     _, first, times = np.unique(key, return_index=True, return_counts=True)
     codes = np.stack([table.column(box.name).codes[first] for box in boxes], axis=1).astype(np.int64)
     return people_of(boxes, table, codes, truth[first], times.astype(np.int64))
+
+
+def _counted_people(boxes: tuple[Box, ...], table: Table, part: Counted, truth: Integers) -> People:
+    names = [column.name for column in table.quasi]
+    codes = np.stack([part.codes[names.index(box.name)] for box in boxes], axis=1).astype(np.int64)
+    return people_of(boxes, table, codes, truth[part.secret], part.weight)
 
 
 def people_of(boxes: tuple[Box, ...], table: Table, codes: Integers, truth: Integers, weight: Integers) -> People:

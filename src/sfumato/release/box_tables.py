@@ -164,7 +164,8 @@ def joined_boxes(parts: Sequence[Box], number: Integers) -> Box:
 def _alike(one: Box, other: Box) -> bool:
     if isinstance(one, Sets) and isinstance(other, Sets):
         return np.array_equal(one.start, other.start) and np.array_equal(one.codes, other.codes)
-    assert isinstance(one, Ranges) and isinstance(other, Ranges)
+    assert isinstance(one, Ranges)
+    assert isinstance(other, Ranges)
     same = (np.array_equal(*pair) for pair in ((one.low, other.low), (one.high, other.high), (one.missing, other.missing)))
     return all(same)
 

@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.audit import completed
+from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets
 from sfumato.auditor.claims import Case
-from sfumato.auditor.containment import People, people_of
+from sfumato.auditor.columns import audit_columns
+from sfumato.auditor.counted import Counted
 from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
@@ -28,9 +29,10 @@ from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.counted_ranges import read_ranges
+from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
-from sfumato.release.ranges import RangesRelease
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, reread
@@ -103,13 +105,27 @@ def _ranges(directory: Path, manifest: Manifest, place: Path, table: Table | Non
     batches = None
     if comparable is not None:
         assert people is not None
-        batches = _Distinct(release, comparable, people, place / "people")
+        batches = _Distinct(comparable, people, place / "people")
     audit = audit_ranges(Case(release, comparable, None, None, None, draw), batches)
     texts = {box.name: pa.table({box.name: box.values}) for box in release.boxes}
     return _Judged(audit, texts | {"records": release.domain.table}, problems)
 
 
-JUDGES = {"buckets": _buckets, "ranges": _ranges}
+def _columns(directory: Path, manifest: Manifest, place: Path, table: Table | None, people: Blocks | None, draw: bool) -> _Judged:
+    stored = read_release(directory)  # all its tables tell of groups, none of people
+    problems = list(stored.problems)
+    release = read_tables(manifest, stored.tables, problems)
+    assert isinstance(release, ColumnsRelease)
+    comparable = _comparable(manifest, dict(stored.tables), table, problems)
+    batches = None
+    if comparable is not None:
+        assert people is not None
+        batches = _Distinct(comparable, people, place / "people")
+    audit = audit_columns(Case(release, comparable, None, None, None, draw), batches)
+    return _Judged(audit, dict(stored.tables), problems)
+
+
+JUDGES = {"buckets": _buckets, "ranges": _ranges, "columns": _columns}
 """The forms that are audited a part at a time."""
 
 
@@ -126,13 +142,10 @@ def _comparable(manifest: Manifest, shown: dict[str, pa.Table], table: Table | N
 class _Distinct:
     """The different people of a table, by quasi values and true value, one file of quasi combinations after another."""
 
-    def __init__(self, release: RangesRelease, table: Table, people: Blocks, place: Path) -> None:
-        self.release, self.table, self.place = release, table, place
+    def __init__(self, table: Table, people: Blocks, place: Path) -> None:
+        self.sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
         place.mkdir(mode=0o700, exist_ok=True)
-        names = [column.name for column in table.quasi]
-        self.order = [names.index(box.name) for box in release.boxes]
-        self.truth = true_codes(release.domain.labels, table).astype(np.int64)
-        wide = Layout((*(np.dtype(np.int32) for _ in names), np.dtype(np.int32)))
+        wide = Layout(tuple(np.dtype(np.int32) for _ in self.sizes))
         many = max(1, -(-people.total // AT_ONCE))
         self.files = [Blocks(place / f"original{part}", wide) for part in range(many)]
         for *codes, secret in people:
@@ -141,14 +154,12 @@ class _Distinct:
     def __len__(self) -> int:
         return len(self.files)
 
-    def __iter__(self) -> Iterator[People]:
-        sizes = [column.size for column in self.table.quasi]
+    def __iter__(self) -> Iterator[Counted]:
         for file in self.files:
-            *codes, secret = file.read()
-            key = _keys([*codes, secret], [*sizes, len(self.truth)])
-            _, first, times = np.unique(key, return_index=True, return_counts=True)
-            mine = np.stack([codes[j][first] for j in self.order], axis=1).astype(np.int64)
-            yield people_of(self.release.boxes, self.table, mine, self.truth[secret[first]], times.astype(np.int64))
+            columns = file.read()
+            _, first, times = np.unique(_keys(columns, self.sizes), return_index=True, return_counts=True)
+            *codes, secret = (column[first] for column in columns)
+            yield Counted(tuple(codes), secret, times.astype(np.int64))
 
 
 def _empty(quasi: Sequence[Column]) -> pa.Table:

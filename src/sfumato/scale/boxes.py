@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -45,6 +46,7 @@ class Rules:
     rule: Rule | None
     classical: Classical | None = None
     form: str = "buckets"
+    alpha: Fraction | None = None
 
 
 def boxes(
@@ -56,12 +58,12 @@ def boxes(
     frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
     sizes = tuple(column.size for column in outline.table.quasi)
     absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha)
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
-    cuts = top_cuts(
-        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=outline.rows, shard=max(shard, 2 * rules.floor)
-    )
+    most = max(shard, 2 * rules.floor)
+    counter, accepted = Counter(frame, people.total), how.acceptance()
+    cuts = top_cuts(counter, frame.axes, secret, accepted, people=outline.rows, shard=most, alpha=rules.alpha)
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
     return shards, cuts

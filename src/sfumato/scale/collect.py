@@ -10,10 +10,11 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups.counted import Leaf
+from sfumato.methods.show.manifest import without_unused
 from sfumato.release.boxes import Box, box_ranks
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.shard import Made
-from sfumato.scale.shown import Seen, box_shown, together
+from sfumato.scale.shown import Seen, Values, box_shown, together
 from sfumato.table.column import Column
 
 
@@ -139,6 +140,17 @@ def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[C
     shown = tuple(box_shown(column, one) for column, one in zip(columns, seen_together(shards, columns), strict=True))
     order = np.argsort(box_ranks(shown))
     return collect(shards, order), tuple(box.take(order) for box in shown)
+
+
+def collect_columns(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
+    """Return the boxes of all shards from left to right along the cuts; of every column their values, and where each begins."""
+    found = []
+    for column, one in zip(columns, seen_together(shards, columns), strict=True):
+        assert isinstance(one, Values)
+        used = without_unused(replace(column, codes=one.codes.astype(column.codes.dtype)))
+        found.append((used, np.concatenate(([0], np.cumsum(one.length))).astype(np.int64)))
+    boxes = len(found[0][1]) - 1
+    return collect(shards, np.arange(boxes)), tuple(found)
 
 
 def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:

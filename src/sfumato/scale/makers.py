@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
+from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.noisy import join_boxes, with_sets
@@ -21,17 +24,19 @@ from sfumato.methods import Method
 from sfumato.methods.base import Task
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
+from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.release.boxes import Box
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.scale.boxes import People, Rules, boxes
-from sfumato.scale.collect import Collected, Kept, collect, collect_ranges
+from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets, write_ranges
+from sfumato.scale.write import write_buckets, write_ranges, write_small
 from sfumato.table.sensitive import Domain
 
 
@@ -86,6 +91,34 @@ def make_mondrian(work: Work, method: Any) -> Written:
     rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
     shards, _ = work.cut(Rules("tight", method.k, None, None, rule, method.form))
     return _written(work, method, shards, "tight", method.said(bounds))
+
+
+def make_ambiguity(work: Work, method: Any) -> Written:
+    """Cut boxes that keep a bound on presence too, check them, and write them column by column."""
+    if method.grouping != "boxes":
+        raise NotProvable(
+            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only",
+            hint='grouping = "boxes", or engine = "memory"',
+        )
+    task, columns = work.task, work.found.table.quasi
+    alpha = Fraction(task.requirement.presence or 1)
+    covered = prod(int(np.count_nonzero(counts)) for counts in work.found.counts)
+    require_presence(columns, work.found.rows, alpha, bounded=task.bounds.protects, covered=covered)
+    tight = task.against == "reader"
+    rule = None if tight else soft_rule(task.bounds, method.patience)
+    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
+    shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
+    made, shown = collect_columns(shards, columns)
+    _check(made, task.bounds)
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
+    stated = group_manifest(task, method, "columns", grouping, fragment_facts(grouping))
+    group = np.repeat(np.arange(grouping.groups, dtype=np.int32), made.entries)
+    quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
+    domain = work.found.table.sensitive.domain
+    release = ColumnsRelease(stated, quasi, start, domain, group, made.value.astype(np.int32), made.count, told=made.told)
+    task.progress("writing", 0.75)
+    release = release.canonical()
+    return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
 
 
 def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
@@ -182,6 +215,7 @@ MAKERS: dict[tuple[str, str], Maker] = {
     ("boxes", "buckets"): make_boxes,
     ("boxes", "ranges"): make_boxes,
     ("noisy-boxes", "buckets"): make_noisy,
+    ("ambiguity", "columns"): make_ambiguity,
     ("mondrian", "buckets"): make_mondrian,
     ("mondrian", "ranges"): make_mondrian,
 }
@@ -192,7 +226,6 @@ REASONS = {
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
     "decoys": "decoys are exchanged between buckets of the whole table",
-    "ambiguity": "which values a box covers is decided against the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
     "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",

@@ -54,7 +54,7 @@ def seen_in(codes: Array, group: Array, groups: int, size: int, absent: int) -> 
 
 
 def together(parts: Sequence[Seen], box: Integers, size: int) -> Seen:
-    """Return what boxes show whose pieces these are: `box` numbers the box of every piece, and pieces of one follow one another."""
+    """Return what boxes show whose pieces these are: `box` is the box of every piece, and pieces of one follow one another."""
     if isinstance(parts[0], Span):
         head = np.flatnonzero(np.append(True, box[1:] != box[:-1]))
         low, high, missing = (np.concatenate(one) for one in zip(*parts, strict=True))

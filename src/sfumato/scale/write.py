@@ -57,6 +57,11 @@ def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: C
     return _completed(directory, manifest, tables, account_tables(boxes.told))
 
 
+def write_small(directory: Path, manifest: Manifest, tables: dict[str, pa.Table]) -> Manifest:
+    """Write a release whose tables tell of groups alone."""
+    return _completed(directory, manifest, {}, tables)
+
+
 def _completed(directory: Path, manifest: Manifest, tables: dict[str, Any], small: dict[str, pa.Table]) -> Manifest:
     """Write small tables and, last, the manifest."""
     for name, table in small.items():
