@@ -190,6 +190,70 @@ def test_what_ambiguity_makes_in_memory_only_is_said(tmp_path):
         publish_source(odd_table(), ODD, sf.PresenceAssociation("1/100000", "1/2"), tmp_path / "out", random=1)
 
 
+BLIND = {
+    "multi-size": (ASKED, sf.MultiSize()),
+    "one size": (sf.LDiversity(4), sf.MultiSize(strategy="one-size")),
+    "anatomy": (sf.LDiversity(5), sf.Anatomy()),
+}
+
+
+@pytest.mark.parametrize("kind", BLIND)
+def test_blind_groups_are_those_of_the_plan_and_follow_from_the_people_alone(people, tmp_path, kind):
+    """Coins are drawn by place, in memory in another way: the same plan, and bytes that no order and no shard changes."""
+    asked, method = BLIND[kind]
+    made = publication(sf.Table.from_frame(people, SCHEMA), asked, method=method, random=1)
+    order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
+    found = []
+    for source, shard in ((people, 10_000), (people.take(order), 900), (people, 250)):
+        place = tmp_path / str(shard)
+        large = publish_source(source, SCHEMA, asked, place, method=method, random=1, limits=Limits(1 << 29, 2, shard))
+        found.append(content(place))
+    assert found[0] == found[1] == found[2]
+    assert dict(large.private) == dict(made.private)
+    assert large.audit.holds
+    assert large.audit.to_dict() == made.audit.to_dict()
+
+    def histograms(release):
+        entries = zip(release.st_bucket.tolist(), release.st_value.tolist(), release.st_count.tolist(), strict=True)
+        groups = [[] for _ in release.sizes]
+        for group, *entry in entries:
+            groups[group].append(tuple(entry))
+        return sorted(groups)
+
+    if kind != "anatomy":  # who is left over is drawn
+        assert histograms(large.load()) == histograms(made.release)
+    table = sf.Table.from_frame(people, SCHEMA)
+    found, _ = audit_directory(place, people, SCHEMA)
+    assert found.to_dict() == sf.audit(place, table).to_dict()
+    other = people.set_column(0, "age", pa.array(np.roll(people["age"].to_numpy(), 1)))
+    assert audit_directory(place, other, SCHEMA)[0].problems == sf.audit(place, sf.Table.from_frame(other, SCHEMA)).problems
+
+
+def test_buckets_in_another_order_are_found_part_by_part(people, tmp_path, monkeypatch):
+    """Blind buckets often begin with equal rows: two of those are exchanged, in both tables."""
+    publish_source(people, SCHEMA, sf.LDiversity(4), tmp_path / "out", method=sf.MultiSize(strategy="one-size"), random=1)
+    release = sf.Release.load(tmp_path / "out")
+    first = np.searchsorted(release.bucket, np.arange(len(release.sizes)))
+    alike = np.ones(len(first) - 1, bool)
+    for column in release.quasi:
+        alike &= column.codes[first[1:]] == column.codes[first[:-1]]
+    one = int(np.flatnonzero(alike)[len(alike) // 4])
+    swap = {one: one + 1, one + 1: one}
+    number = np.array([swap.get(k, k) for k in range(len(first))], dtype=np.int32)
+    rows, entries = (np.argsort(number[of], kind="stable") for of in (release.bucket, release.st_bucket))
+    wrong = replace(
+        release,
+        quasi=tuple(column.take(rows) for column in release.quasi), bucket=number[release.bucket[rows]],
+        st_bucket=number[release.st_bucket[entries]], st_value=release.st_value[entries], st_count=release.st_count[entries],
+    )  # fmt: skip
+    monkeypatch.setattr(type(wrong), "require_canonical", lambda self: None)
+    wrong.save(tmp_path / "wrong")
+    found, _ = audit_directory(tmp_path / "wrong")
+    assert not found.holds
+    assert any("canonical order" in problem for problem in found.problems)
+    assert audit_directory(tmp_path / "out")[0].holds
+
+
 def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
     asked = sf.FPrivacy(theta=4, offset="0.05", against="reader")
     for method, said in (
@@ -361,7 +425,7 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
 
 def test_every_method_says_whether_it_scales():
     made = {name for name, _ in MAKERS}
-    assert made == {"ambiguity", "boxes", "mondrian", "noisy-boxes"}
+    assert made == {"ambiguity", "anatomy", "boxes", "mondrian", "multi-size", "noisy-boxes"}
     for name in METHODS:
         assert (name in made) != (name in REASONS), name
     assert scales(sf.Boxes()) == ""

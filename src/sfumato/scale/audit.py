@@ -29,13 +29,12 @@ from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.columns import ColumnsRelease
 from sfumato.release.counted_ranges import read_ranges
 from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
-from sfumato.scale.reread import Reread, reread
+from sfumato.scale.reread import Reread, reread, row_keys
 from sfumato.table.column import Column
 from sfumato.table.sorting import sorted_with_places, sorted_words
 from sfumato.table.table import Table
@@ -114,8 +113,7 @@ def _ranges(directory: Path, manifest: Manifest, place: Path, table: Table | Non
 def _columns(directory: Path, manifest: Manifest, place: Path, table: Table | None, people: Blocks | None, draw: bool) -> _Judged:
     stored = read_release(directory)  # all its tables tell of groups, none of people
     problems = list(stored.problems)
-    release = read_tables(manifest, stored.tables, problems)
-    assert isinstance(release, ColumnsRelease)
+    release: Any = read_tables(manifest, stored.tables, problems)
     comparable = _comparable(manifest, dict(stored.tables), table, problems)
     batches = None
     if comparable is not None:
@@ -157,7 +155,7 @@ class _Distinct:
     def __iter__(self) -> Iterator[Counted]:
         for file in self.files:
             columns = file.read()
-            _, first, times = np.unique(_keys(columns, self.sizes), return_index=True, return_counts=True)
+            _, first, times = np.unique(row_keys(columns, self.sizes), return_index=True, return_counts=True)
             *codes, secret = (column[first] for column in columns)
             yield Counted(tuple(codes), secret, times.astype(np.int64))
 
@@ -192,7 +190,7 @@ def _together(read: Reread, table: Table | None, people: Blocks | None, place: P
     for mine, real in zip(published, original, strict=True):
         *codes, bucket = mine.read()
         *others, secret = real.read()
-        yield _Together(_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
+        yield _Together(row_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
         for file in (mine, real):
             file.path.unlink(missing_ok=True)
 
@@ -254,16 +252,3 @@ def _scatter(codes: list[Array], last: Array, files: list[Blocks]) -> None:
         some = places[begin:end]
         file.append([*(code[some] for code in codes), last[some].astype(np.int32)])
         begin = end
-
-
-def _keys(codes: list[Array], sizes: list[int]) -> Integers:
-    """Return a number for every row, equal for equal codes."""
-    key = np.zeros(len(codes[0]), np.int64)
-    room = 1
-    for code, size in zip(codes, sizes, strict=True):
-        if room * size >= 1 << 62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
-        key = key * size + code
-        room *= size
-    return key

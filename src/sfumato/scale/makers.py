@@ -15,13 +15,14 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
 from sfumato.groups.fragments.cover import require_presence
-from sfumato.groups.grouping import Grouping, Histograms, require_bounds
+from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
 from sfumato.methods.base import Task
+from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
 from sfumato.methods.show.columns import fragment_facts
@@ -32,11 +33,13 @@ from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
+from sfumato.scale.blind import AnatomySlots, RoundRobin, Slots, deal
 from sfumato.scale.boxes import People, Rules, boxes
 from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
+from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets, write_ranges, write_small
+from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_small
 from sfumato.table.sensitive import Domain
 
 
@@ -49,6 +52,8 @@ class Work(NamedTuple):
     directory: Path
     shard: int
     scratch: Callable[[str], Path]
+    coded: Callable[[], Blocks]
+    """Everybody's codes in files of this machine."""
 
     def cut(self, rules: Rules) -> tuple[list[Kept], TopCuts]:
         """Return the boxes that these rules cut, shard by shard, and the first cuts."""
@@ -151,6 +156,45 @@ def _figures(sizes: Integers) -> dict[str, Any]:
     }
 
 
+def make_blind(work: Work, method: Any) -> Written:
+    """Deal everybody to the groups of a plan, by coins of her place, and write them as buckets."""
+    bounds = work.task.bounds
+    chosen = method.plan(bounds, work.task)
+    numbers = np.array(chosen.setting.numbers, dtype=np.int64)
+    slots = RoundRobin(np.array(chosen.allocation, dtype=np.int64), numbers, canonical_order(bounds))
+    return _dealt(work, method, slots, plan_figures(chosen), complete=chosen.complete)
+
+
+def make_anatomy(work: Work, method: Any) -> Written:
+    """Deal everybody to Anatomy's groups."""
+    if method.suppress:
+        raise NotProvable(
+            "method 'anatomy' with suppress = true is made in memory only", hint='suppress = false, or engine = "memory"'
+        )
+    bounds = work.task.bounds
+    size, removed = method.sizes(bounds)
+    counts = np.array(bounds.counts, dtype=np.int64)
+    assert not removed.any()
+    slots = AnatomySlots(counts, size, canonical_order(bounds), work.task.random, work.scratch("slots"))
+    return _dealt(work, method, slots, {"l": size, "suppressed": {}})
+
+
+def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, complete: bool = True) -> Written:
+    task, table = work.task, work.found.table
+    task.progress("assigning people to groups", 0.4)
+    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+    dealt = deal(work.coded(), sizes, slots, task.random, work.scratch("dealt"), work.shard)
+    for begin in range(0, dealt.entries.total, work.shard):
+        group, value, count = dealt.entries.part(begin, min(begin + work.shard, dealt.entries.total))
+        shown = Histograms((group - group[0]).astype(np.int32), value.astype(np.int32), count)
+        require_bounds(shown, dealt.sizes[group[0] : group[-1] + 1], task.bounds.limits, None, task.bounds.sets)
+    grouping = Grouping(np.zeros(0, np.int32), len(dealt.sizes), "blind", complete=complete)
+    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
+    task.progress("writing", 0.75)
+    manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
+    return Written(manifest, {**_figures(dealt.sizes), **figures}, dealt.sizes)
+
+
 def make_noisy(work: Work, method: Any) -> Written:
     """Cut boxes by quasi values alone, add noise to every count of every declared value, and write them as buckets.
 
@@ -216,8 +260,10 @@ MAKERS: dict[tuple[str, str], Maker] = {
     ("boxes", "ranges"): make_boxes,
     ("noisy-boxes", "buckets"): make_noisy,
     ("ambiguity", "columns"): make_ambiguity,
+    ("anatomy", "buckets"): make_anatomy,
     ("mondrian", "buckets"): make_mondrian,
     ("mondrian", "ranges"): make_mondrian,
+    ("multi-size", "buckets"): make_blind,
 }
 """How each method is made beyond memory, in each form."""
 
@@ -228,8 +274,6 @@ REASONS = {
     "decoys": "decoys are exchanged between buckets of the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
-    "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",
-    "anatomy": "everybody is dealt to groups in one order of coins, which has not been divided yet",
     "burel-perturbation": "everybody's coin is drawn in one order, which has not been divided yet",
     "privbayes": "its network is learned from the whole table",
     "noisy-tables": "its tables are counted in memory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ def prepare(
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
     people = engine.people(outline)
-    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch), chosen)
+    coded = partial(engine.coded, outline)
+    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch, coded), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
     audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
+from sfumato.release.canonical import groups_fall
 from sfumato.release.careful import take_table, whole_numbers
 from sfumato.release.coding import code_column, joined_columns
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
@@ -51,18 +53,18 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         bucket = whole_numbers(part, BUCKET, "qit") - 1
         local.add([code_column(name, kinds[name], part[name]) for name in quasi_names], bucket)
     quasi, rows = local.joined()
-    sizes, ordered = _sizes(rows, [column.size for column in quasi])
+    sizes, ordered = _sizes(rows)
     if int(sizes.sum()) != manifest.rows:
         raise FormatError(f"table 'qit' has {int(sizes.sum())} rows, the manifest says {manifest.rows}")
     if not len(sizes) or not sizes.all():
         raise FormatError("table 'qit': buckets should be numbered 1, 2, … without gaps, the same in every table")
-    if not ordered:
-        problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     small: dict[str, pa.Table] = {}
     for name in manifest.tables:
         if name != "qit":
             small[name] = stored_table(directory, manifest, name, kind, problems)
     release = BucketsRelease.from_buckets(manifest, small, quasi, sizes)
+    if not ordered or _buckets_fall(rows, [column.size for column in quasi], release):
+        problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     return Reread(release, rows, tuple(problems))
 
 
@@ -92,14 +94,10 @@ class _Local:
         return tuple(columns), whole
 
 
-def _sizes(rows: Blocks, widths: list[int]) -> tuple[Integers, bool]:
-    """Return how many rows each bucket has, and whether rows are sorted by bucket and values, and buckets by their first rows.
-
-    Buckets that begin with the same row are compared no further here: boxes never do.
-    """
+def _sizes(rows: Blocks) -> tuple[Integers, bool]:
+    """Return how many rows each bucket has, and whether rows are sorted by bucket and values."""
     sizes, ordered = np.zeros(0, np.int64), True
     last: list[int] | None = None
-    head: list[int] | None = None
     for *codes, bucket in rows:
         many = int(bucket.max(initial=-1)) + 1
         if many > len(sizes):
@@ -109,15 +107,49 @@ def _sizes(rows: Blocks, widths: list[int]) -> tuple[Integers, bool]:
         if last is not None:
             keys = [np.concatenate([np.array([before], key.dtype), key]) for before, key in zip(last, keys, strict=True)]
         ordered = ordered and not _falls(keys)
-        fresh = np.flatnonzero(np.concatenate([[last is None or last[0] != bucket[0]], bucket[1:] != bucket[:-1]]))
-        heads = [code[fresh] for code in codes]
-        if head is not None:
-            heads = [np.concatenate([np.array([before], one.dtype), one]) for before, one in zip(head, heads, strict=True)]
-        if len(heads[0]):
-            ordered = ordered and not _falls(heads)
-            head = [int(one[-1]) for one in heads]
         last = [int(bucket[-1]), *(int(code[-1]) for code in codes)]
     return sizes, ordered
+
+
+def _buckets_fall(rows: Blocks, widths: list[int], release: BucketsRelease) -> bool:
+    """Return whether a bucket comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
+    tables = release.told_of_buckets()
+    starts = [np.searchsorted(one.group, np.arange(len(release.sizes) + 1)).astype(np.int64) for one in tables]
+    held: list[Array] | None = None  # the rows of the last bucket of a block, which may go on in the next one
+    for block, columns in enumerate(rows):
+        if held is not None:
+            columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
+        *codes, bucket = columns
+        low, high = int(bucket[0]), int(bucket[-1])
+        begin = int(np.searchsorted(bucket, high))
+        held = [column[begin:] for column in columns]
+        end = high + (block == len(rows.rows) - 1)
+        if end - low > 1:
+            whole = slice(0, len(bucket) if end > high else begin)
+            own = [np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)]
+            own += [start[low : end + 1] - start[low] for start in starts]
+            keys = [row_keys([code[whole] for code in codes], widths)]
+            keys += [one.key[start[low] : start[end]] for one, start in zip(tables, starts, strict=True)]
+            if groups_fall(keys, own):
+                return True
+        if low < high and end == high:
+            # The next block begins with the last bucket again; the one before it is compared with it there.
+            previous = int(np.searchsorted(bucket, high - 1))
+            held = [column[previous:] for column in columns]
+    return False
+
+
+def row_keys(codes: Sequence[Array], sizes: Sequence[int]) -> Integers:
+    """Return a number for every row that ascends with its codes, equal for equal ones."""
+    key = np.zeros(len(codes[0]), np.int64)
+    room = 1
+    for code, size in zip(codes, sizes, strict=True):
+        if room * size >= 1 << 62:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            room = int(key.max(initial=0)) + 1
+        key = key * size + code
+        room *= size
+    return key
 
 
 def _falls(keys: list[Array]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Array
 from sfumato.release import files
 from sfumato.release.accounts import account_tables
 from sfumato.release.box_tables import box_arrays
@@ -18,6 +20,7 @@ from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.manifest import Manifest
 from sfumato.release.noise import noise_tables
 from sfumato.release.ranges import GROUP, RECORDS
+from sfumato.scale.blind import Dealt
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
 from sfumato.table.sensitive import Domain
@@ -57,6 +60,34 @@ def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: C
     return _completed(directory, manifest, tables, account_tables(boxes.told))
 
 
+def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: Dealt) -> Manifest:
+    """Write the form buckets from rows and entries that lie in files."""
+    domain = outline.table.sensitive.domain
+
+    def rows(begin: int, end: int) -> pa.Table:
+        *codes, group = dealt.rows.part(begin, end)
+        return pa.table({**_quasi(outline, codes), BUCKET: pa.array((group + 1).astype(np.int32))})
+
+    def entries(begin: int, end: int) -> pa.Table:
+        group, value, count = dealt.entries.part(begin, end)
+        st: dict[str, pa.Array] = {BUCKET: pa.array((group + 1).astype(np.int32))}
+        st |= sensitive_columns(domain, value.astype(np.int32))
+        return pa.table({**st, COUNT: pa.array(count, pa.int64())})
+
+    tables = {
+        "qit": _write(directory, "qit", dealt.rows.total, rows),
+        "st": _write(directory, "st", dealt.entries.total, entries),
+    }
+    return _completed(directory, manifest, tables, {})
+
+
+def _quasi(outline: Outline, codes: Sequence[Array]) -> dict[str, pa.Array]:
+    return {
+        column.name: dictionary_array(replace(column, codes=mine))
+        for column, mine in zip(outline.table.quasi, codes, strict=True)
+    }
+
+
 def write_small(directory: Path, manifest: Manifest, tables: dict[str, pa.Table]) -> Manifest:
     """Write a release whose tables tell of groups alone."""
     return _completed(directory, manifest, {}, tables)
@@ -88,10 +119,7 @@ def _slices(table: pa.Table) -> Any:
 
 def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
     codes, box = boxes.part(begin, end)
-    columns: dict[str, pa.Array] = {
-        column.name: dictionary_array(replace(column, codes=mine))
-        for column, mine in zip(outline.table.quasi, codes, strict=True)
-    }
+    columns = _quasi(outline, codes)
     columns[BUCKET] = pa.array((box + 1).astype(np.int32))
     return pa.table(columns)
 
