@@ -2,18 +2,22 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
 from sfumato.groups.anatomy import assign_by_anatomy
 from sfumato.groups.blind import round_robin
+from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomness import SeededRandomness
 from sfumato.scale import blind
 from sfumato.scale.blind import AnatomySlots, RoundRobin, deal
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.places import BLOCK, coins, sorted_files
+from sfumato.scale.randomized import randomized_records
 
 FALSE_ALARM = 1e-6
 
@@ -129,3 +133,60 @@ def test_equal_coins_are_drawn_again(tmp_path, monkeypatch):
     _, group, _ = together(columns, [8, 2], slots, 1, tmp_path)
     assert len(tried) == 2
     assert sorted(group) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+ONE, THREE = Fraction(1), Fraction(3)
+PLAN = RandomizationPlan(
+    (
+        Part((0, 1, 2), (30, 50, 20), (THREE / 10, ONE / 2, ONE / 5), (ONE / 3,) * 3, None, ONE / 2),
+        Part((1, 3), (40, 60), (2 * ONE / 5, THREE / 5), (ONE / 4, 2 * ONE / 3), None, ONE / 2),
+    ),
+    0.0, 0.0, 0.0, Fraction(1, 20), 2,
+)  # fmt: skip
+
+
+def scaled(plan, times, declared):
+    """Return the plan for so many times as many people."""
+    parts = tuple(replace(part, counts=() if declared else tuple(times * count for count in part.counts)) for part in plan.parts)
+    return replace(plan, parts=parts, declared=declared)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_values_are_kept_and_replaced_as_the_matrices_say(tmp_path, declared):
+    """Where records go and what they publish, beside the law of the plan. False alarm 1e-6; a wrong retention is found."""
+    times = 400
+    secret = np.repeat(np.arange(4), np.array([30, 90, 20, 60]) * times).astype(np.uint8)
+    quasi = np.random.default_rng(1).integers(0, 9, len(secret)).astype(np.uint8)
+    plan = scaled(PLAN, times, declared)
+
+    def published(plan, place):
+        people = blocks_of([quasi, secret], tmp_path / place, 5000)
+        number, work = np.array([1, 0]), tmp_path / place / "work"
+        work.mkdir()
+        return randomized_records(people, [9, 4], plan, np.arange(4), 4, number, SeededRandomness(5), work, 7000)
+
+    found = published(plan, "right")
+    part, codes, value = found.rows.part(0, found.rows.total)
+    assert np.bincount(codes).tolist() == np.bincount(quasi).tolist()
+    assert not (np.diff((part.astype(int) * 9 + codes) * 4 + value) < 0).any()
+    assert found.placed.sum(axis=0).tolist() == np.bincount(secret).tolist()
+    if not declared:
+        assert found.placed.tolist() == [[0, 40 * times, 0, 60 * times], [30 * times, 50 * times, 20 * times, 0]]
+    else:  # value 1 is in the first part with the chance of 1/2 · 1/2 to 1/2 · 2/5
+        assert binomtest(int(found.placed[1, 1]), 90 * times, 5 / 9).pvalue > FALSE_ALARM
+
+    def odds(found, plan):
+        """Return how well what is published of each part agrees with the matrices."""
+        part, _, value = found.rows.part(0, found.rows.total)
+        worst = 1.0
+        for k, one in enumerate(plan.parts):
+            seen = np.bincount(value[part == 1 - k], minlength=4)[list(one.values)]
+            true = found.placed[1 - k][list(one.values)]
+            size = range(len(one.values))
+            expected = [sum(float(one.transition(x, y)) * int(true[x]) for x in size) for y in size]
+            worst = min(worst, chisquare(seen, expected).pvalue)
+        return worst
+
+    assert odds(found, plan) > FALSE_ALARM
+    more = replace(plan, parts=(replace(plan.parts[0], retention=(Fraction(1, 2),) * 3), plan.parts[1]))
+    assert odds(published(more, "wrong"), plan) < FALSE_ALARM

@@ -6,14 +6,15 @@ same file by a hash of their quasi values, and one file after another is walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets
@@ -24,6 +25,8 @@ from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
 from sfumato.auditor.original import other_columns, other_schema, true_codes
+from sfumato.auditor.parts import PartCounts, ReadParts, Slots, added_counts, count_parts
+from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
@@ -34,7 +37,7 @@ from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
-from sfumato.scale.reread import Reread, reread, row_keys
+from sfumato.scale.reread import Reread, RereadRecords, reread, reread_records, row_keys
 from sfumato.table.column import Column
 from sfumato.table.sorting import sorted_with_places, sorted_words
 from sfumato.table.table import Table
@@ -51,18 +54,31 @@ def audit_parts(
     people: Blocks | None = None,
     *,
     draw: bool = True,
+    placed: Integers | None = None,
 ) -> Audit:
     """Return the audit of a release on disk, read in parts; with the table's outline and everybody's codes also against those.
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
+    `placed` is what the publisher of a randomized release knows: [parts × values] how many people are where.
     """
     table = None if outline is None else outline.table
-    judged = JUDGES[manifest.form]
     try:
-        found = judged(directory, manifest, place, table, people, draw)
+        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, placed))
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(found.audit, manifest, found.texts, table, found.problems)
+
+
+class _Asked(NamedTuple):
+    """What is audited, and against what: see `audit_parts`."""
+
+    directory: Path
+    manifest: Manifest
+    place: Path
+    table: Table | None
+    people: Blocks | None
+    draw: bool
+    placed: Integers | None
 
 
 class _Judged(NamedTuple):
@@ -123,7 +139,45 @@ def _columns(directory: Path, manifest: Manifest, place: Path, table: Table | No
     return _Judged(audit, dict(stored.tables), problems)
 
 
-JUDGES = {"buckets": _buckets, "ranges": _ranges, "columns": _columns}
+def _randomized(asked: _Asked) -> _Judged:
+    read = reread_records(asked.directory, asked.manifest, asked.place / "release")
+    problems = [*read.problems, *read.release.contradictions()]
+    shown = {"records": _empty(read.release.quasi), "secrets": read.release.domain.table.slice(0, 0)}
+    comparable = _comparable(asked.manifest, shown, asked.table, problems)
+    passes = count()
+
+    def counted(numbers: ReadParts, table: Table) -> Iterator[PartCounts]:
+        truth = true_codes(read.release.domain.labels, table).astype(np.int64)
+        for some in _together(read, table, asked.people, asked.place / f"people{next(passes)}"):
+            yield count_parts(some.key, some.bucket.astype(np.int64), truth[some.secret], numbers.slots)
+
+    def walk(numbers: ReadParts, table: Table) -> PartCounts:
+        return added_counts(counted(numbers, table), numbers.slots, _Exposed(lambda: counted(numbers, table)))
+
+    slots = ReadParts.of(read.release).slots
+    placed = None if asked.placed is None else asked.placed[slots.part, slots.value]
+    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, placed)
+    quasi = {f"records {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
+    return _Judged(audit, quasi | {"records": read.release.domain.table}, problems)
+
+
+class _Exposed:
+    """The mean belief of readers over people who are counted some at a time."""
+
+    def __init__(self, parts: Callable[[], Iterator[PartCounts]]) -> None:
+        self.parts = parts
+
+    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+        """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
+        total, people = 0.0, 0
+        for one in self.parts():
+            rows = int(one.totals.sum())
+            total += one.classes.exposure(slots, shares, kept) * rows
+            people += rows
+        return total / max(1, people)
+
+
+JUDGES = {"buckets": _buckets, "ranges": _ranges, "columns": _columns, "randomized": _randomized}
 """The forms that are audited a part at a time."""
 
 
@@ -172,7 +226,7 @@ class _Together(NamedTuple):
     secret: Array
 
 
-def _together(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
+def _together(read: Reread | RereadRecords, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
     """Yield everybody, one file of quasi combinations after another."""
     place.mkdir(mode=0o700, exist_ok=True)
     quasi = read.release.quasi

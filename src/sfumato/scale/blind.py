@@ -114,17 +114,23 @@ def deal(people: Blocks, sizes: Sequence[int], slots: Slots, random: Randomness,
     place.mkdir(mode=0o700, exist_ok=True)
     layout = people.layout
     ordered = sorted_files(people, layout, sizes, place / "ordered", at_once)
+    ranked = ranked_files(ordered, sizes, random.spawn(Step.DEAL), place, at_once)
+    files = _seated(ranked, sizes, slots, place, at_once)
+    number, group_sizes = _numbered(files, sizes, slots.groups, place)
+    return _arranged(files, sizes, number, group_sizes, place, at_once)
+
+
+def ranked_files(ordered: Sequence[Blocks], sizes: Sequence[int], random: Randomness, place: Path, at_once: int) -> list[Blocks]:
+    """Return everybody by value, then by a coin of her place in these files, which comes last; in files of one block each."""
     attempt = 0
     while True:
-        ranked = _ranked(ordered, sizes, random.spawn(Step.DEAL).spawn(attempt), place, at_once)
+        ranked = _ranked(ordered, sizes, random.spawn(attempt), place, at_once)
         if ranked is not None:
             break
         attempt += 1  # two people of one value drew equal coins: all draw again
     for file in ordered:
         file.path.unlink(missing_ok=True)
-    files = _seated(ranked, sizes, slots, place, at_once)
-    number, group_sizes = _numbered(files, sizes, slots.groups, place)
-    return _arranged(files, sizes, number, group_sizes, place, at_once)
+    return ranked
 
 
 def _ranked(
@@ -151,6 +157,8 @@ def _ranked(
         order = np.lexsort((columns[-1], columns[-2]))
         *rest, value, key = (column[order] for column in columns)
         if ((key[1:] == key[:-1]) & (value[1:] == value[:-1])).any():
+            for one in files:
+                one.path.unlink(missing_ok=True)
             return None
         file.path.unlink(missing_ok=True)
         file.rows.clear()
@@ -166,9 +174,11 @@ def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place:
     files = [Blocks(place / f"seated{k}", wide) for k in range(many)]
     taken = np.zeros(sizes[-1], np.int64)
     for file in ranked:
+        if not file.total:
+            continue
         *codes, value, _ = file.read()
         group = np.empty(len(value), np.int64)
-        heads = np.flatnonzero(np.append(True, value[1:] != value[:-1]))[: len(value)]
+        heads = np.flatnonzero(np.append(True, value[1:] != value[:-1]))
         for begin, end in zip(heads.tolist(), [*heads[1:].tolist(), len(value)], strict=True):
             one = int(value[begin])
             group[begin:end] = slots.take(one, int(taken[one]), int(taken[one]) + end - begin)

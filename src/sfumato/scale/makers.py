@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,10 +26,13 @@ from sfumato.methods.base import Task
 from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
+from sfumato.methods.randomizing import plan_figures as plan_figures_of
 from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
+from sfumato.methods.show.randomized import show_randomized
 from sfumato.privacy.bounds import Bounds
+from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
@@ -39,7 +43,8 @@ from sfumato.scale.collect import Collected, Kept, collect, collect_columns, col
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_small
+from sfumato.scale.randomized import randomized_records
+from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
 from sfumato.table.sensitive import Domain
 
 
@@ -67,6 +72,8 @@ class Written(NamedTuple):
     manifest: Manifest
     figures: dict[str, Any]
     sizes: Integers
+    placed: Integers | None = None
+    """[parts × values]: how many people of each true value are in each part of a randomized release."""
 
 
 def make_boxes(work: Work, method: Any) -> Written:
@@ -195,6 +202,30 @@ def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, co
     return Written(manifest, {**_figures(dealt.sizes), **figures}, dealt.sizes)
 
 
+def make_randomized(work: Work, method: Any) -> Written:
+    """Randomize everybody's value by coins of her place, and write the records."""
+    task, table = work.task, work.found.table
+    task.progress("finding parts and retentions", 0.3)
+    domain = method.published_domain(table)
+    plan = method.planned(task.requirement, task.bounds, table.rows)
+    nobody = np.zeros(0, np.int32)
+    empty, number = show_randomized(task, method, domain, plan, Randomized(nobody, nobody))
+    described = [part.described for part in empty.parts]
+    if any(one == two for one, two in pairwise(sorted(described))):
+        raise NotProvable(
+            f"method {method.name!r}: two parts of its plan are described alike, and only all records tell which comes first",
+            hint='engine = "memory"',
+        )
+    task.progress("randomizing values", 0.4)
+    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+    codes = _declared(work.found, domain)
+    place = work.scratch("randomized")
+    made = randomized_records(work.coded(), sizes, plan, codes, len(domain), number, task.random, place, work.shard)
+    task.progress("writing", 0.75)
+    manifest = write_records(work.directory, empty.manifest, work.found, domain, made.rows)
+    return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.placed)
+
+
 def make_noisy(work: Work, method: Any) -> Written:
     """Cut boxes by quasi values alone, add noise to every count of every declared value, and write them as buckets.
 
@@ -258,7 +289,10 @@ Maker = Callable[[Work, Any], Written]
 MAKERS: dict[tuple[str, str], Maker] = {
     ("boxes", "buckets"): make_boxes,
     ("boxes", "ranges"): make_boxes,
+    ("burel-perturbation", "randomized"): make_randomized,
     ("noisy-boxes", "buckets"): make_noisy,
+    ("small-domain", "randomized"): make_randomized,
+    ("uniform", "randomized"): make_randomized,
     ("ambiguity", "columns"): make_ambiguity,
     ("anatomy", "buckets"): make_anatomy,
     ("mondrian", "buckets"): make_mondrian,
@@ -274,11 +308,8 @@ REASONS = {
     "decoys": "decoys are exchanged between buckets of the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
-    "burel-perturbation": "everybody's coin is drawn in one order, which has not been divided yet",
     "privbayes": "its network is learned from the whole table",
     "noisy-tables": "its tables are counted in memory",
-    "uniform": "everybody's coin is drawn in one order, which has not been divided yet",
-    "small-domain": "everybody's coin is drawn in one order, which has not been divided yet",
 }
 """Why every other method is made in memory only."""
 

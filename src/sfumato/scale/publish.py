@@ -85,7 +85,8 @@ def prepare(
     written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch, coded), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
-    audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)
+    place, coded_people = engine.scratch("audit"), engine.coded(outline)
+    audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, placed=written.placed)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,15 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
 from sfumato.release.canonical import groups_fall
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
+from sfumato.release.coding import code_column, code_domain, joined_columns
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
+from sfumato.release.parts import listed_values, part_entries
+from sfumato.release.randomized import PART, RECORDS, RandomizedRelease, part_numbers
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.table.column import Column
+from sfumato.table.sensitive import Domain
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 
@@ -68,6 +72,75 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
     return Reread(release, rows, tuple(problems))
 
 
+@dataclass(frozen=True, eq=False)
+class RereadRecords:
+    """A randomized release without its rows, and those as blocks: a code a quasi column, then the slot (part and value)."""
+
+    release: CountedRecords
+    rows: Blocks
+    problems: tuple[str, ...]
+
+
+class CountedRecords(RandomizedRelease):
+    """A randomized release of which it is only known how often each part publishes each value."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, quasi: tuple[Column, ...], domain: Domain, tally: Integers) -> CountedRecords:
+        """Return the release with these numbers, [parts × values]."""
+        none = np.zeros(0, np.int32)
+        release = cls(manifest, quasi, domain, none, none)
+        vars(release)["tally"] = tally
+        return release
+
+
+def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRecords:
+    """Return what a release of the form randomized holds, read a part at a time into a private place; see `reread`."""
+    problems: list[str] = []
+    extra = not_listed(directory, manifest)
+    if extra:
+        problems.append(f"{extra} files lie in the release that its manifest does not list")
+    names, secret, kinds = published_names(manifest)
+    require_tables(dict.fromkeys(manifest.tables, pa.table({})), RandomizedRelease.form, (RECORDS,))
+    wanted = {name: kinds[name] for name in names} | {PART: "group"} | {name: kinds[name] for name in secret}
+    entries, local = part_entries(manifest), _Local(place, names)
+    release: CountedRecords | None = None
+    for file in files_of(RECORDS, manifest.tables[RECORDS], kind_of(manifest)):
+        records = take_table({RECORDS: stored_part(directory, manifest.tables[RECORDS], file, problems)}, RECORDS, wanted)
+        listed = listed_values(entries, records.select(secret))
+        both = pa.concat_tables([listed, pa.table({name: decoded(records[name]) for name in secret})])
+        domain, codes = code_domain(both, tuple(kinds[name] for name in secret))
+        known = code_domain(listed, domain.kinds)[0]
+        if len(known) != len(domain):
+            raise FormatError("table 'records' shows values that no part has")
+        if release is None:
+            tally = np.zeros((len(entries), len(domain)), np.int64)
+            release = CountedRecords.of(manifest, (), known, tally)
+            number = np.full(tally.shape, -1, np.int64)
+            ranked = [one.described for one in release.parts]
+            if sorted(ranked) != ranked:
+                problems.append(f"the numbers of parts are {_ORDER}")
+            if any(one == two for one, two in pairwise(ranked)):
+                raise FormatError("two parts are described alike; such a release is audited in memory")
+            for i, one in enumerate(release.parts):
+                number[i, one.values] = np.arange(len(one)) + (number >= 0).sum()
+        part, value = part_numbers(records, len(entries)), codes[listed.num_rows :]
+        if (number[part, value] < 0).any():
+            raise FormatError(f"{int((number[part, value] < 0).sum())} records show a value that their part does not have")
+        np.add.at(release.tally, (part, value), 1)
+        columns = [code_column(name, kinds[name], records[name]) for name in names]
+        local.add(columns, number[part, value])
+    assert release is not None
+    if int(release.tally.sum()) != manifest.rows:
+        raise FormatError(f"table 'records' has {int(release.tally.sum())} rows, the manifest says {manifest.rows}")
+    quasi, rows = local.joined()
+    part_of, value_of = np.nonzero(number >= 0)
+    slot = np.argsort(number[part_of, value_of])
+    part_of, value_of = part_of[slot], value_of[slot]
+    if _rows_fall([part_of[slots], *codes, value_of[slots]] for *codes, slots in rows):
+        problems.append(f"the rows of table 'records' are {_ORDER}")
+    return RereadRecords(CountedRecords.of(manifest, quasi, release.domain, release.tally), rows, tuple(problems))
+
+
 class _Local:
     """Parts as they come, each with values of its own, and then with the values of all of them."""
 
@@ -96,19 +169,25 @@ class _Local:
 
 def _sizes(rows: Blocks) -> tuple[Integers, bool]:
     """Return how many rows each bucket has, and whether rows are sorted by bucket and values."""
-    sizes, ordered = np.zeros(0, np.int64), True
-    last: list[int] | None = None
-    for *codes, bucket in rows:
+    sizes = np.zeros(0, np.int64)
+    for *_, bucket in rows:
         many = int(bucket.max(initial=-1)) + 1
         if many > len(sizes):
             sizes = np.concatenate([sizes, np.zeros(many - len(sizes), np.int64)])
         sizes += np.bincount(bucket, minlength=len(sizes))
-        keys = [bucket, *codes]
-        if last is not None:
-            keys = [np.concatenate([np.array([before], key.dtype), key]) for before, key in zip(last, keys, strict=True)]
-        ordered = ordered and not _falls(keys)
-        last = [int(bucket[-1]), *(int(code[-1]) for code in codes)]
-    return sizes, ordered
+    return sizes, not _rows_fall([bucket, *codes] for *codes, bucket in rows)
+
+
+def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
+    """Return whether a row comes after the next one, in a block or at the border of two."""
+    last: list[int] | None = None
+    for keys in blocks:
+        if last is not None and _falls([np.array([before, key[0]]) for before, key in zip(last, keys, strict=True)]):
+            return True
+        if _falls(keys):
+            return True
+        last = [int(key[-1]) for key in keys]
+    return False
 
 
 def _buckets_fall(rows: Blocks, widths: list[int], release: BucketsRelease) -> bool:

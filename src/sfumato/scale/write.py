@@ -19,10 +19,12 @@ from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.manifest import Manifest
 from sfumato.release.noise import noise_tables
+from sfumato.release.randomized import PART
 from sfumato.release.ranges import GROUP, RECORDS
 from sfumato.scale.blind import Dealt
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
+from sfumato.scale.places import Series
 from sfumato.table.sensitive import Domain
 
 
@@ -79,6 +81,17 @@ def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: De
         "st": _write(directory, "st", dealt.entries.total, entries),
     }
     return _completed(directory, manifest, tables, {})
+
+
+def write_records(directory: Path, manifest: Manifest, outline: Outline, domain: Domain, rows: Series) -> Manifest:
+    """Write the form randomized from records that lie in files."""
+
+    def records(begin: int, end: int) -> pa.Table:
+        part, *codes, value = rows.part(begin, end)
+        columns = {**_quasi(outline, codes), PART: pa.array((part + 1).astype(np.int32))}
+        return pa.table({**columns, **sensitive_columns(domain, value.astype(np.int32))})
+
+    return _completed(directory, manifest, {RECORDS: _write(directory, RECORDS, rows.total, records)}, {})
 
 
 def _quasi(outline: Outline, codes: Sequence[Array]) -> dict[str, pa.Array]:
