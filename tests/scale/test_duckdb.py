@@ -255,14 +255,14 @@ def test_buckets_in_another_order_are_found_part_by_part(people, tmp_path, monke
     assert audit_directory(tmp_path / "out")[0].holds
 
 
-SHARES = {str(value): f"{3 + value % 7}/{sum(3 + one % 7 for one in range(50))}" for value in range(50)}
+SHARES = {str(value): f"{(value % 10 + 1) ** 3}/{5 * sum((one + 1) ** 3 for one in range(10))}" for value in range(50)}
 RANDOMIZED = {
     "uniform": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.UniformPerturbation()),
-    "parts": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain(retention="per-value")),
-    "parts of one retention": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain()),
+    "a retention for each value": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain(retention="per-value")),
+    "parts": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain()),
     "declared parts": (
         CLOSED,
-        sf.RhoPrivacy("1/20", "1/4", against="insider"),
+        sf.RhoPrivacy("1/10", "1/4", against="insider"),
         sf.SmallDomain(parameters="declared", shares=SHARES, otherwise="0"),
     ),
 }
@@ -297,6 +297,42 @@ def test_randomized_records_follow_the_plan_and_the_people_alone(people, tmp_pat
     seen = audit_directory(place, wrong, schema)[0].problems
     assert seen == sf.audit(place, sf.Table.from_frame(wrong, schema)).problems
     assert seen
+
+
+EACH = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill", "pay"], protect="each", people={"rows": "people"},
+                 recode={"weight": {"round": 2}}, bins={"pay": {"people": 6}},
+                 other=["smokes", "patient", "seen", "name"])  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [100, 400, 10_000])
+@pytest.mark.parametrize(
+    ("asked", "method"),
+    [
+        (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
+        (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, patience=0)),
+        (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30)),
+        (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30, weights="association")),
+        (sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(floor=15)),
+        (sf.PresenceAssociation("1/4", "1/2", against="reader"), sf.Ambiguity(floor=15)),
+    ],
+)
+def test_each_of_several_secrets_is_protected_as_in_memory(tmp_path, monkeypatch, asked, method, shard):
+    monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    _, large = both(odd_table(), EACH, asked, tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 3
+    found, _ = audit_directory(tmp_path / "large", odd_table(), EACH, random=1)
+    alike(found, sf.audit(tmp_path / "large", sf.Table.from_frame(odd_table(), EACH, random=1)))
+    assert audit_directory(tmp_path / "large")[0].to_dict() == sf.audit(tmp_path / "large", engine="memory").to_dict()
+    other = odd_table()
+    other = other.set_column(5, "pay", pa.array(np.roll(other["pay"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, EACH)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, EACH)).problems
+    assert wrong.problems
+
+
+def test_which_methods_protect_each_secret_beyond_memory_is_said(tmp_path):
+    with pytest.raises(NotProvable, match="in the form 'ranges' protects each secret by itself in memory only"):
+        publish_source(odd_table(), EACH, sf.FPrivacy(theta=3, offset="0.1"), tmp_path / "out", method=sf.Boxes(form="ranges"))
 
 
 def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):

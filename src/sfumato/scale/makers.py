@@ -28,12 +28,13 @@ from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
 from sfumato.methods.randomizing import plan_figures as plan_figures_of
 from sfumato.methods.show.columns import fragment_facts
-from sfumato.methods.show.manifest import group_manifest
+from sfumato.methods.show.manifest import Stated, apart_manifest, group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
 from sfumato.methods.show.randomized import show_randomized
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
+from sfumato.release.apart import ApartColumns
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
@@ -123,13 +124,19 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     made, shown = collect_columns(shards, columns)
     _check(made, task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
-    stated = group_manifest(task, method, "columns", grouping, fragment_facts(grouping))
+    stated = _stated(task, method, grouping, fragment_facts(grouping))
     group = np.repeat(np.arange(grouping.groups, dtype=np.int32), made.entries)
     quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
-    domain = work.found.table.sensitive.domain
-    release = ColumnsRelease(stated, quasi, start, domain, group, made.value.astype(np.int32), made.count, told=made.told)
     task.progress("writing", 0.75)
-    release = release.canonical()
+    parts, first = [], 0
+    for one in work.found.table.apart():
+        domain = one.sensitive.domain
+        mine = (made.value >= first) & (made.value < first + len(domain))
+        entries = group[mine], (made.value[mine] - first).astype(np.int32), made.count[mine]
+        own = stated.of(domain.names[0]) if stated.apart else stated
+        parts.append(ColumnsRelease(own, quasi, start, domain, *entries, told=made.told))
+        first += len(domain)
+    release: Any = ApartColumns(stated, tuple(parts)).canonical() if stated.apart else parts[0].canonical()
     return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
 
 
@@ -149,8 +156,15 @@ def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict
         manifest = write_ranges(work.directory, stated, work.found, made, shown)
     else:
         public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
-        manifest = write_buckets(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, made)
+        stated = _stated(task, method, grouping, public)
+        manifest = write_buckets(work.directory, stated, work.found, made)
     return Written(manifest, _figures(made.sizes), made.sizes)
+
+
+def _stated(task: Task, method: Any, grouping: Grouping, public: dict[str, Any]) -> Manifest:
+    """Return the manifest of groups, also where each of several secrets is protected by itself."""
+    stated = [group_manifest(one, method, method.form, grouping, public) for one in task.parts()]
+    return stated[0] if not task.bounds.apart else apart_manifest(task, [Stated(one) for one in stated])
 
 
 def _figures(sizes: Integers) -> dict[str, Any]:
@@ -301,6 +315,9 @@ MAKERS: dict[tuple[str, str], Maker] = {
 }
 """How each method is made beyond memory, in each form."""
 
+EACH = {("boxes", "buckets"), ("ambiguity", "columns")}
+"""What is made beyond memory also where each of several secrets is protected by itself."""
+
 REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
@@ -324,9 +341,14 @@ def scales(method: Method) -> str:
     return REASONS.get(method.name, "it looks at all people at once")
 
 
-def maker_of(method: Method) -> Maker:
-    """Return how a method is made beyond memory; raise where it is not."""
+def maker_of(method: Method, *, each: bool = False) -> Maker:
+    """Return how a method is made beyond memory, also where `each` of several secrets is protected by itself; raise if not."""
     why = scales(method)
+    if not why and each and (method.name, method.form) not in EACH:
+        raise NotProvable(
+            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory only',
+            hint='name = "boxes" with form = "buckets"; or engine = "memory", or protect = "combination"',
+        )
     if not why:
         return MAKERS[method.name, method.form]
     forms = sorted(form for name, form in MAKERS if name == method.name)

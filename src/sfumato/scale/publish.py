@@ -64,7 +64,7 @@ def prepare(
     table.require_people()
     require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
-    maker = maker_of(chosen)
+    maker = maker_of(chosen, each=table.schema.apart)
     chosen.require_provable(table, requirement)
     require_free_names(table, chosen.form)
     bounds = chosen.bounds(table, requirement)

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
+from sfumato.release.apart import split_tables
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
-from sfumato.release.canonical import groups_fall
+from sfumato.release.canonical import Shown, groups_fall
 from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, joined_columns
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
@@ -37,6 +38,8 @@ class Reread:
     release: BucketsRelease
     rows: Blocks
     problems: tuple[str, ...]
+    each: tuple[BucketsRelease, ...] = ()
+    """Where each of several secrets is protected by itself: the release of each; the first is `release`."""
 
 
 def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
@@ -66,10 +69,15 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
     for name in manifest.tables:
         if name != "qit":
             small[name] = stored_table(directory, manifest, name, kind, problems)
-    release = BucketsRelease.from_buckets(manifest, small, quasi, sizes)
-    if not ordered or _buckets_fall(rows, [column.size for column in quasi], release):
+    own = [(manifest, small)]
+    if manifest.apart:
+        own = list(zip(map(manifest.of, manifest.secrets), split_tables(manifest, small), strict=True))
+    each = tuple(BucketsRelease.from_buckets(stated, tables, quasi, sizes) for stated, tables in own)
+    # As a release of several secrets lists its tables: those of the first, then what the others show of values.
+    told = [*each[0].told_of_buckets(), *(one.told_of_buckets()[0] for one in each[1:])]
+    if not ordered or _buckets_fall(rows, [column.size for column in quasi], told, len(sizes)):
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
-    return Reread(release, rows, tuple(problems))
+    return Reread(each[0], rows, tuple(problems), each)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +198,9 @@ def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
     return False
 
 
-def _buckets_fall(rows: Blocks, widths: list[int], release: BucketsRelease) -> bool:
+def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Shown], buckets: int) -> bool:
     """Return whether a bucket comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
-    tables = release.told_of_buckets()
-    starts = [np.searchsorted(one.group, np.arange(len(release.sizes) + 1)).astype(np.int64) for one in tables]
+    starts = [np.searchsorted(one.group, np.arange(buckets + 1)).astype(np.int64) for one in tables]
     held: list[Array] | None = None  # the rows of the last bucket of a block, which may go on in the next one
     for block, columns in enumerate(rows):
         if held is not None:

@@ -13,10 +13,12 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.release import files
 from sfumato.release.accounts import account_tables
+from sfumato.release.apart import secret_names
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.boxes import Box
 from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
+from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
 from sfumato.release.noise import noise_tables
 from sfumato.release.randomized import PART
@@ -35,11 +37,9 @@ def write_buckets(
 
     The values of boxes are codes of the domain, the table's own where none is given.
     """
-    shown = outline.table.sensitive.domain if domain is None else domain
-    tables = {
-        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end)),
-        "st": _write(directory, "st", len(boxes.value), _st(shown, boxes)),
-    }
+    tables = {"qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end))}
+    for name, (shown, group, value, count) in _secrets(outline, manifest, boxes, domain).items():
+        tables[name] = _write(directory, name, len(value), _st(shown, group, value, count))
     return _completed(directory, manifest, tables, {**account_tables(boxes.told), **noise_tables(draws, BUCKET)})
 
 
@@ -137,13 +137,25 @@ def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
     return pa.table(columns)
 
 
-def _st(domain: Domain, boxes: Collected) -> Any:
+def _secrets(outline: Outline, manifest: Manifest, boxes: Collected, domain: Domain | None) -> dict[str, Any]:
+    """Return the tables of sensitive values: domain, group, value and count of every entry; one of each secret by itself."""
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
+    if not manifest.apart:
+        return {ST: (outline.table.sensitive.domain if domain is None else domain, group, boxes.value, boxes.count)}
+    found, first = {}, 0
+    for name, one in zip(secret_names(manifest), outline.table.apart(), strict=True):
+        values = one.sensitive.domain
+        mine = (boxes.value >= first) & (boxes.value < first + len(values))
+        found[name] = values, group[mine], boxes.value[mine] - first, boxes.count[mine]
+        first += len(values)
+    return found
 
+
+def _st(domain: Domain, group: Array, value: Array, count: Array) -> Any:
     def part(begin: int, end: int) -> pa.Table:
         st: dict[str, pa.Array] = {BUCKET: pa.array(group[begin:end])}
-        st |= sensitive_columns(domain, boxes.value[begin:end].astype(np.int32))
-        st[COUNT] = pa.array(boxes.count[begin:end], pa.int64())
+        st |= sensitive_columns(domain, value[begin:end].astype(np.int32))
+        st[COUNT] = pa.array(count[begin:end], pa.int64())
         return pa.table(st)
 
     return part
