@@ -220,7 +220,7 @@ def _level(
     sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
     high = low + sizes
     histogram, counts = growing.histograms(nodes)
-    axes, values = growing.axes, growing.secret.values
+    axes, values = growing.axes, growing.secret.first
     nothing = np.zeros((0, counts.shape[1]), np.int64)
     none_at = np.zeros(len(axes.missing) + 1, np.int64)
 
@@ -331,4 +331,5 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
 
 def secret_shape(bounds: Bounds) -> Secret:
     """Return what kernels need of the sensitive values where nobody's own value is at hand."""
-    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), len(bounds.values), *bounds.incidence)
+    first = bounds.apart[0] if bounds.apart else len(bounds.values)
+    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), first, *bounds.incidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -55,7 +55,7 @@ def boxes(
     """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
-    frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
+    frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
     sizes = tuple(column.size for column in outline.table.quasi)
     absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
     how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha)
@@ -74,10 +74,11 @@ def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Fl
         return column_weights(outline.table.quasi, rules.weights)  # type: ignore[arg-type]
     root = np.array([[-1, -1, -1, 0, -1, -1]], dtype=np.int64)
     pairs: Integers = Counter(frame, people.total).pairs(root, np.zeros(1, np.int64))[0]
-    first, by_place = frame.axes.first, []
-    for j, place in enumerate(frame.places):
-        by_place.append(pairs[first[j] : first[j + 1]][place])  # codes as published, as a column has them
-    return weights_by_pairs([by_place])
+    first, ends = frame.axes.first, [int(one.max()) + 1 for one in frame.stack]
+    by_secret = []
+    for begin, end in zip([0, *ends], ends, strict=False):  # codes as published, as a column has them
+        by_secret.append([pairs[first[j] : first[j + 1], begin:end][place] for j, place in enumerate(frame.places)])
+    return weights_by_pairs(by_secret)
 
 
 def pieces(leaves: Sequence[Leaf]) -> list[int]:

@@ -99,7 +99,7 @@ class Made:
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
-    quasi, secret = list(columns[:-1]), columns[-1].astype(np.int32)
+    quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
         told = np.array([leaf.told], dtype=np.int64)
@@ -113,11 +113,11 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         codes = None if how.alpha is None else space.codes.astype(np.int32)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
-        seen = secret_of(secret, how.bounds)
+        seen = secret_of(secrets, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
-    shown = histograms(group, secret, how.frame.values)
+    shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
     if how.absent is not None:
         return Made(
             rows=[],
