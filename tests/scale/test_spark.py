@@ -16,7 +16,7 @@ from sfumato.errors import InputError
 from sfumato.release import files
 from sfumato.scale.engine import Limits
 from sfumato.scale.verb import publish_source
-from tests.scale.test_duckdb import ASKED, CLOSED, SCHEMA, VALUES, content, odd_table, people
+from tests.scale.test_duckdb import ASKED, CLOSED, EACH, ODD, RANDOMIZED, SCHEMA, VALUES, content, odd_table, people
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
@@ -85,6 +85,41 @@ def test_spark_writes_the_bytes_that_memory_writes(census, spark, tmp_path, agai
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
 
 
+PRESENT = sf.PresenceAssociation("1/4", "1/2")
+AS_IN_MEMORY = {
+    "ranges": (SCHEMA, ASKED, sf.Boxes(floor=40, form="ranges")),
+    "tight ranges": (SCHEMA, sf.FPrivacy(theta=4, offset="0.05", against="reader"), sf.Mondrian(k=20)),
+    "near groups": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20)),
+    "columns": (ODD, PRESENT, sf.Ambiguity(floor=15)),
+    "each": (EACH, sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
+}
+AS_BY_DUCKDB = {
+    "near groups in several shards": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20, form="buckets")),
+    "multi-size": (SCHEMA, ASKED, sf.MultiSize()),
+    "anatomy": (SCHEMA, sf.LDiversity(5), sf.Anatomy()),
+    "small-domain": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain()),
+    "declared": RANDOMIZED["declared parts"],
+}
+
+
+@pytest.mark.parametrize("kind", [*AS_IN_MEMORY, *AS_BY_DUCKDB])
+def test_every_method_that_scales_gives_the_same_bytes(census, spark, tmp_path, kind):
+    """The bytes of memory where coins are drawn by box, those of DuckDB where they are drawn by place."""
+    schema, asked, method = {**AS_IN_MEMORY, **AS_BY_DUCKDB}[kind]
+    schema = method.close(schema)
+    rows = odd_table() if schema.quasi == ODD.quasi else census
+    pq.write_table(rows, tmp_path / "people.parquet", row_group_size=700)
+    shard = 10_000 if kind == "near groups" else 1500 if rows is census else 400
+    if kind in AS_IN_MEMORY:
+        sf.publish(sf.Table.from_frame(rows, schema), asked, method=method, random=1).save(tmp_path / "expected")
+    else:
+        publish_source(rows, schema, asked, tmp_path / "expected", method=method, random=1, limits=Limits(1 << 29, 2, shard))
+    frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(3)
+    large = written(frame, tmp_path / "spark", schema=schema, asked=asked, method=method, shard=shard)
+    assert content(tmp_path / "expected") == content(tmp_path / "spark")
+    assert large.audit.holds
+
+
 def test_noisy_boxes_are_joined_as_in_memory(census, spark, tmp_path):
     shares = dict.fromkeys(VALUES, "1/50")
     method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60)
@@ -123,10 +158,11 @@ def test_missing_values_and_dates_mean_the_same(spark, tmp_path):
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
 
 
-def test_a_killed_executor_changes_nothing(census, spark, tmp_path):
+@pytest.mark.parametrize("method", [sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize()])
+def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
     pq.write_table(census, tmp_path / "people.parquet", row_group_size=500)
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
-    written(frame, tmp_path / "quiet", method=sf.Boxes(floor=40))
+    written(frame, tmp_path / "quiet", method=method)
     victims = executors(spark)
     assert victims
     killed = []
@@ -136,12 +172,12 @@ def test_a_killed_executor_changes_nothing(census, spark, tmp_path):
         killed.append(time.monotonic())
 
     def heard(stage, done):
-        if stage == "cutting quasi space" and done >= 0.35 and not killed:
+        if stage in ("cutting quasi space", "assigning people to groups") and done >= 0.35 and not killed:
             killer = threading.Thread(target=kill)
             killer.start()
             killer.join()
 
-    written(frame, tmp_path / "killed", method=sf.Boxes(floor=40), progress=heard)
+    written(frame, tmp_path / "killed", method=method, progress=heard)
     assert killed
     assert victims[0] not in executors(spark)
     assert content(tmp_path / "quiet") == content(tmp_path / "killed")
