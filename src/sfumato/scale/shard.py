@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Integers, Small, taken
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
@@ -27,6 +27,7 @@ from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
+from sfumato.table.sorting import ascending
 
 Cutting = Literal["safe", "tight", "soft", "noisy"]
 """What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
@@ -99,6 +100,9 @@ class Made:
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
+    # Near people lie together, which makes cuts faster; and whatever order a task meets people in, it is this one.
+    by_values = ascending(combine_codes(list(zip(columns, (*how.sizes, how.frame.values), strict=True))), used_up=True)
+    columns = [taken(column, by_values) for column in columns]
     quasi, secret = list(columns[:-1]), columns[-1].astype(np.int32)
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
