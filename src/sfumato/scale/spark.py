@@ -34,7 +34,13 @@ from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
+from sfumato.table.sorting import dealt
 from sfumato.table.source import ending_of
+
+_BLOCK = 1 << 17
+"""So many people at least are in one block of codes, but for the last of a partition."""
+_SMALL = 1 << 22
+"""Sums of so many bytes come from all partitions at once; larger ones one after another."""
 
 
 class SparkSource:
@@ -174,7 +180,7 @@ class SparkEngine:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for row in self._frame.toLocalIterator():
+            for row in self._frame.toLocalIterator(prefetchPartitions=True):
                 blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
             self._coded = blocks
         return self._coded
@@ -187,11 +193,18 @@ class SparkEngine:
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
-    """Turn numbers of combinations into blocks of codes."""
+    """Turn numbers of combinations into blocks of codes: long ones, since each is divided among all shards."""
     codes, layout = shared.value
+    waiting: list[list[Array]] = []
+    rows = 0
     for batch in batches:
-        columns = [mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)]
-        yield _block(layout.pack(columns), batch.num_rows)
+        waiting.append([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)])
+        rows += batch.num_rows
+        if rows >= _BLOCK:
+            yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
+            waiting, rows = [], 0
+    if rows:
+        yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
 
 
 def _block(data: bytes, rows: int) -> pa.RecordBatch:
@@ -211,7 +224,9 @@ class SparkPeople:
         def total(empty: Callable[[], Any], add: Add) -> Any:
             work = partial(_summed, layout=self.layout, empty=empty, add=add)
             whole = empty()
-            for row in self.frame.mapInArrow(work, "sums binary").toLocalIterator():
+            sums = self.frame.mapInArrow(work, "sums binary")
+            small = sum(one.nbytes for one in whole) <= _SMALL
+            for row in sums.collect() if small else sums.toLocalIterator(prefetchPartitions=True):
                 for mine, theirs in zip(whole, pickle.loads(bytes(row["sums"])), strict=True):  # our own arrays, not a stranger's
                     mine += theirs
             return whole
@@ -229,7 +244,7 @@ class SparkPeople:
         found: dict[int, Kept] = {}
         order = pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
-        for row in made.toLocalIterator():
+        for row in made.toLocalIterator(prefetchPartitions=True):
             tell(len(found) / len(cuts.leaves))
             k: int = row["shard"]
             found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
@@ -255,15 +270,13 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
         which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
-        order = np.argsort(which, kind="stable")
-        ends = np.cumsum(np.bincount(which, minlength=len(cuts.leaves)))
-        begin = 0
-        for k, end in enumerate(ends.tolist()):
-            if end > begin:
-                data = layout.pack([column[order[begin:end]] for column in columns])
-                rows = pa.array([end - begin], pa.int32())
-                yield pa.record_batch({"shard": pa.array([k], pa.int32()), "rows": rows, "block": pa.array([data], pa.binary())})
-            begin = end
+        order, start = dealt(which, len(cuts.leaves))
+        ordered = [column[order] for column in columns]
+        rows = np.diff(start)
+        some = np.flatnonzero(rows)
+        parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
+        listed = {"shard": pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
+        yield pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
 
 
 def _cut(table: pa.Table, shared: Any) -> pa.Table:
@@ -273,7 +286,5 @@ def _cut(table: pa.Table, shared: Any) -> pa.Table:
     blocks = list(_blocks(iter(table.select(["rows", "block"]).to_batches()), layout))
     columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
     leaf: Leaf = cuts.leaves[k]
-    # Rows come in another order whenever a task is tried again: their own codes put them in one.
-    order = np.lexsort(columns)
-    made = make_shard(how, leaf, [column[order] for column in columns])
+    made = make_shard(how, leaf, columns)
     return pa.table({"shard": pa.array([k], pa.int32()), "made": pa.array([pickle.dumps(made)], pa.binary())})
