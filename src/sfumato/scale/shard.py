@@ -148,8 +148,8 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
     # Near people lie together, which makes cuts faster; and whatever order a task meets people in, it is this one.
-    codes = list(zip(columns, (*how.sizes, how.frame.stack.shape[1]), strict=True))
-    by_values = ascending(combine_codes(codes), used_up=True)
+    coded = list(zip(columns, (*how.sizes, how.frame.stack.shape[1]), strict=True))
+    by_values = ascending(combine_codes(coded), used_up=True)
     columns = [taken(column, by_values) for column in columns]
     quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
     group, groups, told = np.zeros(people, np.int32), 1, None
