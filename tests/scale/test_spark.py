@@ -3,10 +3,14 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
+import warnings
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,7 +20,7 @@ from sfumato.errors import InputError
 from sfumato.release import files
 from sfumato.scale.engine import Limits
 from sfumato.scale.verb import publish_source
-from tests.scale.test_duckdb import ASKED, CLOSED, EACH, ODD, RANDOMIZED, SCHEMA, VALUES, content, odd_table, people
+from tests.scale.test_duckdb import ASKED, CLOSED, EACH, ODD, RANDOMIZED, RULES, SCHEMA, VALUES, content, odd_table, people, ruled
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
@@ -145,17 +149,45 @@ def test_files_are_read_by_the_session_that_there_is(census, spark, tmp_path):
         sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "other", engine="spark", random=1)
 
 
-def test_missing_values_and_dates_mean_the_same(spark, tmp_path):
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_mean_the_same_in_every_engine(rule, spark, tmp_path):
     frame = odd_table(800)
-    other = ["smokes", "pay", "patient", "seen", "name"]
-    words = {"missing": {"place": "drop", "weight": "drop"}, "recode": {"when": {"to": "month"}}, "people": {"rows": "people"}}
-    schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], other=other, **words)
-    asked = sf.FPrivacy(theta=4, offset="0.1", against="reader")
-    sf.publish(sf.Table.from_frame(frame, schema), asked, method=sf.Boxes(floor=30), random=1).save(tmp_path / "memory")
-    pq.write_table(frame, tmp_path / "rows.parquet")
-    source = spark.read.parquet(str(tmp_path / "rows.parquet"))
-    written(source, tmp_path / "spark", schema=schema, asked=asked, method=sf.Boxes(floor=30), shard=150)
+    schema, asked = ruled(rule, frame)
+    table = sf.Table.from_frame(frame, schema, random=1)
+    sf.publish(table, asked, method=sf.Boxes(floor=30), random=1).save(tmp_path / "memory")
+    pq.write_table(frame, tmp_path / "rows.parquet", row_group_size=300)
+    source = spark.read.parquet(str(tmp_path / "rows.parquet")).repartition(3)
+    large = written(source, tmp_path / "spark", schema=schema, asked=asked, method=sf.Boxes(floor=30), shard=150)
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    assert large.table.dropped == table.dropped
+    assert large.table.choice == table.choice
+    assert not [one for one in spark.catalog.listTables() if one.name.startswith("sfumato")]
+
+
+def test_somebody_with_several_rows_is_noticed(census, spark, tmp_path):
+    several = census.append_column("patient_id", pa.array(np.arange(census.num_rows) // 2))
+    words = {"quasi": list(SCHEMA.quasi), "sensitive": ["salary"], "bins": dict(SCHEMA.bins)}
+    with pytest.raises(InputError, match="looks like a key of people"):
+        written(spark.createDataFrame(several), tmp_path / "out", schema=sf.Schema(other=[*SCHEMA.other, "patient_id"], **words))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_skewed_boxes_and_one_huge_box(spark, tmp_path, form):
+    """Nine of ten people have the same quasi values; and nobody may be cut off."""
+    coins = np.random.default_rng(1)
+    age = np.where(coins.random(3000) < 0.9, 40, coins.integers(20, 80, 3000))
+    frame = pa.table({"age": age, "sex": coins.choice(["f", "m"], 3000), "ill": coins.choice(list("abcdefgh"), 3000)})
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["ill"], people={"rows": "people"})
+    for floor in (20, 2000):
+        method = sf.Boxes(floor=floor, form=form)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sf.errors.OneBox)
+            made = sf.publish(sf.Table.from_frame(frame, schema), sf.LDiversity(4), method=method, random=1)
+        made.save(tmp_path / f"memory{floor}")
+        place = tmp_path / f"spark{floor}"
+        written(spark.createDataFrame(frame), place, schema=schema, asked=sf.LDiversity(4), method=method, shard=200)
+        assert content(tmp_path / f"memory{floor}") == content(place)
 
 
 @pytest.mark.parametrize("method", [sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize()])
@@ -183,9 +215,24 @@ def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
     assert content(tmp_path / "quiet") == content(tmp_path / "killed")
 
 
-def test_what_spark_cannot_do_it_says(census, spark, tmp_path):
-    frame = spark.createDataFrame(census.slice(0, 100))
-    doubtful = sf.Schema(quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), bins=dict(SCHEMA.bins))
-    with pytest.raises(InputError, match="has to be told what a row is"):
-        written(frame, tmp_path / "out", schema=doubtful)
+def test_a_killed_job_leaves_nothing_that_loads(census, tmp_path):
+    """A driver of its own, which dies by its own hand while it audits what its executors made."""
+    pq.write_table(census, tmp_path / "people.parquet")
+    code = (
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from pyspark.sql import SparkSession\n"
+        "import sfumato.scale.publish as publish\n"
+        "from tests.scale.test_duckdb import ASKED, SCHEMA\n"
+        "from sfumato.scale.verb import publish_source\n"
+        "given = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}\n"
+        "SparkSession.builder.master('local[1]').config(map=given).getOrCreate()\n"
+        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1,\n"
+        "               engine='spark')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert run.returncode == -9
     assert not (tmp_path / "out").exists()
+    publish_source(tmp_path / "people.parquet", SCHEMA, ASKED, tmp_path / "out", random=1)
+    assert not list(tmp_path.glob(".out.*.partial"))

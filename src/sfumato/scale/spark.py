@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +20,22 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
+from sfumato.randomness import Randomness
 from sfumato.scale.boxes import pieces, shard_of
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline, outline
+from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import fingerprints
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
+from sfumato.scale.spark_sql import SparkSql
 from sfumato.scale.tally import Add, Sum
 from sfumato.table.coding import Reading
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
+from sfumato.table.person_key import PersonKey
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
 from sfumato.table.sorting import dealt
@@ -116,8 +120,9 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class SparkEngine:
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
-    def __init__(self, source: Any, place: Path, limits: Limits) -> None:
-        self.place, self.limits = place, limits
+    def __init__(self, source: Any, place: Path, limits: Limits, *, random: Randomness | int | bytes | None = None) -> None:
+        self.place, self.limits, self.random = place, limits, random
+        self._sql: SparkSql | None = None
         self.source = SparkSource(source)
         self._coded: Blocks | None = None
         self._marks: tuple[Fingerprint, Fingerprint] | None = None
@@ -127,6 +132,8 @@ class SparkEngine:
         """Let go of what is kept in the cluster."""
         if self._frame is not None:
             self._frame.unpersist()
+        if self._sql is not None:
+            self._sql.close()
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
@@ -141,20 +148,21 @@ class SparkEngine:
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         schema.check_columns(self.source.frame.columns, "the source")
-        if schema.people_rule.key:
-            raise InputError(
-                "people: the Spark engine does not choose among rows of one person",
-                hint="make one row a person first (Window and row_number), or engine='duckdb'",
-            )
-        if Rows(schema).in_doubt:
-            raise InputError(
-                "people: the Spark engine does not look for columns that number people, so it has to be told what a row is",
-                hint='people = { rows = "people" } states that every row is a person',
-            )
-        used = Rows(schema).used
-        self.source = SparkSource(self.source.frame.select(*(f"`{name}`" for name in used)))
+        rows = Rows(schema)
+        every = list(dict.fromkeys([*rows.used, *rows.beside]))
+        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        frame = self.source.frame.select(*(f"`{name}`" for name in every))
+        if schema.people_rule.key or rows.in_doubt:
+            self._sql = SparkSql(frame)
+            if schema.people_rule.key:
+                choice = choose(self._sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
+            if rows.in_doubt:
+                looked = [name for name in self._sql.frame.columns if name not in schema.sensitive]
+                found = suspects(self._sql, looked, tuple(schema.people_rule.key))
+            frame = self._sql.frame
+        self.source = SparkSource(frame.select(*(f"`{name}`" for name in rows.used)))
         self._whole = self.source
-        self._outline = outline(self.source, schema, Reading(), without=self._without)
+        self._outline = outline(self.source, schema, Reading(), without=self._without, choice=choice, suspects=found)
         return self._outline
 
     def _without(self, absent: Mapping[str, pa.Array]) -> SparkSource:
