@@ -335,6 +335,36 @@ def test_which_methods_protect_each_secret_beyond_memory_is_said(tmp_path):
         publish_source(odd_table(), EACH, sf.FPrivacy(theta=3, offset="0.1"), tmp_path / "out", method=sf.Boxes(form="ranges"))
 
 
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_people_are_matched_as_in_memory_where_one_shard_holds_them(people, tmp_path, form):
+    """Beyond that the first cuts are strict ones, and the people of each box are matched by themselves."""
+    method, asked = sf.NearGroups(form=form, floor=20), sf.LDiversity(4)
+    made, large = both(people, SCHEMA, asked, tmp_path, method=method, shard=10_000)
+    assert large.private["boxes"] > 2
+    found = []
+    order = pa.array(np.random.default_rng(1).permutation(people.num_rows))
+    for name, source in (("one", people), ("other", people.take(order))):
+        limits = Limits(1 << 29, 2, 1500)
+        large = publish_source(source, SCHEMA, asked, tmp_path / name, method=method, random=1, limits=limits)
+        found.append(content(tmp_path / name))
+    assert found[0] == found[1]
+    assert large.audit.holds
+    assert large.private["group_sizes"] == made.private["group_sizes"]
+    release = large.load()
+    assert abs(len(release.sizes) - len(made.release.sizes)) < len(made.release.sizes) / 50
+    alike(audit_directory(tmp_path / "one", people, SCHEMA)[0], sf.audit(tmp_path / "one", sf.Table.from_frame(people, SCHEMA)))
+    if form == "ranges":  # about as narrow as those of memory
+        spread = [
+            np.average([box.combinations() for box in one.boxes], axis=1, weights=one.sizes) for one in (release, made.release)
+        ]
+        assert (spread[0] < 1.25 * spread[1] + 0.5).all()
+
+
+def test_near_groups_against_a_reader_are_made_in_memory(people, tmp_path):
+    with pytest.raises(NotProvable, match="against a reader is made in memory only"):
+        publish_source(people, SCHEMA, sf.LDiversity(4, against="reader"), tmp_path / "out", method=sf.NearGroups(), random=1)
+
+
 def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
     asked = sf.FPrivacy(theta=4, offset="0.05", against="reader")
     for method, said in (
@@ -406,20 +436,25 @@ def odd_table(rows=1500):
     )
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", ["frame", "parquet", "csv"])
-def test_rules_mean_the_same_in_every_engine(rule, kind, tmp_path):
+def ruled(rule, frame):
+    """Return how the table is read by a rule, and a requirement that goes with it."""
     words, roles = RULES[rule]
     words = dict(words)
     against = words.pop("against", "engineer")
     sensitive = roles.get("sensitive", ["ill"])
     identifier = words.pop("identifier", [])
-    frame = odd_table()
     quasi = ["when", "weight", "place"]
     other = [name for name in frame.column_names if name not in (*quasi, *sensitive, *identifier)]
     words.setdefault("people", {"rows": "people"})
     schema = sf.Schema(quasi=quasi, sensitive=sensitive, identifier=identifier, other=other, **words)
-    asked = sf.FPrivacy(theta=4, offset="0.1", against=against)
+    return schema, sf.FPrivacy(theta=4, offset="0.1", against=against)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["frame", "parquet", "csv"])
+def test_rules_mean_the_same_in_every_engine(rule, kind, tmp_path):
+    frame = odd_table()
+    schema, asked = ruled(rule, frame)
     source = frame
     if kind == "parquet":
         source = tmp_path / "rows.parquet"
@@ -507,7 +542,8 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
 def test_every_method_says_whether_it_scales():
     made = {name for name, _ in MAKERS}
     assert made == {
-        "ambiguity", "anatomy", "boxes", "burel-perturbation", "mondrian", "multi-size", "noisy-boxes", "small-domain", "uniform"
+        "ambiguity", "anatomy", "boxes", "burel-perturbation", "mondrian", "multi-size", "near-groups", "noisy-boxes",
+        "small-domain", "uniform",
     }  # fmt: skip
     for name in METHODS:
         assert (name in made) != (name in REASONS), name

@@ -65,7 +65,8 @@ class RandomizedRelease(Release):
 
     def counts(self, part: int) -> Floats:
         """Return how often each value of a part is published in it, in the order of the part's values."""
-        return self.tally[part][self.parts[part].values].astype(np.float64)
+        found: Floats = self.tally[part][self.parts[part].values].astype(np.float64)
+        return found
 
     @cached_property
     def priors(self) -> tuple[Floats, ...]:

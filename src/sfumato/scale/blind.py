@@ -31,7 +31,9 @@ _GROUPS = 1 << 20
 class Slots(Protocol):
     """Which group takes the people of a value, in the order of their coins."""
 
-    groups: int
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
 
     def take(self, value: int, begin: int, end: int) -> Integers:
         """Return the groups of these people of a value."""

@@ -20,7 +20,7 @@ from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.scale.collect import Kept
 from sfumato.scale.outline import Outline
-from sfumato.scale.shard import Cut, Cutting
+from sfumato.scale.shard import Cut, Cutting, Matching
 from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
@@ -47,6 +47,7 @@ class Rules:
     classical: Classical | None = None
     form: str = "buckets"
     alpha: Fraction | None = None
+    matching: Matching | None = None
 
 
 def boxes(
@@ -58,18 +59,32 @@ def boxes(
     frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
     sizes = tuple(column.size for column in outline.table.quasi)
     absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha)
+    how = Cut(
+        frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha,
+        rules.matching, outline.rows,
+    )  # fmt: skip
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
     most = max(shard, 2 * rules.floor)
     counter, accepted = Counter(frame, people.total), how.acceptance()
-    cuts = top_cuts(counter, frame.axes, secret, accepted, people=outline.rows, shard=most, alpha=rules.alpha)
+    cuts = top_cuts(
+        counter,
+        frame.axes,
+        secret,
+        accepted,
+        people=outline.rows,
+        shard=most,
+        alpha=rules.alpha,
+        whole=rules.matching is not None,
+    )
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
     return shards, cuts
 
 
 def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
+    if isinstance(rules.weights, np.ndarray):
+        return rules.weights
     if rules.weights != "association":
         return column_weights(outline.table.quasi, rules.weights)  # type: ignore[arg-type]
     root = np.array([[-1, -1, -1, 0, -1, -1]], dtype=np.int64)

@@ -15,9 +15,13 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
+from sfumato.groups.cuts import Space, axes, column_weights
 from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
+from sfumato.groups.near.matched import block_of, least_box, variety_of
+from sfumato.groups.near.order import Scale
+from sfumato.groups.near.widths import domain_widths
 from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
@@ -34,6 +38,7 @@ from sfumato.methods.show.randomized import show_randomized
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
+from sfumato.randomness import Randomness
 from sfumato.release.apart import ApartColumns
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
@@ -45,6 +50,7 @@ from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
 from sfumato.scale.randomized import randomized_records
+from sfumato.scale.shard import Matching
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
 from sfumato.table.sensitive import Domain
 
@@ -60,6 +66,8 @@ class Work(NamedTuple):
     scratch: Callable[[str], Path]
     coded: Callable[[], Blocks]
     """Everybody's codes in files of this machine."""
+    shuffling: Randomness
+    """The coins that people are shuffled by before a method sees them."""
 
     def cut(self, rules: Rules) -> tuple[list[Kept], TopCuts]:
         """Return the boxes that these rules cut, shard by shard, and the first cuts."""
@@ -104,6 +112,35 @@ def make_mondrian(work: Work, method: Any) -> Written:
     rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
     shards, _ = work.cut(Rules("tight", method.k, None, None, rule, method.form))
     return _written(work, method, shards, "tight", method.said(bounds))
+
+
+def make_near(work: Work, method: Any) -> Written:
+    """Cut safe boxes of at most a shard of people, match people inside each as in memory, and write the groups."""
+    task, columns = work.task, work.found.table.quasi
+    if task.against == "reader":
+        raise NotProvable(
+            "method 'near-groups' against a reader is made in memory only: people are exchanged until groups of the whole "
+            "table get no nearer",
+            hint='against = "engineer", whose groups are matched inside boxes; or name = "boxes", or engine = "memory"',
+        )
+    if method.effort is not None:
+        method.group(task)  # which says why it is refused
+    widths = domain_widths(columns, work.found.table.schema)
+    floor = method.floor or 100
+    space = Space(np.zeros((len(columns), 0), np.int32), *axes(columns))
+    weights = variety_of(Scale.of(columns, widths, space), work.found.counts) * column_weights(columns, method.weights)
+    matching = Matching(columns, tuple(widths), floor, method.weights, block_of(work.found.rows), work.shuffling)
+    least = least_box(task.bounds, floor)
+    shards, _ = work.cut(Rules("safe", least, weights, None, None, method.form, None, matching))
+    written = _written(work, method, shards, "matched", {})
+    told = [one.made.figures for one in shards]
+    figures = {
+        "boxes": sum(one["boxes"] for one in told),
+        "people_left_over": sum(one["people_left_over"] for one in told),
+        "group_sizes": sorted({size for one in told for size in one["group_sizes"]}),
+        "blocks": sum(one["blocks"] for one in told),
+    }
+    return written._replace(figures={**written.figures, **figures})
 
 
 def make_ambiguity(work: Work, method: Any) -> Written:
@@ -312,6 +349,8 @@ MAKERS: dict[tuple[str, str], Maker] = {
     ("mondrian", "buckets"): make_mondrian,
     ("mondrian", "ranges"): make_mondrian,
     ("multi-size", "buckets"): make_blind,
+    ("near-groups", "buckets"): make_near,
+    ("near-groups", "ranges"): make_near,
 }
 """How each method is made beyond memory, in each form."""
 
@@ -324,7 +363,6 @@ REASONS = {
     "ring": "every record is matched with people of the whole table",
     "decoys": "decoys are exchanged between buckets of the whole table",
     "priview": "which values a box covers is decided against the whole table",
-    "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
     "privbayes": "its network is learned from the whole table",
     "noisy-tables": "its tables are counted in memory",
 }

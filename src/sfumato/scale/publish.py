@@ -14,7 +14,7 @@ from sfumato.auditor.result import Audit
 from sfumato.budget import book
 from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
-from sfumato.methods.base import MAKING, Task
+from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.methods.show import require_free_names
 from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.requirement import Requirement
@@ -82,7 +82,7 @@ def prepare(
     tell("coding rows", 0.1)
     people = engine.people(outline)
     coded = partial(engine.coded, outline)
-    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch, coded), chosen)
+    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch, coded, coins.spawn(PEOPLE)), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
     place, coded_people = engine.scratch("audit"), engine.coded(outline)

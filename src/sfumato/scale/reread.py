@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -69,7 +69,7 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
     for name in manifest.tables:
         if name != "qit":
             small[name] = stored_table(directory, manifest, name, kind, problems)
-    own = [(manifest, small)]
+    own: list[tuple[Manifest, Mapping[str, pa.Table]]] = [(manifest, small)]
     if manifest.apart:
         own = list(zip(map(manifest.of, manifest.secrets), split_tables(manifest, small), strict=True))
     each = tuple(BucketsRelease.from_buckets(stated, tables, quasi, sizes) for stated, tables in own)

@@ -177,7 +177,7 @@ def _engine(
     if name == "spark" or is_spark(source):
         from sfumato.scale.spark import SparkEngine, frame_of_files
 
-        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits)
+        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits, random=random)
     from sfumato.scale.duckdb import DuckEngine
 
     return DuckEngine(source, work, limits, options=options, random=random)
