@@ -146,7 +146,8 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    cells = (model.index.table.each, model.cells.cell, model.by_column, *model.cells.arrays[1:])
+    boxes = (model.index.count(rows, len(rows)), model.sizes)
+    cells = (model.index.table.each, *boxes, model.cells.cell, model.by_column, model.weight, *model.cells.arrays[2:])
     arrays = (*cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()

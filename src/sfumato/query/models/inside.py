@@ -98,11 +98,23 @@ class Inside:
 
     def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
         lines = len(self.directions.matrix)
-        cells = self.cells.cell, self.by_column, *self.cells.arrays[1:]
+        boxes = self.index.count(rows, people), self.sizes
+        cells = self.cells.cell, self.by_column, self.weight, *self.cells.arrays[2:]
         found: tuple[float, float, float, float, Floats] = kernels.ask(
-            rows, people, self.index.table.each, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
+            rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
         )
         return found
+
+    @cached_property
+    def weight(self) -> Array:
+        """The people of each cell, in numbers that become floats fast."""
+        weight = self.cells.weight
+        return weight.astype(np.int32) if weight.max(initial=0) < 2**31 else weight
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """The people of each box."""
+        return self.cells.sizes.astype(np.int64)
 
     def unknown(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
         """Return what is unknown of a count because the weights are: its variance now, and before the boxes spoke."""
