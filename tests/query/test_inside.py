@@ -43,7 +43,7 @@ def small(seed: int = 1, rows: int = 300, boxes: int = 12) -> BucketsRelease:
 
 def parts(release: BucketsRelease) -> tuple[BucketIndex, Cells, Any, np.ndarray]:
     index = BucketIndex.of(release)
-    numbered, directions = number_levels(index, release.quasi)
+    numbered, directions = number_levels(index.table, release.quasi)
     shown = np.zeros((index.buckets, index.values))
     shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
     return index, Cells.of(index, numbered), directions, shown

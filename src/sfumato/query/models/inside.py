@@ -197,7 +197,7 @@ class Inside:
 
 def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | None = None) -> Inside:
     """Return what the boxes of a release teach; `columns` are its quasi columns, `noise` the variance in each count of a box."""
-    numbered, directions = number_levels(index, columns)
+    numbered, directions = number_levels(index.table, columns)
     cells = Cells.of(index, numbered)
     shown = np.zeros((index.buckets, index.values))
     shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
