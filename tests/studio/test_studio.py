@@ -80,7 +80,7 @@ def test_a_draft_is_not_published(page: Page, place: Path) -> None:
 
 def test_a_column_gets_another_role_by_the_keyboard_and_by_dragging(page: Page) -> None:
     page.open("/")
-    assert "only one with their quasi values" in page.text("unique")
+    assert "only one with their quasi values" in page.text("unique", "only one")
     assert "token" not in page.driver.current_url
     page.text("step-age")  # everything is drawn
     page.choose("role-insurance", "other")
