@@ -371,15 +371,16 @@ def audit(
 
 def _in_parts(release: Path, table: Any, engine: EngineName | None) -> bool:
     """Return whether a release directory is audited beyond memory: as asked, else by the size of the release or the source."""
-    from sfumato.release.counted import counts_rows
     from sfumato.scale.choice import beyond_memory, require_engine
+    from sfumato.scale.verb import audited_in_parts
 
     require_engine(engine)
     if isinstance(table, Table) or engine == "memory":
         return False
     if table is not None or engine is not None:
         return beyond_memory(table, engine)
-    return counts_rows(read_manifest(release))
+    manifest = read_manifest(release)
+    return audited_in_parts(manifest) and any(len(facts["files"]) > 1 for facts in manifest.tables.values())
 
 
 def _understood(

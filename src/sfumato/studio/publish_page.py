@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, heading, main_button, page, quietly, say, show_job, told
+from sfumato.studio.frame import failure, heading, main_button, opened, page, quietly, say, show_job, told
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.places import below
 from sfumato.studio.session import POLICY, Session, names_of
@@ -20,8 +20,10 @@ def add(session: Session) -> None:
     """Add the page to the server."""
 
     @ui.page("/publish")
-    def publish() -> None:
+    async def publish() -> None:
         with page(session, "/publish", "Publish once", lambda: shell(["sfumato", *_words(session)])):
+            if not await opened(session):
+                return
             _start(session)
             with ui.column().classes("w-full") as outcome:
                 pass
@@ -42,6 +44,7 @@ def _start(session: Session) -> None:
     if not session.policy.reviewed:
         words = "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
         told(ui.label(words).classes("verdict bad"), role="status")
+        ui.link("To the table", "/")
     ui.label(
         "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Codes, Integers, Unsigned
+from sfumato.arrays import Array, Codes, Integers, Unsigned, counted
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
 from sfumato.table.cells import cell_column
@@ -18,10 +18,15 @@ from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
 from sfumato.table.column import Column, code_type
 from sfumato.table.fingerprint import hash_rows
+from sfumato.table.kept import Memory, remembered
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 
-_FITS = 1 << 62
+FITS = 1 << 62
+"""Combinations are numbered below this."""
+
+Part = tuple[Codes | Integers, int]
+"""Codes, and how many there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +36,10 @@ class Source:
     columns: tuple[Column, ...]
     identity: Unsigned | None
     rows: int
-    kept: Integers | None = None
+    kept: Array | None = None
     """Which of the source's rows the coded table has, None for all of them."""
 
-    def reordered(self, order: Integers) -> Source:
+    def reordered(self, order: Array) -> Source:
         """Return the source of the same coded table with its rows in this order; nothing is copied."""
         return replace(self, kept=order if self.kept is None else self.kept[order])
 
@@ -53,22 +58,17 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     rows = data.num_rows
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
-    identity = _identity(data, schema)
+    identity = _identity(data, schema, reading.known)
     closed = [one.closed_attribute() for one in ([schema.only(name) for name in schema.sensitive] if schema.apart else [schema])]
     quasi, sensitive = (
-        [
-            cell_column(name, data.column(name), reading.decimal)
-            if closed[0] and role == "sensitive"
-            else code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
-            for name in names
-        ]
+        [_coded(data, name, schema, reading, cells=closed[0] is not None and role == "sensitive") for name in names]
         for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
     )
     kept = _kept_rows([*quasi, *sensitive], schema, rows)
     source = Source((*quasi, *sensitive), identity, rows, kept)
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
-    schema = settled(schema, sensitive, [np.bincount(column.codes, minlength=column.size) for column in sensitive])
+    schema = settled(schema, sensitive, [counted(column.codes, column.size) for column in sensitive])
     published = tuple(recoded(column, schema) for column in quasi)
     values = [] if closed[0] else [few_values(column, schema) for column in sensitive]
     for column in (*published, *values):
@@ -120,11 +120,11 @@ def combined(columns: Sequence[Column]) -> Integers:
     return combine_codes([(column.codes, column.size) for column in columns])
 
 
-def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
+def combine_codes(parts: Sequence[Part]) -> Integers:
     """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
     whole, size = parts[0][0].astype(np.int64), parts[0][1]
     for codes, radix in parts[1:]:
-        if size * radix >= _FITS:
+        if size * radix >= FITS:
             distinct, whole = np.unique(whole, return_inverse=True)
             size = len(distinct)
         whole *= radix
@@ -133,13 +133,26 @@ def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
     return whole
 
 
-def _identity(data: pa.Table, schema: Schema) -> Unsigned | None:
+def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool) -> Column:
+    """Return a column as codes, or as the texts of its cells."""
+    kind, show = schema.types.get(name), name in schema.quasi
+
+    def made() -> Column:
+        column = data.column(name)
+        if cells:
+            return cell_column(name, column, reading.decimal)
+        return code_column(name, column, kind=kind, show=show, reading=reading)
+
+    return remembered(reading.known, ("coded", name, kind, cells, data.schema.field(name).type), made)
+
+
+def _identity(data: pa.Table, schema: Schema, known: Memory | None) -> Unsigned | None:
     """Return row hashes of the identifiers, after checking that nobody has several rows."""
     if not schema.identifier:
         return None
     columns = [(name, data.column(name)) for name in schema.identifier]
     try:
-        hashes = hash_rows(columns, data.num_rows)
+        hashes = remembered(known, ("identity", *schema.identifier), lambda: hash_rows(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
             f"identifier {', '.join(map(repr, schema.identifier))}: expected text, numbers or dates",

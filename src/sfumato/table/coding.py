@@ -7,7 +7,7 @@ timestamp in microseconds without a zone (date).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 import numpy as np
@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Flags
+from sfumato.arrays import Array, Flags, counted
+from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.kept import Memory
 from sfumato.table.parse import Parsed, guess, parse_dates, parse_numbers
 from sfumato.table.sound import require_publishable
 
@@ -31,10 +33,14 @@ _PER_DAY = {unit: 86_400 * 1000**power for power, unit in enumerate(("s", "ms", 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How text is understood: the decimal sign, and whether the kinds were guessed from text (as in a CSV file)."""
+    """How text is understood: the decimal sign, and whether the kinds were guessed from text (as in a CSV file).
+
+    `known` remembers what was coded of the same rows before.
+    """
 
     decimal: str = "."
     guessed: bool = False
+    known: Memory | None = field(default=None, repr=False, compare=False)
 
 
 def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bool, reading: Reading) -> Column:
@@ -65,7 +71,8 @@ def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, Array]:
     if pt.is_float16(data.type):
         data = data.cast(pa.float32())  # not every Arrow finds the distinct ones of half floats
     if not pt.is_dictionary(data.type):
-        data = data.dictionary_encode()
+        # In one piece: of several, each would get the whole dictionary, and to bring these together takes as many times as long.
+        data = pa.chunked_array([data.combine_chunks()]).dictionary_encode()
     chunks = data.unify_dictionaries().chunks
     if not chunks:
         return pa.array([], data.type.value_type), np.empty(0, np.int64)
@@ -84,7 +91,7 @@ def build(name: str, kind: Kind, values: pa.Array, codes: Array) -> Column:
     distinct = encoded.dictionary
     merged = np.append(encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False), len(distinct))
     occurs = np.zeros(len(distinct) + 1, bool)
-    occurs[merged[np.bincount(codes, minlength=len(merged)) > 0]] = True
+    occurs[merged[counted(codes, len(merged)) > 0]] = True
     kept = np.flatnonzero(occurs[:-1])
     kept = kept[pc.sort_indices(distinct.take(pa.array(kept))).to_numpy(zero_copy_only=False)]
     has_missing = bool(occurs[-1])
@@ -93,7 +100,7 @@ def build(name: str, kind: Kind, values: pa.Array, codes: Array) -> Column:
     new[kept] = np.arange(len(kept), dtype=kind_of_code)
     if has_missing:
         new[-1] = len(kept)
-    return Column(name, kind, distinct.take(pa.array(kept)), new[merged][codes], has_missing)
+    return Column(name, kind, distinct.take(pa.array(kept)), taken_at(new[merged], codes), has_missing)
 
 
 def taken(column: Column, rows: Array) -> Column:
@@ -140,7 +147,7 @@ def doubles(values: pa.Array) -> pa.Array:
 
 def rows_with(codes: Array, chosen: Flags) -> int:
     """Return the number of rows whose value is among the chosen distinct ones."""
-    return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
+    return int(counted(codes, len(chosen) + 1)[: len(chosen)][chosen].sum())
 
 
 def _positions(indices: pa.Array, missing: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyarrow import ipc
 
 from sfumato.errors import InputError
 from sfumato.table.database import Database
+from sfumato.table.kept import Kept, remembered
 from sfumato.table.parse import guess
 from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema, check_unique
@@ -23,7 +25,7 @@ from sfumato.table.source import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, 
 from sfumato.table.textfile import ReadOptions, TextFile
 
 Place = str | os.PathLike[str]
-"""A path, "-" for standard input, or a `Database`."""
+"""A path, "-" for standard input, a `Database`, or a file that is `Kept` in memory."""
 
 
 def read_arrow(
@@ -46,7 +48,10 @@ def read_arrow(
         return _selected(path.read(), path.name, schema, columns, rows)
     source = find(path)
     if source.is_text:
-        return _read_text(TextFile(source, options), options, schema, columns, rows)
+        return _read_text(TextFile(source, options), options, schema, columns, rows, path if isinstance(path, Kept) else None)
+    if isinstance(path, Kept):
+        kept = path.columns(options, lambda: read_arrow(path.path, options))
+        return _selected(kept, source.name, schema, columns, rows)
     whole = _whole(source, options)
     if whole is not None:
         return _selected(whole, source.name, schema, columns, rows)
@@ -58,7 +63,8 @@ def read_arrow(
         for name in wanted:
             require_publishable(name, fields.field(name).type)
         beside = [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
-        table = _read_columns(source, fields, [*wanted, *beside], schema.identifier if schema else ())
+        plain = schema.identifier if schema else ()
+        table = _read_columns(source, fields, [*wanted, *beside], plain, coded=schema is not None and not beside)
     return _checked(table, source.name, rows)
 
 
@@ -145,7 +151,12 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Se
 
 
 def _read_text(
-    file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None, rows: Rows | None
+    file: TextFile,
+    options: ReadOptions,
+    schema: Schema | None,
+    only: Sequence[str] | None,
+    rows: Rows | None,
+    kept: Kept | None = None,
 ) -> pa.Table:
     if schema is None or (file.headerless and not schema.accepts(file.names)):
         file.require_header()
@@ -154,11 +165,17 @@ def _read_text(
     declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     beside = rows.beside if rows else []
     by = rows.schema.people_rule.by if rows else None
-    table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+    if kept is None:
+        table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+    else:
+        table = kept.columns(options, lambda: file.read(file.names, ())).select([*columns, *beside])
     if rows is not None:
         table = rows.pick(table)
+    known = None if kept is None or (rows is not None and rows.chose) else kept.memory
     typed = [
-        column if name in plain or name in declared else _typed(column, options.decimal)
+        column
+        if name in plain or name in declared
+        else remembered(known, ("typed", name), partial(_typed, column, options.decimal))
         for name, column in zip(columns, table.select(columns).columns, strict=True)
     ]
     return pa.table(dict(zip(columns, typed, strict=True)))
@@ -184,14 +201,30 @@ def _schema_of(source: Source) -> pa.Schema:
         return _open_ipc(stream).schema
 
 
-def _read_columns(source: Source, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
-    """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded."""
+def _read_columns(source: Source, fields: pa.Schema, columns: list[str], plain: Sequence[str], *, coded: bool) -> pa.Table:
+    """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded.
+
+    Those of a Parquet file are read one after another, and with `coded` numbers and dates are coded at once: what is held of all
+    columns together is then four bytes an entry.
+    """
     with _seekable(source) as stream:
         if source.ending == ".parquet":
             texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
             with pq.ParquetFile(stream, read_dictionary=texts) as file:
-                return file.read(columns=columns).select(columns)
+                one_by_one = (file.read(columns=[name]).column(name) for name in columns)
+                return pa.table(
+                    {
+                        name: _coded(column) if coded and name not in plain else column
+                        for name, column in zip(columns, one_by_one, strict=True)
+                    }
+                )
         return _open_ipc(stream, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
+
+
+def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of numbers or dates as its values and a code per entry; others as they are."""
+    kind = column.type
+    return column.dictionary_encode() if pt.is_integer(kind) or pt.is_float64(kind) or pt.is_date(kind) else column
 
 
 def _open_ipc(stream: pa.NativeFile, fields: list[int] | None = None) -> Any:

@@ -43,6 +43,11 @@ class Rows:
         """True unless the policy says what a row is."""
         return self.schema.one_row_per_person and self.schema.people_rule.rows is None
 
+    @property
+    def chose(self) -> bool:
+        """Whether rows were left out, because somebody had several."""
+        return self.choice is not None and self.choice.people < self.choice.rows
+
     def pick(self, data: pa.Table) -> pa.Table:
         """Return the used columns of the rows that are kept; of the others not even a value is left."""
         rule = self.schema.people_rule

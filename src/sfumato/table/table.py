@@ -13,14 +13,17 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.arrays import Array, Integers
+from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Source, assemble, combine_codes, combined
+from sfumato.table.classes import Classes
 from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
+from sfumato.table.kept import Kept
 from sfumato.table.people import Choice
 from sfumato.table.person_key import PersonKey
 from sfumato.table.read import is_text, read_arrow
@@ -77,7 +80,11 @@ class Table:
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
         rows = Rows(schema, random)
-        table = cls._of(read_arrow(path, options, schema=schema, rows=rows), rows, reading, "pyarrow")
+        data = read_arrow(path, options, schema=schema, rows=rows)
+        if isinstance(path, Kept) and not rows.chose:
+            reading = replace(reading, known=path.memory)
+        table = cls._of(data, rows, reading, "pyarrow")
+        del data
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
@@ -177,8 +184,12 @@ class Table:
 
     def unique_share(self) -> Fraction:
         """Return the share of people whose quasi values, as published, nobody else has."""
-        alone = int((np.bincount(self._ids) == 1).sum())
-        return Fraction(alone, self.rows)
+        return Fraction(self.classes.alone, self.rows)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """People with the same quasi values as published, counted."""
+        return Classes.of(self.quasi)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -217,7 +228,7 @@ class Table:
         sensitive = _taken(self.sensitive, chosen)
         return replace(self, quasi=quasi, sensitive=sensitive, rows=len(chosen), _source=self._source.take(chosen))
 
-    def shuffled(self, random: Randomness) -> tuple[Table, Integers]:
+    def shuffled(self, random: Randomness) -> tuple[Table, Array]:
         """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
@@ -228,14 +239,14 @@ class Table:
         """Return the same people sorted by quasi values, then by the sensitive one."""
         return self._reordered(self._ascending())[0]
 
-    def _ascending(self) -> Integers:
+    def _ascending(self) -> Array:
         values = len(self.sensitive.domain)
         coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
         return ascending(combine_codes(coded), used_up=True)
 
-    def _reordered(self, order: Integers) -> tuple[Table, Integers]:
+    def _reordered(self, order: Array) -> tuple[Table, Array]:
         quasi = tuple(column.take(order) for column in self.quasi)
-        sensitive = Sensitive(self.sensitive.domain, self.sensitive.codes[order])
+        sensitive = Sensitive(self.sensitive.domain, taken_at(self.sensitive.codes, order))
         return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order
 
     @cached_property
