@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sfumato.query import _one_thread
+from sfumato.query import engine
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels as kernels
@@ -190,7 +190,7 @@ def test_the_same_release_gives_the_same_bytes_on_any_number_of_threads() -> Non
     made = []
     for threads in (1, 2):
         _, release = planted(rows=4_000, boxes=60)
-        with threadpool_limits(threads), _one_thread.one_thread():
+        with threadpool_limits(threads), engine.one_thread():
             made.append(learn_inside(BucketIndex.of(release), release.quasi).to_arrays())
     assert all((made[0][name] == made[1][name]).all() for name in made[0])
 

@@ -16,10 +16,10 @@ from sfumato.errors import FormatError
 from sfumato.release.base import FORMS
 from sfumato.release.box_tables import lists_as_text
 from sfumato.release.careful import decoded, value_type
-from sfumato.release.coded import coded
 from sfumato.release.csvfile import write_csv
 from sfumato.release.manifest import Claim, Manifest, spelled
 from sfumato.release.parquet import encode
+from sfumato.release.parquet_meta import coded
 
 
 def forge(directory, manifest=None, tables=None, *, order="canonical"):

@@ -9,8 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
 from sfumato.auditor.original import quasi_keys, true_codes, wrong_totals

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Histograms
 from sfumato.release.careful import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column

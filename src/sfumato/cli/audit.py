@@ -70,7 +70,7 @@ def audit(
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
-    from sfumato.table.regular import refusal
+    from sfumato.table.source import refusal
 
     refused = None if links is None else refusal(links)
     if refused is not None:

@@ -9,8 +9,8 @@ from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.manifest import KNOWS
-from sfumato.release.noise import noisy_claim
 
 _TIGHTEST = 3
 """How many values are listed one by one; the figures of the others are in the table beside the words."""

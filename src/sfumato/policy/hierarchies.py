@@ -15,7 +15,7 @@ from typing import Any
 from sfumato.errors import PolicyError
 from sfumato.policy.sections import Section, known_keys
 from sfumato.table.hierarchy import LONGEST, Hierarchy
-from sfumato.table.regular import TooLongError, read_text, refusal
+from sfumato.table.source import TooLongError, read_text, refusal
 
 KEYS = ("hierarchy", "level", "other")
 _SET = 'chapters = { hierarchy = "icd.csv", level = 2, theta = 4, offset = "0.02" }'

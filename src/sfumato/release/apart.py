@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
@@ -24,7 +25,6 @@ from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noisy_claim
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 

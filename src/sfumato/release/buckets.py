@@ -12,13 +12,24 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
-from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
+from sfumato.release.accounts import (
+    account_listing,
+    account_names,
+    account_tables,
+    noise_listing,
+    noise_names,
+    noise_tables,
+    noisy_claim,
+    noisy_counts,
+    read_accounts,
+    read_noise,
+    renumbered,
+)
 from sfumato.release.base import Release
 from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
 from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
 from sfumato.table.column import Column, Kind
 from sfumato.table.frames import Native
 from sfumato.table.sensitive import Domain

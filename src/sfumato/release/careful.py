@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
-from sfumato.table.plain import numbers
+from sfumato.table.column import numbers
 
 TYPES: dict[str, tuple[str, ...]] = {
     "numeric": ("int64", "double"),

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError, InputError
-from sfumato.table.column import Column, Kind, code_type
-from sfumato.table.plain import numbers
+from sfumato.table.column import Column, Kind, code_type, numbers
 from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 

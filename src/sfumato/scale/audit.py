@@ -17,8 +17,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.audit import completed
 from sfumato.auditor.buckets import Walked, audit_buckets
-from sfumato.auditor.claims import Case
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Case, Histograms
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
 from sfumato.auditor.original import other_columns, other_schema, true_codes

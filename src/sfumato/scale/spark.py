@@ -29,10 +29,10 @@ from sfumato.scale.rows import fingerprints
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
 from sfumato.scale.tally import Add, Sum
+from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
 

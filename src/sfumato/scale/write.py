@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.release import files
-from sfumato.release.accounts import account_tables
+from sfumato.release.accounts import account_tables, noise_tables
 from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.manifest import Manifest
-from sfumato.release.noise import noise_tables
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
 from sfumato.table.sensitive import Domain

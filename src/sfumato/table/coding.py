@@ -19,7 +19,7 @@ from sfumato.arrays import Array, Flags
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.parse import Parsed, guess, parse_dates, parse_numbers
-from sfumato.table.sound import require_publishable
+from sfumato.table.source import require_publishable
 
 _LONGEST = 20
 _SEPARATED = re.compile(r"[+-]?9{1,3}([,.' \u00a0\u202f]9{3})*[,.' \u00a0\u202f]9+")
