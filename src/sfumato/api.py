@@ -378,10 +378,13 @@ def audit(
 
 def _in_parts(release: Path, table: Any, engine: EngineName | None) -> bool:
     """Return whether a release directory is audited beyond memory: as asked, else by the size of the release or the source."""
-    from sfumato.release.counted import counts_rows
-
     if table is None and engine is None:
-        return counts_rows(read_manifest(release))
+        manifest = read_manifest(release)
+        if all(len(facts["files"]) < 2 for facts in manifest.tables.values()):
+            return False
+        from sfumato.scale.verb import audited_in_parts
+
+        return audited_in_parts(manifest)
     from sfumato.scale.choice import beyond_memory, require_engine
 
     require_engine(engine)

@@ -31,6 +31,11 @@ class SfumatoError(Exception):
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
 
+    @property
+    def sentence(self) -> str:
+        """Message and hint in one line."""
+        return self.message if self.hint is None else f"{self.message} — {self.hint}"
+
 
 class InputError(SfumatoError):
     """The table, or the file it comes from, is not what the schema says."""

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -48,6 +49,18 @@ def content(directory):
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
+def alike(found, expected):
+    """Compare two audits: all that is said, and figures up to the order in which they were added up."""
+    one, other = found.to_dict(), expected.to_dict()
+    assert one.pop("exposure") == pytest.approx(other.pop("exposure"), rel=1e-12)
+    figures, others = ({key: (each.pop("figure"), each) for key, each in told.pop("stronger").items()} for told in (one, other))
+    assert one == other
+    assert figures.keys() == others.keys()
+    for key, (figure, said) in figures.items():
+        assert figure == pytest.approx(others[key][0], rel=1e-12), key
+        assert said == others[key][1]
+
+
 def both(frame, schema, requirement, place, *, method=None, source=None, shard=900, random=1):
     """Publish in memory and by DuckDB; return both, after comparing everything that is written and told."""
     table = sf.Table.from_frame(frame, schema, random=random)
@@ -58,13 +71,14 @@ def both(frame, schema, requirement, place, *, method=None, source=None, shard=9
         method=method, random=random, limits=Limits(1 << 29, 2, shard), fingerprinted=True,
     )  # fmt: skip
     assert content(place / "memory") == content(place / "large")
-    assert large.audit.to_dict() == made.audit.to_dict()
+    alike(large.audit, made.audit)
     assert dict(large.private) == dict(made.private)
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
     return made, large
 
 
 @pytest.mark.parametrize("shard", [150, 900, 10_000])
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
 @pytest.mark.parametrize(
     ("against", "method"),
     [
@@ -75,11 +89,12 @@ def both(frame, schema, requirement, place, *, method=None, source=None, shard=9
         ("reader", sf.Boxes(floor=40, weights="association")),
     ],
 )
-def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against, method, shard):
+def test_boxes_have_the_same_bytes_whatever_the_shards(people, tmp_path, against, method, form, shard):
     asked = sf.FPrivacy(theta=4, offset="0.02", against=against)
-    made, large = both(people, SCHEMA, asked, tmp_path, method=method, shard=shard)
+    made, large = both(people, SCHEMA, asked, tmp_path, method=replace(method, form=form), shard=shard)
     assert large.private["groups"] > 4
-    assert {"qit/part-00003.parquet", "manifest.json"} < set(content(tmp_path / "large"))
+    rows = {"buckets": "qit", "ranges": "records"}[form]
+    assert {f"{rows}/part-00003.parquet", "manifest.json"} < set(content(tmp_path / "large"))
     assert large.load().count("salary = '[10, 12)'").value == made.release.count("salary = '[10, 12)'").value
 
 
@@ -125,8 +140,9 @@ def test_noisy_boxes_are_joined_as_in_memory(people, tmp_path, shard):
     "method",
     [
         sf.Mondrian(k=20, form="buckets"),
+        sf.Mondrian(k=20, form="ranges"),
         sf.Mondrian(k=20, constraint="distinct", l=6, form="buckets"),
-        sf.Mondrian(k=30, constraint="entropy", l=5, form="buckets"),
+        sf.Mondrian(k=30, constraint="entropy", l=5, form="ranges"),
     ],
 )
 def test_strict_mondrian_has_the_same_bytes(people, tmp_path, method, shard):
@@ -134,11 +150,44 @@ def test_strict_mondrian_has_the_same_bytes(people, tmp_path, method, shard):
     assert large.private["groups"] > 10
 
 
-def test_mondrian_cuts_missing_values_as_in_memory(tmp_path):
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_mondrian_cuts_missing_values_as_in_memory(tmp_path, form):
     schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], people={"rows": "people"},
                        other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
-    method = sf.Mondrian(k=15, form="buckets")
+    method = sf.Mondrian(k=15, form=form)
     both(odd_table(), schema, sf.FPrivacy(theta=4, offset="0.1", against="reader"), tmp_path, method=method, shard=200)
+
+
+ODD = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], people={"rows": "people"}, recode={"weight": {"round": 2}},
+                other=["smokes", "pay", "patient", "seen", "name"])  # fmt: skip
+
+
+@pytest.mark.parametrize("shard", [100, 400, 10_000])
+@pytest.mark.parametrize(("against", "patience"), [("engineer", None), ("engineer", 0), ("reader", None)])
+def test_boxes_that_hide_presence_are_cut_as_in_memory(tmp_path, monkeypatch, against, patience, shard):
+    """Sides must cover enough combinations of values: which cuts do is found by counting, too."""
+    monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    asked = sf.PresenceAssociation("1/4", "1/2", against=against)
+    method = sf.Ambiguity(floor=15, patience=patience)
+    made, large = both(odd_table(), ODD, asked, tmp_path, method=method, shard=shard)
+    assert large.private["groups"] > 3
+    assert [one.claim.kind for one in large.audit.claims] == ["presence", "association"]
+    found, _ = audit_directory(tmp_path / "large", odd_table(), ODD)
+    alike(found, sf.audit(tmp_path / "large", sf.Table.from_frame(odd_table(), ODD)))
+    other = odd_table()
+    other = other.set_column(1, "weight", pa.array(np.roll(other["weight"].to_numpy(), 1)))
+    wrong, _ = audit_directory(tmp_path / "large", other, ODD)
+    assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, ODD)).problems
+    assert wrong.problems
+    assert large.load().count("ill = 'flu'").value == made.release.count("ill = 'flu'").value
+
+
+def test_what_ambiguity_makes_in_memory_only_is_said(tmp_path):
+    asked = sf.PresenceAssociation("1/4", "1/2")
+    with pytest.raises(NotProvable, match="grouping = 'halves' is made in memory only"):
+        publish_source(odd_table(), ODD, asked, tmp_path / "out", method=sf.Ambiguity(grouping="halves"), random=1)
+    with pytest.raises(sf.errors.Infeasible, match="combinations, so that a stranger must become surer"):
+        publish_source(odd_table(), ODD, sf.PresenceAssociation("1/100000", "1/2"), tmp_path / "out", random=1)
 
 
 def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
@@ -146,7 +195,6 @@ def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
     for method, said in (
         (sf.Mondrian(k=20, partition="relaxed", form="buckets"), "partition = 'relaxed'"),
         (sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets"), "constraint = 't-closeness'"),
-        (sf.Mondrian(k=20), "in the form 'ranges'"),
     ):
         with pytest.raises(NotProvable, match=f"{said} is made in memory only"):
             publish_source(people, SCHEMA, asked, tmp_path / "out", method=method, random=1)
@@ -160,9 +208,10 @@ def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
     assert (made.release.told < 1000).any()
 
 
-def test_one_huge_box_is_sorted_in_pieces(people, tmp_path):
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_one_huge_box_is_made_in_pieces(people, tmp_path, form):
     with pytest.warns(sf.errors.OneBox):
-        made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=4000), shard=300)
+        made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=4000, form=form), shard=300)
     assert made.private["groups"] == 1
 
 
@@ -312,11 +361,11 @@ def test_somebody_with_several_rows_is_noticed(people, tmp_path):
 
 def test_every_method_says_whether_it_scales():
     made = {name for name, _ in MAKERS}
-    assert made == {"boxes", "mondrian", "noisy-boxes"}
+    assert made == {"ambiguity", "boxes", "mondrian", "noisy-boxes"}
     for name in METHODS:
         assert (name in made) != (name in REASONS), name
     assert scales(sf.Boxes()) == ""
-    assert scales(sf.Boxes(form="ranges")) == "only its form 'buckets' is made beyond memory"
+    assert scales(sf.Boxes(form="ranges")) == ""
     assert scales(sf.BuReL()) == REASONS["burel"]
 
 
@@ -327,8 +376,10 @@ def test_methods_that_need_everybody_say_so(people, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path):
-    made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40))
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path, form, monkeypatch):
+    monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    made, _ = both(people, SCHEMA, ASKED, tmp_path, method=sf.Boxes(floor=40, form=form))
     table = sf.Table.from_frame(people, SCHEMA)
     found, _ = audit_directory(tmp_path / "large", people, SCHEMA)
     assert found.to_dict() == sf.audit(tmp_path / "large", table).to_dict()
@@ -337,7 +388,8 @@ def test_an_audit_of_parts_finds_what_the_audit_in_memory_finds(people, tmp_path
     wrong, _ = audit_directory(tmp_path / "large", other, SCHEMA)
     assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, SCHEMA)).problems
     assert wrong.holds is not True
-    (tmp_path / "large" / "qit" / "part-00001.parquet").write_bytes(b"PAR1")
+    assert wrong.problems
+    next((tmp_path / "large").glob("*/part-00001.parquet")).write_bytes(b"PAR1")
     assert not audit_directory(tmp_path / "large")[0].holds
     assert made.audit.holds
 

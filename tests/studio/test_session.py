@@ -10,12 +10,13 @@ import pytest
 
 from sfumato.policy import Policy
 from sfumato.policy.draft import draft_policy
+from sfumato.policy.verdict import verdict_of
 from sfumato.progress import in_a_line, told_in_a_line
 
 pytest.importorskip("tomlkit")
 
+from sfumato.policy.edited import PolicyText
 from sfumato.studio.jobs import Job, shell
-from sfumato.studio.policy_text import PolicyText
 from sfumato.studio.session import Session
 from sfumato.table.generators import hospital
 from sfumato.table.write import write_table
@@ -82,19 +83,16 @@ def test_commands_are_quoted_as_a_shell_reads_them() -> None:
 
 
 def test_the_verdict_says_what_can_be_kept_and_what_cannot(patients: Path) -> None:
-    pytest.importorskip("nicegui")
-    from sfumato.studio.rule_page import verdict
-
     session = Session(root=patients.parent, data=patients)
     session.policy.require(theta=8)
-    said, values, can = verdict(session)
-    assert can
-    assert said[0].startswith("It can be kept")
-    assert sum(share for _, share, _ in values) == 1
+    verdict = verdict_of(session.parsed(), session.table())
+    assert verdict.can
+    assert verdict.sentences[0].startswith("It can be kept")
+    assert sum(share for _, share, _ in verdict.values) == 1
     session.policy.bound("Flu", "0.0001")
-    said, _, can = verdict(session)
-    assert not can
-    assert said[0] == "It cannot be kept."
+    verdict = verdict_of(session.parsed(), session.table())
+    assert not verdict.can
+    assert verdict.sentences[0] == "It cannot be kept."
     session.close()
 
 

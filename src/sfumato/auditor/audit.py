@@ -76,7 +76,7 @@ def audit_tables(
     found = list(problems)
     comparable = table
     try:
-        release = _read(manifest, tables, found)
+        release = read_tables(manifest, tables, found)
         if table is not None:
             found += unlike_schema(manifest, table)
             unlike = other_columns(manifest, tables, table)
@@ -104,7 +104,7 @@ def completed(
     )
 
 
-def _read(manifest: Manifest, tables: Mapping[str, pa.Table], problems: list[str]) -> Release:
+def read_tables(manifest: Manifest, tables: Mapping[str, pa.Table], problems: list[str]) -> Release:
     """Return the release whose tables these are; what can be said about it all the same goes to `problems`.
 
     Tables in another order than a release has are put in order, so that everything else about them can still be said.

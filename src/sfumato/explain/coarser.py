@@ -26,6 +26,7 @@ from sfumato.arrays import Codes, Integers
 from sfumato.errors import SfumatoError
 from sfumato.exact import decimal_text, exact
 from sfumato.table import Table
+from sfumato.table.classes import counted
 from sfumato.table.column import Column
 from sfumato.table.recode import Bands, DateTo, Prefix, Recode, Regroup, Rounded
 
@@ -96,7 +97,7 @@ def coarser_step(table: Table, column: Column) -> Step | None:
 
 def misplaced(fine: Codes, size: int, coarse: Codes) -> float:
     """Return the share of people who get another value when every coarser value is read as evenly spread over its own."""
-    pairs, times = np.unique(coarse.astype(np.int64) * size + fine, return_counts=True)
+    pairs, times = counted(coarse.astype(np.int64) * size + fine, size * (int(coarse.max(initial=0)) + 1))
     whole = pairs // size
     people, members = np.bincount(whole, weights=times), np.bincount(whole)
     evenly = (people / np.maximum(members, 1))[whole]
@@ -109,7 +110,7 @@ def information(codes: Codes, size: int, secret: Codes, values: int) -> float:
     Chance is taken off by Miller and Madow's correction; what is left may be 0, never negative.
     """
     people = len(codes)
-    cells = np.unique(codes.astype(np.int64) * values + secret, return_counts=True)[1]
+    cells = counted(codes.astype(np.int64) * values + secret, size * values)[1]
     rows, columns = np.bincount(codes, minlength=size), np.bincount(secret, minlength=values)
     rows, columns = rows[rows > 0], columns[columns > 0]
     found = _entropy(rows, people) + _entropy(columns, people) - _entropy(cells, people)

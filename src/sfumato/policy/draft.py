@@ -69,6 +69,11 @@ def draft_policy(
     nothing is published, unless `reviewed`. It tells shares of the sensitive values, so it is as private as the table.
     """
     looked = look(path, delimiter=delimiter, decimal=decimal, encoding=encoding, names=names)
+    return draft_of(path, looked, roles=roles, reviewed=reviewed)
+
+
+def draft_of(path: Place, looked: Looked, *, roles: Mapping[Role, Sequence[str]] | None = None, reviewed: bool = False) -> str:
+    """Return the same for a table that was looked at before."""
     decisions = decide(looked.profiles, roles or {})
     given = {name for chosen in (roles or {}).values() for name in chosen}
     keys = _keys(looked, decisions)

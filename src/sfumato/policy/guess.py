@@ -28,7 +28,14 @@ class Looked:
     why: dict[str, str]
 
 
-def look(path: Place, *, delimiter: str | None, decimal: str | None, encoding: str | None, names: Sequence[str] = ()) -> Looked:
+def look(
+    path: Place,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    names: Sequence[str] = (),
+) -> Looked:
     """Return the columns of a file, read as asked; an encoding, a decimal sign or a header that nobody stated is guessed.
 
     `names` are those of the columns of a file without a header.

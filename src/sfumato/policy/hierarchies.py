@@ -8,16 +8,20 @@ The receipt keeps a policy that can be read again anywhere: below it, under [rec
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import PolicyError
+from sfumato.policy.profile import Profile, plain
 from sfumato.policy.sections import Section, known_keys
 from sfumato.table.hierarchy import LONGEST, Hierarchy
 from sfumato.table.source import TooLongError, read_text, refusal
 
 KEYS = ("hierarchy", "level", "other")
+MOST_FILES, LONGEST_BESIDE = 200, 1_000_000
+"""So many texts beside a table are looked at for hierarchies, each of at most so many bytes."""
 _SET = 'chapters = { hierarchy = "icd.csv", level = 2, theta = 4, offset = "0.02" }'
 
 
@@ -89,3 +93,28 @@ def _string(text: str) -> str:
     """Return a text as TOML writes it."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+
+
+def beside(root: Path, column: Profile, *, but: Path | None = None) -> list[str]:
+    """Return the texts below a directory that may be hierarchies of a column: not the table itself, nor what lies elsewhere."""
+    found = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(root.glob(pattern)))
+    inside = (file for file in found if file.is_file() and root in file.resolve().parents and file != but)
+    few = [file for file, _ in zip(inside, range(MOST_FILES), strict=False)]
+    return [str(file.relative_to(root)) for file in few if _lists(file, column)]
+
+
+def _lists(file: Path, column: Profile) -> bool:
+    """Return whether a text has a line for most values of a column, and is no table of people."""
+    if file.stat().st_size > LONGEST_BESIDE:
+        return False
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    listed = {_known(line.replace(",", ";").split(";")[0]) for line in lines}
+    return len(listed) == len(lines) and 2 * len(listed & column.values) > len(column.values)
+
+
+def _known(text: str) -> str:
+    """Return a value as profiles have it."""
+    return re.sub(r"[^0-9a-z ]+", "", plain(text.strip().strip('"')))

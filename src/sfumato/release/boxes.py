@@ -166,6 +166,14 @@ def box_of(column: Column, group: Array, groups: int) -> Box:
     return Ranges.between(column, low, high, missing)
 
 
+def extents(column: Column, group: Array, groups: int) -> tuple[Integers, Integers]:
+    """Return the least and the largest code of a column in every group; a missing value is the largest of all."""
+    low, high = np.full(groups, column.size, np.int64), np.zeros(groups, np.int64)
+    np.minimum.at(low, group, column.codes)
+    np.maximum.at(high, group, column.codes)
+    return low, high
+
+
 def box_ranks(boxes: Sequence[Box]) -> Integers:
     """Return a number per group that ascends with all that it shows of its people's quasi values."""
     dense: Integers = np.unique(combine_codes([box.ranks() for box in boxes]), return_inverse=True)[1].astype(np.int64)

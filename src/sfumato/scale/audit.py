@@ -15,15 +15,22 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.audit import completed
+from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets
 from sfumato.auditor.claims import Case, Histograms
+from sfumato.auditor.columns import audit_columns
+from sfumato.auditor.counted import Counted
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
 from sfumato.auditor.original import other_columns, other_schema, true_codes
+from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
+from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.columns import ColumnsRelease
+from sfumato.release.counted_ranges import read_ranges
+from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
@@ -45,43 +52,117 @@ def audit_parts(
     *,
     draw: bool = True,
 ) -> Audit:
-    """Return the audit of a buckets release on disk; with the table's outline and everybody's codes also against those.
+    """Return the audit of a release on disk, read in parts; with the table's outline and everybody's codes also against those.
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
     """
     table = None if outline is None else outline.table
+    judged = JUDGES[manifest.form]
     try:
-        read = reread(directory, manifest, place / "release")
-        problems = [*read.problems, *read.release.contradictions()]
-        shown = {"qit": _empty(read.release), "st": read.release.tables()["st"].slice(0, 0)}
-        comparable = table
-        if table is not None:
-            problems += other_schema(manifest, table)
-            unlike = other_columns(manifest, shown, table)
-            problems += unlike
-            comparable = None if unlike else table
-
-        def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
-            assert people is not None
-            return _walked(read, histograms, against, people, place / "people")
-
-        def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
-            return _walked_noise(read, against, people, place / "people")
-
-        audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk, walk_noise)
+        found = judged(directory, manifest, place, table, people, draw)
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
-    return completed(audit, manifest, _texts(read.release), table, problems)
+    return completed(found.audit, manifest, found.texts, table, found.problems)
 
 
-def _empty(release: BucketsRelease) -> pa.Table:
-    return pa.table({column.name: column.values.slice(0, 0) for column in release.quasi})
+class _Judged(NamedTuple):
+    """The audit of a form, every published value once, and what was wrong before."""
+
+    audit: Audit
+    texts: dict[str, pa.Table]
+    problems: list[str]
 
 
-def _texts(release: BucketsRelease) -> dict[str, pa.Table]:
-    """Return every published value once, for whoever looks at texts."""
-    quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in release.quasi}
-    return quasi | {"st": release.domain.table}
+def _buckets(directory: Path, manifest: Manifest, place: Path, table: Table | None, people: Blocks | None, draw: bool) -> _Judged:
+    read = reread(directory, manifest, place / "release")
+    problems = [*read.problems, *read.release.contradictions()]
+    shown = {"qit": _empty(read.release.quasi), "st": read.release.tables()["st"].slice(0, 0)}
+    comparable = _comparable(manifest, shown, table, problems)
+
+    def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
+        assert people is not None
+        return _walked(read, histograms, against, people, place / "people")
+
+    def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
+        return _walked_noise(read, against, people, place / "people")
+
+    audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk, walk_noise)
+    quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
+    return _Judged(audit, quasi | {"st": read.release.domain.table}, problems)
+
+
+def _ranges(directory: Path, manifest: Manifest, place: Path, table: Table | None, people: Blocks | None, draw: bool) -> _Judged:
+    problems: list[str] = []
+    release = read_ranges(directory, manifest, problems)
+    if release._disorder is not None:
+        problems.append(release._disorder.message)
+    problems += release.contradictions()
+    none = np.zeros(0, np.int32)
+    shown = {"records": pa.table({name: one for box in release.boxes for name, one in box_arrays(box, none).items()})}
+    shown["secrets"] = release.domain.table.slice(0, 0)
+    comparable = _comparable(manifest, shown, table, problems)
+    batches = None
+    if comparable is not None:
+        assert people is not None
+        batches = _Distinct(comparable, people, place / "people")
+    audit = audit_ranges(Case(release, comparable, None, None, None, draw), batches)
+    texts = {box.name: pa.table({box.name: box.values}) for box in release.boxes}
+    return _Judged(audit, texts | {"records": release.domain.table}, problems)
+
+
+def _columns(directory: Path, manifest: Manifest, place: Path, table: Table | None, people: Blocks | None, draw: bool) -> _Judged:
+    stored = read_release(directory)  # all its tables tell of groups, none of people
+    problems = list(stored.problems)
+    release = read_tables(manifest, stored.tables, problems)
+    assert isinstance(release, ColumnsRelease)
+    comparable = _comparable(manifest, dict(stored.tables), table, problems)
+    batches = None
+    if comparable is not None:
+        assert people is not None
+        batches = _Distinct(comparable, people, place / "people")
+    audit = audit_columns(Case(release, comparable, None, None, None, draw), batches)
+    return _Judged(audit, dict(stored.tables), problems)
+
+
+JUDGES = {"buckets": _buckets, "ranges": _ranges, "columns": _columns}
+"""The forms that are audited a part at a time."""
+
+
+def _comparable(manifest: Manifest, shown: dict[str, pa.Table], table: Table | None, problems: list[str]) -> Table | None:
+    """Return the table where its people can be compared with those of the release; why not goes to `problems`."""
+    if table is None:
+        return None
+    problems += other_schema(manifest, table)
+    unlike = other_columns(manifest, shown, table)
+    problems += unlike
+    return None if unlike else table
+
+
+class _Distinct:
+    """The different people of a table, by quasi values and true value, one file of quasi combinations after another."""
+
+    def __init__(self, table: Table, people: Blocks, place: Path) -> None:
+        self.sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+        place.mkdir(mode=0o700, exist_ok=True)
+        wide = Layout(tuple(np.dtype(np.int32) for _ in self.sizes))
+        many = max(1, -(-people.total // AT_ONCE))
+        self.files = [Blocks(place / f"original{part}", wide) for part in range(many)]
+        for *codes, secret in people:
+            _scatter([code.astype(np.int32) for code in codes], secret, self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __iter__(self) -> Iterator[Counted]:
+        for file in self.files:
+            columns = file.read()
+            _, first, times = np.unique(_keys(columns, self.sizes), return_index=True, return_counts=True)
+            *codes, secret = (column[first] for column in columns)
+            yield Counted(tuple(codes), secret, times.astype(np.int64))
+
+
+def _empty(quasi: Sequence[Column]) -> pa.Table:
+    return pa.table({column.name: column.values.slice(0, 0) for column in quasi})
 
 
 class _Together(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -17,9 +18,10 @@ from sfumato.groups.soft import Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
-from sfumato.scale.collect import Collected, Kept, collect
+from sfumato.scale.collect import Kept
 from sfumato.scale.outline import Outline
 from sfumato.scale.shard import Cut, Cutting
+from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
 
@@ -43,25 +45,28 @@ class Rules:
     weights: object
     rule: Rule | None
     classical: Classical | None = None
+    form: str = "buckets"
+    alpha: Fraction | None = None
 
 
 def boxes(
     outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
-) -> tuple[Collected, Frame, TopCuts]:
-    """Return all boxes in canonical order, where the people of each lie; the same ones that everybody in memory would give."""
+) -> tuple[list[Kept], TopCuts]:
+    """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
     frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
     sizes = tuple(column.size for column in outline.table.quasi)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical)
+    absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
+    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha)
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
-    cuts = top_cuts(
-        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=outline.rows, shard=max(shard, 2 * rules.floor)
-    )
+    most = max(shard, 2 * rules.floor)
+    counter, accepted = Counter(frame, people.total), how.acceptance()
+    cuts = top_cuts(counter, frame.axes, secret, accepted, people=outline.rows, shard=most, alpha=rules.alpha)
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
-    return collect(shards), frame, cuts
+    return shards, cuts
 
 
 def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:

@@ -10,8 +10,12 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups.counted import Leaf
+from sfumato.methods.show.manifest import without_unused
+from sfumato.release.boxes import Box, box_ranks
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.shard import Made
+from sfumato.scale.shown import Seen, Values, box_shown, together
+from sfumato.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,8 @@ class Kept:
 def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: Made, piece: int) -> Kept:
     """Write the rows of a shard to disk and return the rest."""
     rows = Blocks(place / name, layout)
-    rows.append(made.rows)
+    if made.rows:
+        rows.append(made.rows)
     lean = replace(made, rows=[])
     return Kept(leaf, rows, lean, piece)
 
@@ -83,10 +88,11 @@ class Collected:
         return columns, np.repeat(self.box[low:high], length)
 
 
-def collect(shards: Sequence[Kept]) -> Collected:
+def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
     """Return the boxes of all shards, which come from left to right along the cuts, numbered by their first rows.
 
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
+    `order`, if given, lists the boxes along the cuts in the order of their numbers.
     """
     sizes, firsts, shard, offset, piece = [], [], [], [], []
     for place, one in enumerate(shards):
@@ -100,7 +106,7 @@ def collect(shards: Sequence[Kept]) -> Collected:
     whole = np.cumsum(of_piece == 0) - 1  # pieces of one box follow one another
     boxes = int(whole[-1]) + 1
     head = np.flatnonzero(of_piece == 0)
-    order = np.lexsort(first[head].T[::-1])
+    order = np.lexsort(first[head].T[::-1]) if order is None else order
     number = np.empty(boxes, np.int64)
     number[order] = np.arange(boxes)
     runs = np.argsort(number[whole], kind="stable")
@@ -120,6 +126,31 @@ def collect(shards: Sequence[Kept]) -> Collected:
         told=None if told is None else told[head][order],
         along=_along(shards, of_piece)[head][order],
     )
+
+
+def seen_together(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Seen, ...]:
+    """Return what boxes show column by column, from left to right along the cuts."""
+    piece = np.concatenate([np.full(len(one.made.sizes), one.piece) for one in shards])
+    box = np.cumsum(piece == 0) - 1
+    return tuple(together([one.made.seen[j] for one in shards], box, column.size) for j, column in enumerate(columns))
+
+
+def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
+    """Return the boxes of all shards numbered by what they show, and that; disjoint boxes never show the same."""
+    shown = tuple(box_shown(column, one) for column, one in zip(columns, seen_together(shards, columns), strict=True))
+    order = np.argsort(box_ranks(shown))
+    return collect(shards, order), tuple(box.take(order) for box in shown)
+
+
+def collect_columns(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
+    """Return the boxes of all shards from left to right along the cuts; of every column their values, and where each begins."""
+    found = []
+    for column, one in zip(columns, seen_together(shards, columns), strict=True):
+        assert isinstance(one, Values)
+        used = without_unused(replace(column, codes=one.codes.astype(column.codes.dtype)))
+        found.append((used, np.concatenate(([0], np.cumsum(one.length))).astype(np.int64)))
+    boxes = len(found[0][1]) - 1
+    return collect(shards, np.arange(boxes)), tuple(found)
 
 
 def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
+from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.noisy import join_boxes, with_sets
@@ -21,16 +24,19 @@ from sfumato.methods import Method
 from sfumato.methods.base import Task
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
+from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomize.noise import noise_ratio, two_sided
+from sfumato.release.boxes import Box
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.scale.boxes import People, Rules, boxes
-from sfumato.scale.collect import Collected
+from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets
+from sfumato.scale.write import write_buckets, write_ranges, write_small
 from sfumato.table.sensitive import Domain
 
 
@@ -44,11 +50,10 @@ class Work(NamedTuple):
     shard: int
     scratch: Callable[[str], Path]
 
-    def cut(self, rules: Rules) -> tuple[Collected, TopCuts]:
-        """Return the boxes that these rules cut, and the first cuts."""
+    def cut(self, rules: Rules) -> tuple[list[Kept], TopCuts]:
+        """Return the boxes that these rules cut, shard by shard, and the first cuts."""
         task = self.task
-        made, _, cuts = boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
-        return made, cuts
+        return boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
 
 
 class Written(NamedTuple):
@@ -60,19 +65,19 @@ class Written(NamedTuple):
 
 
 def make_boxes(work: Work, method: Any) -> Written:
-    """Cut boxes, check every count against its bound, and write them as buckets."""
+    """Cut boxes, check every count against its bound, and write them."""
     tight = work.task.against == "reader"
     rule = None if tight else soft_rule(work.task.bounds, method.patience)
     cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
-    made, _ = work.cut(Rules(cutting, method.floor, method.weights, rule))
-    written = _as_buckets(work, method, made, cutting, {})
-    sizes = made.sizes
+    shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, form=method.form))
+    written = _written(work, method, shards, cutting, {})
+    sizes = written.sizes
     stopped = sizes[sizes < 2 * method.floor].sum() / max(int(sizes.sum()), 1)
     return written._replace(figures={**written.figures, "share_in_boxes_at_the_floor": float(stopped)})
 
 
 def make_mondrian(work: Work, method: Any) -> Written:
-    """Cut Mondrian's boxes, check them, and write them as buckets: strict ones, which no order of people decides."""
+    """Cut Mondrian's boxes, check them, and write them: strict ones, which no order of people decides."""
     for name, asked, known in (
         ("partition", method.partition, ("strict",)),
         ("constraint", method.constraint, ("bounds", "distinct", "entropy")),
@@ -84,26 +89,66 @@ def make_mondrian(work: Work, method: Any) -> Written:
             )
     bounds = work.task.bounds
     rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
-    made, _ = work.cut(Rules("tight", method.k, None, None, rule))
-    return _as_buckets(work, method, made, "tight", method.said(bounds))
+    shards, _ = work.cut(Rules("tight", method.k, None, None, rule, method.form))
+    return _written(work, method, shards, "tight", method.said(bounds))
 
 
-def _as_buckets(work: Work, method: Any, made: Collected, basis: Any, said: dict[str, str]) -> Written:
-    """Check every count against its bound, and write the boxes as buckets."""
-    task = work.task
+def make_ambiguity(work: Work, method: Any) -> Written:
+    """Cut boxes that keep a bound on presence too, check them, and write them column by column."""
+    if method.grouping != "boxes":
+        raise NotProvable(
+            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only",
+            hint='grouping = "boxes", or engine = "memory"',
+        )
+    task, columns = work.task, work.found.table.quasi
+    alpha = Fraction(task.requirement.presence or 1)
+    covered = prod(int(np.count_nonzero(counts)) for counts in work.found.counts)
+    require_presence(columns, work.found.rows, alpha, bounded=task.bounds.protects, covered=covered)
+    tight = task.against == "reader"
+    rule = None if tight else soft_rule(task.bounds, method.patience)
+    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
+    shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
+    made, shown = collect_columns(shards, columns)
+    _check(made, task.bounds)
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
+    stated = group_manifest(task, method, "columns", grouping, fragment_facts(grouping))
+    group = np.repeat(np.arange(grouping.groups, dtype=np.int32), made.entries)
+    quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
+    domain = work.found.table.sensitive.domain
+    release = ColumnsRelease(stated, quasi, start, domain, group, made.value.astype(np.int32), made.count, told=made.told)
+    task.progress("writing", 0.75)
+    release = release.canonical()
+    return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
+
+
+def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
+    """Check every count of every box against its bound, and write the boxes in the method's form."""
+    task, columns = work.task, work.found.table.quasi
+    shown: tuple[Box, ...] = ()
+    if method.form == "ranges":
+        made, shown = collect_ranges(shards, columns)
+    else:
+        made = collect(shards)
     _check(made, task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
-    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
-    manifest = write_buckets(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, made)
-    sizes = made.sizes
-    figures = {
+    if method.form == "ranges":
+        stated = group_manifest(task, method, "ranges", grouping, {"groups": grouping.groups})
+        manifest = write_ranges(work.directory, stated, work.found, made, shown)
+    else:
+        public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
+        manifest = write_buckets(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, made)
+    return Written(manifest, _figures(made.sizes), made.sizes)
+
+
+def _figures(sizes: Integers) -> dict[str, Any]:
+    """Return what the publisher is told of groups of these sizes."""
+    return {
         "groups": len(sizes),
         "smallest": int(sizes.min()),
         "largest": int(sizes.max()),
         "loss": int(((sizes - 1) ** 2).sum()),
     }
-    return Written(manifest, figures, sizes)
 
 
 def make_noisy(work: Work, method: Any) -> Written:
@@ -116,7 +161,8 @@ def make_noisy(work: Work, method: Any) -> Written:
     gamma = odds_within(task.bounds)
     ratio = noise_ratio(gamma)
     floor = method.floor_for(gamma, work.found.rows)
-    made, cuts = work.cut(Rules("noisy", floor, method.weights, None))
+    shards, cuts = work.cut(Rules("noisy", floor, method.weights, None))
+    made = collect(shards)
     cut = len(made.sizes)
     task.progress("adding noise to every count", 0.7)
     counts = _true_counts(made, _declared(work.found, domain), len(domain))
@@ -167,8 +213,11 @@ def _check(made: Collected, bounds: Bounds) -> None:
 Maker = Callable[[Work, Any], Written]
 MAKERS: dict[tuple[str, str], Maker] = {
     ("boxes", "buckets"): make_boxes,
+    ("boxes", "ranges"): make_boxes,
     ("noisy-boxes", "buckets"): make_noisy,
+    ("ambiguity", "columns"): make_ambiguity,
     ("mondrian", "buckets"): make_mondrian,
+    ("mondrian", "ranges"): make_mondrian,
 }
 """How each method is made beyond memory, in each form."""
 
@@ -177,7 +226,6 @@ REASONS = {
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
     "decoys": "decoys are exchanged between buckets of the whole table",
-    "ambiguity": "which values a box covers is decided against the whole table",
     "priview": "which values a box covers is decided against the whole table",
     "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
     "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",

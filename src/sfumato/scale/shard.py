@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, Small
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
+from sfumato.groups.fragments._box_kernels import Covered
+from sfumato.groups.fragments.boxes import CoveringAccounts
+from sfumato.groups.fragments.cover import covering_table
 from sfumato.groups.grouping import histograms
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.bounds import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
+from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
 
@@ -39,14 +44,28 @@ class Cut:
     rule: Rule | None
     random: Randomness
     classical: Classical | None = None
+    absent: tuple[int, ...] | None = None
+    """Where boxes are shown column by column, as ranges or lists of values: see `ranged`. Else their people's rows are."""
 
-    def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
-        """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
+    alpha: Fraction | None = None
+    """A bound on presence that every box keeps."""
+
+    def acceptance(
+        self, *, begin: int = 0, told: int | None = None, most: int | None = None, codes: Small | None = None
+    ) -> tuple[object, ...] | Accounts:
+        """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account.
+
+        `codes` are those of these people, where cuts must leave enough combinations on both sides; else the caller sees to that.
+        """
+        covering = None if self.alpha is None or codes is None else covering_table(codes.shape[1], self.alpha)
         if self.cutting == "soft":
             assert self.rule is not None
-            if told is None:
-                return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
-            return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
+            given: dict[str, Any] = {"begin": begin, "most": most} | ({} if told is None else {"first": told})
+            if covering is not None and codes is not None:
+                return CoveringAccounts(self.bounds, self.rule, self.floor, self.random, codes, covering, **given)
+            return Accounts(self.bounds, self.rule, self.floor, self.random, **given)
+        if covering is not None and codes is not None:
+            return Covered(*need_table(self.bounds, most=most), max(self.floor, 1), self.cutting == "tight", codes, covering)
         if self.cutting == "noisy":
             return Even(self.floor)
         if self.classical is not None:
@@ -60,7 +79,8 @@ class Cut:
 class Made:
     """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
 
-    `box` numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
+    Where boxes are shown column by column there are no rows, but what they show (`seen`), and boxes lie along the cuts. `box`
+    numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
     """
 
     rows: list[Array]
@@ -73,6 +93,7 @@ class Made:
     box: Integers
     tree: Tree | None = None
     """The cuts of a shard, without its people, where they decide which boxes are joined."""
+    seen: tuple[Seen, ...] = ()
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
@@ -90,13 +111,27 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
     elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
-        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
+        codes = None if how.alpha is None else space.codes.astype(np.int32)
+        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
         seen = secret_of(secret, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
-    key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
     shown = histograms(group, secret, how.frame.values)
+    if how.absent is not None:
+        return Made(
+            rows=[],
+            sizes=np.bincount(group, minlength=groups).astype(np.int64),
+            firsts=np.zeros((groups, 0), np.int64),
+            entries=np.bincount(shown.group, minlength=groups).astype(np.int64),
+            value=shown.value.astype(np.int64),
+            count=shown.count,
+            told=told,
+            box=np.arange(groups),
+            tree=tree,
+            seen=tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True)),
+        )
+    key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
     order = canonical_order([Shown("qit", group, key)], groups)
     rows, number = order.rows[0], order.number
     box = np.argsort(number)

@@ -116,3 +116,19 @@ class Counter:
 
         found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
         return found
+
+    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+        """Return [boxes × columns × codes of all columns] on the left of these cuts."""
+        frame = self.frame
+        first, published = frame.axes.first, frame.axes.published
+        sizes, boxes = np.diff(first).tolist(), int(box.max()) + 1
+
+        def empty() -> list[Integers]:
+            return [np.zeros((boxes, len(sizes), size), np.int64) for size in sizes]
+
+        def add(rows: Sequence[Array], to: list[Integers]) -> None:
+            codes = frame.codes(rows)
+            for one, total in zip(codes, to, strict=True):
+                add_lefts(codes, one.astype(np.int32), tree, box, first, published, boundary, joins, total)
+
+        return np.concatenate(self.total(empty, add), axis=2)

@@ -21,7 +21,7 @@ from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, wor
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
-from sfumato.scale.audit import audit_parts
+from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.publish import prepare
@@ -128,14 +128,15 @@ def audit_directory(
     limits: Limits | None = None,
     engine: EngineName | None = None,
 ) -> tuple[Audit, Table | None]:
-    """Return the audit of a buckets release in a directory, people in files; with its source also against that.
+    """Return the audit of a release in a directory, people in files; with its source also against that.
 
     Beside it comes the source as a table without rows: its domains and counts. Without a schema it is read as the manifest says.
     """
     manifest = read_manifest(directory)
     if not audited_in_parts(manifest):
         raise FormatError(
-            "an audit beyond memory reads buckets of one secret", hint='engine = "memory" audits releases of every form'
+            "an audit beyond memory reads buckets and ranges of one secret",
+            hint='engine = "memory" audits releases of every form',
         )
     chosen = limits or Limits.of()
     with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
@@ -153,8 +154,8 @@ def audit_directory(
 
 
 def audited_in_parts(manifest: Manifest) -> bool:
-    """Return whether a release can be audited a part at a time: buckets of one secret."""
-    return manifest.form == "buckets" and not manifest.apart
+    """Return whether a release can be audited a part at a time: by its form, and of one secret."""
+    return manifest.form in JUDGES and not manifest.apart and "weaker_claim" not in manifest.parameters
 
 
 def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:

@@ -11,9 +11,12 @@ import pyarrow as pa
 
 from sfumato.release import files
 from sfumato.release.accounts import account_tables, noise_tables
+from sfumato.release.box_tables import box_arrays
+from sfumato.release.boxes import Box
 from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.manifest import Manifest
+from sfumato.release.ranges import GROUP, RECORDS
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
 from sfumato.table.sensitive import Domain
@@ -31,7 +34,36 @@ def write_buckets(
         "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end)),
         "st": _write(directory, "st", len(boxes.value), _st(shown, boxes)),
     }
-    for name, table in {**account_tables(boxes.told), **noise_tables(draws, BUCKET)}.items():
+    return _completed(directory, manifest, tables, {**account_tables(boxes.told), **noise_tables(draws, BUCKET)})
+
+
+def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, shown: tuple[Box, ...]) -> Manifest:
+    """Write the form ranges in the same way: the rows of a box follow from what it shows and from its counts."""
+    domain, ends = outline.table.sensitive.domain, np.cumsum(boxes.count)
+    of_entry = np.repeat(np.arange(len(boxes.sizes), dtype=np.int32), boxes.entries)
+
+    def part(begin: int, end: int) -> pa.Table:
+        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(ends, end, side="left") + 1
+        times = np.minimum(ends[low:high], end) - np.maximum(ends[low:high] - boxes.count[low:high], begin)
+        group, value = (np.repeat(one[low:high], times) for one in (of_entry, boxes.value))
+        columns: dict[str, pa.Array] = {}
+        for box in shown:
+            columns |= box_arrays(box, group)
+        columns |= sensitive_columns(domain, value.astype(np.int32))
+        return pa.table({**columns, GROUP: pa.array(group + 1, pa.int32())})
+
+    tables = {RECORDS: _write(directory, RECORDS, boxes.rows, part)}
+    return _completed(directory, manifest, tables, account_tables(boxes.told))
+
+
+def write_small(directory: Path, manifest: Manifest, tables: dict[str, pa.Table]) -> Manifest:
+    """Write a release whose tables tell of groups alone."""
+    return _completed(directory, manifest, {}, tables)
+
+
+def _completed(directory: Path, manifest: Manifest, tables: dict[str, Any], small: dict[str, pa.Table]) -> Manifest:
+    """Write small tables and, last, the manifest."""
+    for name, table in small.items():
         tables[name] = _write(directory, name, table.num_rows, _slices(table))
     written = replace(manifest, tables=tables)
     files.write_manifest(directory, written)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, main_button, page, quietly, show_job, told
+from sfumato.studio.frame import failure, main_button, opened, page, quietly, show_job, told
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import Session, names_of
 
@@ -27,6 +27,8 @@ def add(session: Session, address: str) -> None:
         with page(session, address, "Ask the release", asked.command):
             if not (session.release_place() / "manifest.json").is_file():
                 told(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
+                return
+            if session.data is not None and not await opened(session):
                 return
             await ui.context.client.connected(timeout=60)
             release = await quietly(session.release)

@@ -18,18 +18,14 @@ def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
     """Return the options of an ECharts chart; of very many boxes the largest are drawn."""
     from typing import cast
 
+    from sfumato.release.boxes import extents
     from sfumato.release.buckets import BucketsRelease
 
     shown = cast("BucketsRelease", release)
     columns = {column.name: column for column in shown.quasi}
     x, y = columns[across], columns[up]
     sizes = shown.sizes
-    ends = {}
-    for name, column in (("x", x), ("y", y)):
-        low, high = np.full(len(sizes), column.size), np.zeros(len(sizes), np.int64)
-        np.minimum.at(low, shown.bucket, column.codes)
-        np.maximum.at(high, shown.bucket, column.codes)
-        ends[name] = (low, high + 1)
+    ends = {name: extents(column, shown.bucket, len(sizes)) for name, column in (("x", x), ("y", y))}
     drawn = np.argsort(-sizes, kind="stable")[:MOST]
     areas = [
         [
@@ -43,7 +39,7 @@ def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
                     "borderWidth": 1,
                 },
             },
-            {"coord": [int(ends["x"][1][k]), int(ends["y"][1][k])]},
+            {"coord": [int(ends["x"][1][k]) + 1, int(ends["y"][1][k]) + 1]},
         ]
         for k in drawn.tolist()
     ]

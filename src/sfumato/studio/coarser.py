@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nicegui import ui
 
-from sfumato.policy.profile import Profile, plain
+from sfumato.policy.profile import Profile
 from sfumato.studio.frame import told
 from sfumato.studio.session import Session
 
 UNITS = ("week", "month", "quarter", "year")
-MOST_FILES, LONGEST = 200, 1_000_000
 
 Change = Callable[[Any], Any]
 
 
-def recoding(session: Session, name: str, kind: str, profile: Profile, change: Change) -> None:
-    """Offer what a quasi column of this kind can become."""
+def recoding(session: Session, name: str, kind: str, profile: Profile, files: Sequence[str], change: Change) -> None:
+    """Offer what a quasi column of this kind can become; `files` may be hierarchies of it."""
     now = session.policy.recoding(name) or {}
     if kind == "numeric":
         _bands(name, now, change)
@@ -33,7 +30,7 @@ def recoding(session: Session, name: str, kind: str, profile: Profile, change: C
             keep = ui.number(f"first characters of {name}", value=now.get("prefix"), min=1, precision=0)
             told(keep.props("dense outlined clearable").classes("w-full"), mark=f"prefix-{name}")
             _settled(keep, lambda value: change({"prefix": int(value)} if value else None))
-        _hierarchy(session, name, profile, now, change)
+        _hierarchy(name, files, now, change)
     if "map" in now:
         many = len(now["map"])
         with ui.row().classes("items-center"):
@@ -57,15 +54,14 @@ def _bands(name: str, now: dict[str, Any], change: Change) -> None:
         _settled(top, lambda value: put("top", value))
 
 
-def _hierarchy(session: Session, name: str, profile: Profile, now: dict[str, Any], change: Change) -> None:
+def _hierarchy(name: str, files: Sequence[str], now: dict[str, Any], change: Change) -> None:
     """Offer the hierarchies that lie beside the table, in the files of ARX: value;level 1;level 2."""
-    files = _files(session, profile)
     if now.get("hierarchy") and now["hierarchy"] not in files:
         files = [*files, str(now["hierarchy"])]
     if not files:
         return
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
-        file = ui.select(files, value=now.get("hierarchy"), label=f"hierarchy of {name}", clearable=True)
+        file = ui.select([*files], value=now.get("hierarchy"), label=f"hierarchy of {name}", clearable=True)
         told(file.props("dense outlined").classes("col"), mark=f"hierarchy-{name}")
         level = ui.number("level", value=now.get("level", 1), min=1, precision=0).props("dense outlined").style("width: 5rem")
         told(level, mark=f"level-{name}")
@@ -75,31 +71,6 @@ def _hierarchy(session: Session, name: str, profile: Profile, now: dict[str, Any
 
     file.on_value_change(put)
     _settled(level, lambda _: put() if file.value else None)
-
-
-def _files(session: Session, profile: Profile) -> list[str]:
-    """Return the texts beside the table that may be hierarchies of a column: not the table, nor what lies elsewhere."""
-    found = (file for pattern in ("*.csv", "*/*.csv") for file in sorted(session.root.glob(pattern)))
-    inside = (file for file in found if file.is_file() and session.root in file.resolve().parents and file != session.data)
-    few = [file for file, _ in zip(inside, range(MOST_FILES), strict=False)]
-    return [str(file.relative_to(session.root)) for file in few if _lists(file, profile)]
-
-
-def _lists(file: Path, profile: Profile) -> bool:
-    """Return whether a text has a line for most values of a column, and is no table of people."""
-    if file.stat().st_size > LONGEST:
-        return False
-    try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return False
-    listed = {_known(line.replace(",", ";").split(";")[0]) for line in lines}
-    return len(listed) == len(lines) and 2 * len(listed & profile.values) > len(profile.values)
-
-
-def _known(text: str) -> str:
-    """Return a value as profiles have it."""
-    return re.sub(r"[^0-9a-z ]+", "", plain(text.strip().strip('"')))
 
 
 def bins(session: Session, name: str, change: Change) -> None:

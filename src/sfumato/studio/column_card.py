@@ -2,72 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from nicegui import ui
 
-from sfumato.arrays import Array
 from sfumato.exact import percent
+from sfumato.policy.edited import ROLES
 from sfumato.studio.chart_style import COLORS
 from sfumato.studio.coarser import bins, recoding
 from sfumato.studio.frame import told
-from sfumato.studio.policy_text import ROLES
 from sfumato.studio.session import Session
-from sfumato.table.column import Column
-from sfumato.table.sensitive import Sensitive
+from sfumato.table.histogram import Histogram
 
 if TYPE_CHECKING:
     from sfumato.explain.risk import ColumnRisk
     from sfumato.policy import Policy
     from sfumato.policy.roles import Decision
 
-BARS = 24
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many people have each published value; `ordered` where values have an order."""
-
-    labels: tuple[str, ...]
-    people: Array
-    ordered: bool
-
-    @classmethod
-    def of_column(cls, column: Column) -> Counts:
-        """Return those of a quasi column."""
-        return cls(column.labels(), np.bincount(column.codes, minlength=column.size), column.kind != "categorical")
-
-    @classmethod
-    def of_secret(cls, secret: Sensitive) -> Counts:
-        """Return those of a sensitive column."""
-        return cls(secret.labels, secret.counts, secret.domain.kinds[0] != "categorical")
-
-    def shown(self) -> list[tuple[str, int]]:
-        """Return what bars show: neighbours together where an ordered column has many values, else the most frequent ones."""
-        size = len(self.people)
-        if self.ordered and size > BARS:
-            edges = np.linspace(0, size, BARS + 1).astype(int)
-            sums = np.add.reduceat(self.people, edges[:-1])
-            ends = zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), sums.tolist(), strict=True)
-            return [(f"{self.labels[a]} to {self.labels[b]}", int(many)) for a, b, many in ends]
-        order = np.arange(size) if self.ordered else np.argsort(-self.people, kind="stable")
-        return [(self.labels[k], int(self.people[k])) for k in order[:BARS].tolist()]
-
 
 def column_card(
     session: Session,
     one: Decision,
     policy: Policy,
-    counts: Counts | None,
+    counts: Histogram | None,
+    files: Sequence[str],
     *,
     give: Callable[[str, Any], Any],
     change: Callable[[str, str, Any], Any],
     drag: Callable[[], None],
-) -> Callable[[ColumnRisk], None]:
-    """Draw a card, and return what tells it later who is unique because of the column."""
+) -> tuple[Any, Callable[[ColumnRisk | None], None]]:
+    """Draw a card, and return it with what tells it later who is unique because of the column, or that this is not known yet."""
     profile = session.profiles[one.column]
     card = told(ui.card().classes("w-full q-pa-sm").props("flat bordered"), label=f"column {one.column}", role="group")
     card.props["draggable"] = "true"
@@ -88,7 +53,7 @@ def column_card(
             _bars(one.column, counts)
         kind = policy.schema.types.get(one.column, profile.kind)
         if one.role == "quasi":
-            recoding(session, one.column, kind, profile, lambda how: change(one.column, one.role, how))
+            recoding(session, one.column, kind, profile, files, lambda how: change(one.column, one.role, how))
         elif one.role == "sensitive" and kind == "numeric":
             bins(session, one.column, lambda how: change(one.column, one.role, how))
         after = ui.column().classes("w-full").style("gap: 4px")
@@ -96,7 +61,10 @@ def column_card(
         told(select, mark=f"role-{one.column}")
         select.on_value_change(lambda event: give(one.column, event.value))
 
-    def tell(risk: ColumnRisk) -> None:
+    def tell(risk: ColumnRisk | None) -> None:
+        after.clear()
+        if risk is None:
+            return
         with after:
             ui.label(f"Without it, {percent(risk.unique_without, 1)} would be unique.").classes("quiet")
             if risk.step is not None:
@@ -106,11 +74,11 @@ def column_card(
                 told(coarser.props("outline dense no-caps"), label=f"make {one.column} coarser, {words}")
                 told(coarser, mark=f"step-{one.column}")
 
-    return tell
+    return card, tell
 
 
-def _bars(name: str, counts: Counts) -> None:
-    shown = counts.shown()
+def _bars(name: str, counts: Histogram) -> None:
+    shown = counts.bars()
     options = {
         "grid": {"left": 4, "right": 4, "top": 4, "bottom": 4},
         "xAxis": {"type": "category", "data": [label for label, _ in shown], "show": False},
@@ -121,6 +89,6 @@ def _bars(name: str, counts: Counts) -> None:
     }
     words = ", ".join(f"{label} {people:,}" for label, people in shown[:5])
     more = f" and {len(shown) - 5} more bars" if len(shown) > 5 else ""
-    if not counts.ordered and len(counts.people) > BARS:
-        ui.label(f"the {BARS} most frequent of {len(counts.people):,}:").classes("quiet")
+    if not counts.whole:
+        ui.label(f"the {len(shown)} most frequent of {len(counts.people):,}:").classes("quiet")
     told(ui.echart(options).style("height: 56px; width: 100%"), role="img", label=f"people by {name}: {words}{more}")

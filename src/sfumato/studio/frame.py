@@ -36,10 +36,17 @@ MAIN = f"background-color: {BLUE} !important; color: white !important"
 E = TypeVar("E", bound=Any)
 
 
+_FOCUS = """<script>
+addEventListener('focusin', event => { window.studioMark = event.target.closest('[data-mark]')?.dataset.mark });
+</script>"""
+"""Remembers what somebody was at, so that it can be found again after a part of the page was drawn anew."""
+
+
 @contextmanager
 def page(session: Session, here: str, title: str, command: Callable[[], str]) -> Iterator[None]:
     """Lay out a page; inside it comes its content, below it the policy and the command that do the same."""
     ui.add_css(_STYLE)
+    ui.add_head_html(_FOCUS)
     ui.colors(primary=BLUE)
     ui.dark_mode(None)
     ui.page_title(f"{title} · sfumato studio")
@@ -56,7 +63,53 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
     with ui.element("main").classes("page"):
         heading(title, 1)
         yield
-        same_by_command(session, command)
+        if session.data is None or session.opened:
+            same_by_command(session, command)
+
+
+async def opened(session: Session) -> bool:
+    """Wait until the table was read, with words about how far that is; False where it cannot be, which is told."""
+    await ui.context.client.connected(timeout=60)  # the page first, then what takes a moment
+    if session.opened:
+        return True
+    with ui.column().classes("w-full") as place:
+        words = told(ui.label(f"Opening {session.data_name}: {session.stage[0]} …"), mark="opening", role="status")
+        bar = told(ui.linear_progress(session.stage[1], show_value=False).props("animation-speed=200"), label="opening the table")
+
+    def look() -> None:
+        words.set_text(f"Opening {session.data_name}: {session.stage[0]} …")
+        bar.set_value(session.stage[1])
+
+    with place:
+        ui.timer(0.2, look)
+    client = ui.context.client
+    try:
+        await run.io_bound(session.open)
+    except Exception as error:
+        if client.id not in client.instances:
+            raise asyncio.CancelledError from None
+        place.clear()
+        with place:
+            told(ui.label(message(error)).classes("verdict bad").style("white-space: pre-wrap"), mark="unreadable", role="alert")
+            ui.label("Mend the file, and open this page again.").classes("quiet")
+            ui.button("Try again", on_click=ui.navigate.reload).props("outline")
+        return False
+    if client.id not in client.instances:
+        raise asyncio.CancelledError
+    place.delete()
+    return True
+
+
+def refocus() -> None:
+    """Go back to what somebody was at before it was drawn anew."""
+    ui.run_javascript(
+        """setTimeout(() => {
+        if (!window.studioMark || document.activeElement !== document.body) return;
+        const found = document.querySelector(`[data-mark="${CSS.escape(window.studioMark)}"]`);
+        if (!found) return;
+        (found.matches('input,button,[tabindex]') ? found : found.querySelector('input,button,[tabindex]'))?.focus();
+        }, 50)"""
+    )
 
 
 def heading(words: str, level: int = 2) -> None:

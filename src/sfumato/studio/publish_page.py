@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, heading, main_button, page, quietly, say, show_job, told
+from sfumato.studio.frame import failure, heading, main_button, opened, page, quietly, say, show_job, told
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.places import below
 from sfumato.studio.session import POLICY, Session, names_of
@@ -20,8 +20,10 @@ def add(session: Session) -> None:
     """Add the page to the server."""
 
     @ui.page("/publish")
-    def publish() -> None:
+    async def publish() -> None:
         with page(session, "/publish", "Publish once", lambda: shell(["sfumato", *_words(session)])):
+            if not await opened(session):
+                return
             _start(session)
             with ui.column().classes("w-full") as outcome:
                 pass

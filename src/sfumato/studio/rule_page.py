@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import ui
 
-from sfumato.errors import Infeasible, SfumatoError
+from sfumato.errors import SfumatoError
 from sfumato.exact import percent
-from sfumato.methods import default_method
-from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
+from sfumato.policy.verdict import verdict_of
 from sfumato.privacy.each import labelled
-from sfumato.studio.frame import heading, page, quietly, say, told
+from sfumato.studio.frame import heading, opened, page, quietly, say, told
 from sfumato.studio.jobs import shell
-from sfumato.studio.session import POLICY, Session, message
-
-if TYPE_CHECKING:
-    from sfumato.policy import Policy
-    from sfumato.table import Table
+from sfumato.studio.session import POLICY, Session
 
 READERS = {
     "reader": ("Reader", "visibility", "has the release, and knows everybody's quasi values"),
@@ -38,7 +33,8 @@ def add(session: Session) -> None:
     @ui.page("/rule")
     async def rule() -> None:
         with page(session, "/rule", "How sure is too sure", lambda: _command(session)):
-            await ui.context.client.connected(timeout=60)
+            if not await opened(session):
+                return
             if await quietly(session.table) is None:
                 told(ui.label("The table cannot be read as the policy stands.").classes("verdict bad"), mark="verdict")
                 return
@@ -47,6 +43,7 @@ def add(session: Session) -> None:
             _sliders(session, shown.refresh)
             shown.draw()
             await shown.refresh()
+            ui.timer(1.0, shown.follow)
 
 
 def _command(session: Session) -> str:
@@ -118,6 +115,7 @@ class _Verdict:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.asked = 0
+        self.shown = ""
 
     def draw(self) -> None:
         """Draw the places that are filled whenever the rule changes; a field that somebody types in stays."""
@@ -147,21 +145,26 @@ class _Verdict:
         """Fill in what follows from the rule as it stands; an answer that was overtaken by a later move is not shown."""
         self.asked += 1
         mine = self.asked
-        found = await quietly(lambda: verdict(self.session))
+        self.shown = self.session.policy.text
+        found = await quietly(lambda: verdict_of(self.session.parsed(), self.session.table()))
         if found is None or mine != self.asked:
             return
-        sentences, values, feasible = found
-        self.words.set_text(sentences[0])
-        self.words.classes(remove="bad") if feasible else self.words.classes("bad")
+        self.words.set_text(found.sentences[0])
+        self.words.classes(remove="bad") if found.can else self.words.classes("bad")
         self.more.clear()
         with self.more:
-            for sentence in sentences[1:]:
+            for sentence in found.sentences[1:]:
                 ui.label(sentence)
         self.table.rows[:] = [
             {"value": value, "share": percent(share, 2), "bound": percent(bound, 2), "own": self._own(value)}
-            for value, share, bound in values[:MOST]
+            for value, share, bound in found.values[:MOST]
         ]
         self.table.update()
+
+    def follow(self) -> None:
+        """Show what was changed on another tab."""
+        if self.shown != self.session.policy.text:
+            ui.navigate.reload()
 
     async def bound(self, event: Any) -> None:
         """Give one value a bound of its own; one that cannot be read is told and not taken."""
@@ -187,45 +190,3 @@ class _Verdict:
     def _own(self, shown: str) -> str:
         secret, value = self._place(shown)
         return str(self.session.policy.rule(secret).get("bounds", {}).get(value, ""))
-
-
-def verdict(session: Session) -> tuple[list[str], list[tuple[str, Fraction, Fraction]], bool]:
-    """Return sentences about the policy, the values with share and bound, and whether they can be kept: from counts alone."""
-    table, policy = session.table(), session.parsed()
-    try:
-        method = policy.method or default_method(policy.requirement, table)
-        method.require_provable(table, policy.requirement)
-        bounds = method.bounds(table, policy.requirement)
-    except Infeasible as error:
-        return ["It cannot be kept.", message(error)], _wanted(table, policy), False
-    except SfumatoError as error:
-        return ["This cannot be promised like this.", message(error)], _wanted(table, policy), False
-    shares = {value: Fraction(count, table.rows) for value, count in zip(bounds.values, bounds.counts, strict=True) if count}
-    limits = dict(zip(bounds.values, bounds.limits, strict=True))
-    named = [f"{value}: {value_in_words(shares[value], limits[value])}." for value in most_sensitive(shares)]
-    words = rule_in_words(shares, limits)
-    return (
-        [f"It can be kept, by the method {method.name}.", f"{words[0].upper()}{words[1:]}.", *named],
-        _ranked(shares, limits),
-        True,
-    )
-
-
-def _wanted(table: Table, policy: Policy) -> list[tuple[str, Fraction, Fraction]]:
-    """Return the bounds that were asked for, also where they cannot be kept."""
-    rules = dict(policy.requirement.columns)
-    shares: dict[str, Fraction] = {}
-    limits: dict[str, Fraction] = {}
-    for one in table.apart():
-        secret = one.schema.sensitive[0] if table.schema.apart else None
-        counts = one.sensitive.histogram()
-        mine = {value: Fraction(count, table.rows) for value, count in counts.items() if count}
-        rule = policy.requirement if secret is None else rules.get(secret, policy.requirement)
-        for value, limit in rule.limits(mine).items():
-            name = value if secret is None else labelled(secret, value)
-            shares[name], limits[name] = mine[value], limit
-    return _ranked(shares, limits)
-
-
-def _ranked(shares: Mapping[str, Fraction], limits: Mapping[str, Fraction]) -> list[tuple[str, Fraction, Fraction]]:
-    return sorted(((value, share, limits[value]) for value, share in shares.items()), key=lambda one: (one[1], one[0]))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
 import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,8 @@ def _serve(session: Session, port: int, *, show: bool) -> None:
     _pages(session)
     app.add_middleware(Guard, token=token, port=port)
     app.on_shutdown(session.close)
+    if session.data is not None:  # while the browser comes up; what goes wrong is told by the page, which tries again
+        threading.Thread(target=_try, args=(session.open,), daemon=True).start()
     address = f"http://{HOST}:{port}/?{TOKEN}={token}"
     print(f"sfumato studio: {address}\nFor this browser only; ctrl-C ends it.", flush=True)
     # A closed terminal ends it as ctrl-C does, so that nothing is left; what the caller ignores, as nohup does, stays ignored.
@@ -50,6 +55,11 @@ def _serve(session: Session, port: int, *, show: bool) -> None:
         show_welcome_message=False,
         uvicorn_logging_level="error",
     )
+
+
+def _try(work: Callable[[], None]) -> None:
+    with contextlib.suppress(Exception):
+        work()
 
 
 def session_of(path: Path) -> Session:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError
 from sfumato.policy import Policy
-from sfumato.policy.draft import draft_policy, review_of
+from sfumato.policy.draft import draft_of, review_of
+from sfumato.policy.edited import PolicyText
+from sfumato.policy.guess import look
+from sfumato.policy.hierarchies import beside
 from sfumato.policy.profile import Profile, profiles
 from sfumato.policy.roles import Decision
 from sfumato.studio.jobs import Job
 from sfumato.studio.places import below
-from sfumato.studio.policy_text import PolicyText
+from sfumato.table.kept import Kept
 
 if TYPE_CHECKING:
     from sfumato.explain.risk import Risk
@@ -42,28 +45,64 @@ class Session:
     workshop: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="sfumato-studio-")))
     jobs: dict[str, Job] = field(default_factory=dict)
     out: str = "release"
+    stage: tuple[str, float] = ("starting", 0.0)
+    _kept: Kept | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _opened: tuple[PolicyText, dict[str, Profile]] | None = None
     _table: tuple[str, Table] | None = None
     _risk: tuple[Table, Risk] | None = None
     _release: tuple[tuple[Path, int], Release] | None = None
 
-    @cached_property
-    def policy(self) -> PolicyText:
-        """The policy: the one that lies beside the table, else a draft."""
+    def open(self) -> None:
+        """Read the table, once, and find its policy: the one that lies beside it, else a draft. `stage` tells how far this is."""
+        with self._lock:
+            if self._opened is not None:
+                return
+            self.stage = ("reading the table", 0.1)
+            kept = self.root / POLICY
+            if kept.is_file():
+                policy, checked = PolicyText.read(kept)
+                found = profiles(self.kept, checked.options)[0]
+            else:
+                looked = look(self.kept)
+                self.stage = ("proposing a role for every column", 0.5)
+                found = list(looked.profiles)
+                policy = PolicyText(draft_of(self.kept, looked))
+            self.stage = ("counting who is unique", 0.8)
+            self._opened = (policy, {one.name: one for one in found})
+
+    @property
+    def opened(self) -> bool:
+        """Whether the table was read."""
+        return self._opened is not None
+
+    @property
+    def kept(self) -> Kept:
+        """The table as it lies in the file; its columns stay in memory."""
         assert self.data is not None
-        kept = self.root / POLICY
-        return PolicyText(kept.read_text("utf-8") if kept.is_file() else draft_policy(self.data))
+        if self._kept is None:
+            self._kept = Kept(self.data)
+        return self._kept
+
+    @property
+    def policy(self) -> PolicyText:
+        """The policy, as pages have changed it."""
+        self.open()
+        assert self._opened is not None
+        return self._opened[0]
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """What every column of the file looks like."""
+        self.open()
+        assert self._opened is not None
+        return self._opened[1]
 
     @property
     def data_name(self) -> str:
         """The table as commands name it, from where the studio was started."""
         assert self.data is not None
         return str(self.data.relative_to(self.root))
-
-    @cached_property
-    def profiles(self) -> dict[str, Profile]:
-        """What every column of the file looks like."""
-        assert self.data is not None
-        return {one.name: one for one in profiles(self.data, self.parsed().options)[0]}
 
     def parsed(self) -> Policy:
         """Return the policy as it stands; what is wrong with it is an error."""
@@ -73,23 +112,28 @@ class Session:
         """Return the role of every column with its reason, doubtful ones first."""
         return review_of(list(self.profiles.values()), self.parsed().schema)
 
+    def hierarchies_for(self, column: Profile) -> list[str]:
+        """Return the files beside the table that may be hierarchies of a column."""
+        return beside(self.root, column, but=self.data)
+
     def table(self) -> Table:
         """Return the table as the policy reads it; kept until what is read changes."""
-        assert self.data is not None
-        policy = self.parsed()
-        key = repr((policy.schema, policy.options))
-        if self._table is None or self._table[0] != key:
-            self._table = (key, policy.read_table(self.data))
-        return self._table[1]
+        with self._lock:  # whoever waited gets the table of the policy as it stands now, not as it stood
+            policy = self.parsed()
+            key = repr((policy.schema, policy.options))
+            if self._table is None or self._table[0] != key:
+                self._table = (key, policy.read_table(self.kept))
+            return self._table[1]
 
     def risk(self) -> Risk:
         """Return who is found by quasi values as they would be published; kept as long as the table."""
         from sfumato.explain.risk import risk_of
 
-        table = self.table()
-        if self._risk is None or self._risk[0] is not table:
-            self._risk = (table, risk_of(table))
-        return self._risk[1]
+        with self._lock:
+            table = self.table()
+            if self._risk is None or self._risk[0] is not table:
+                self._risk = (table, risk_of(table))
+            return self._risk[1]
 
     def release_place(self) -> Path:
         """Return the directory of the release: the one that was opened, or the one to be published."""
@@ -142,6 +186,7 @@ class Session:
         for job in self.jobs.values():
             job.stop()
         shutil.rmtree(self.workshop, ignore_errors=True)
+        self._kept = self._opened = self._table = self._risk = self._release = None
 
 
 def names_of(release: Release, role: str) -> list[str]:
@@ -152,5 +197,5 @@ def names_of(release: Release, role: str) -> list[str]:
 def message(error: Exception) -> str:
     """Return what a page says of an error: our own words, never those of a library, which may quote a person."""
     if isinstance(error, SfumatoError):
-        return error.message if error.hint is None else f"{error.message} — {error.hint}"
+        return error.sentence
     return "This did not work, for a reason that the studio does not know. `sfumato --debug` on the command line tells more."

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.studio.column_card import Counts, column_card
-from sfumato.studio.frame import heading, main_button, page, quietly, say, told
+from sfumato.policy.edited import ROLES
+from sfumato.studio.column_card import column_card
+from sfumato.studio.frame import heading, main_button, opened, page, quietly, refocus, say, told
 from sfumato.studio.jobs import shell
-from sfumato.studio.policy_text import ROLES
 from sfumato.studio.session import POLICY, Session
+from sfumato.table.histogram import Histogram, histograms
 
 if TYPE_CHECKING:
+    from sfumato.policy import Policy
     from sfumato.policy.roles import Decision
+    from sfumato.table import Table
+    from sfumato.table.schema import Role
 
 MEANING = {
     "identifier": "names a person: never published",
@@ -49,8 +53,8 @@ def add(session: Session) -> None:
                 "Give every column its role: drag its card to another frame, or choose the role in the card. A question mark "
                 "says that the role is doubtful. Only counts are shown, no row of any person."
             )
-            await ui.context.client.connected(timeout=60)  # the page first, then what takes a moment
-            await _Board(session).show()
+            if await opened(session):
+                await _Board(session).show()
 
 
 def _command(session: Session) -> str:
@@ -66,70 +70,126 @@ class _Board:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.dragged = ""
-        self.before: Fraction | None = None
+        self.asked = 0
+        self.shown = ""
         self.unique: Fraction | None = None
+        self.files: dict[str, list[str]] = {}
+        self.lanes: dict[str, Any] = {}
+        self.cards: dict[str, tuple[Any, Any, Callable[[Any], None]]] = {}
 
     async def show(self) -> None:
         """Show the sentence about unique people, the frames with their cards, and what follows."""
+        texts = [one for one in self.session.profiles.values() if one.kind == "categorical"]
+        self.files = await quietly(lambda: {one.name: self.session.hierarchies_for(one) for one in texts}) or {}
         self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         with self.anchor:
-            self.sentence = told(ui.label().classes("verdict"), mark="unique", role="status")
-            self.place = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
+            self.sentence = told(ui.label("Counting who is unique …").classes("verdict"), mark="unique", role="status")
+            for role in ROLES:
+                self.lanes[role] = self._lane(role)
+            self.end = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         await self.refresh()
+        with self.anchor:
+            ui.timer(1.0, self.follow)
+
+    def _lane(self, role: Role) -> Any:
+        with told(ui.element("section"), label=f"{role}: {MEANING[role]}", mark=f"lane-{role}").classes("lane") as lane:
+            with ui.row().classes("items-baseline").style("gap: 12px"):
+                heading(role)
+                ui.label(MEANING[role]).classes("quiet")
+            cards = ui.element("div").classes("cards")
+        lane.on("dragover.prevent", js_handler="() => {}")
+        lane.on("drop.prevent", lambda: self.give(self.dragged, role))
+        return cards
+
+    async def follow(self) -> None:
+        """Draw what was changed on another tab."""
+        if self.shown != self.session.policy.text:
+            await self.refresh()
 
     async def refresh(self) -> None:
-        """Draw everything as the policy stands; what each column adds follows when it is known."""
-        with self.anchor:  # not in the card that was changed, which is drawn anew
-            await self._refresh()
+        """Draw what has changed as the policy stands; what each column adds follows when it is known.
 
-    async def _refresh(self) -> None:
+        What was overtaken by a later change is not shown.
+        """
+        self.asked += 1
+        with self.anchor:  # not in the card that was changed, which is drawn anew
+            await self._refresh(self.asked)
+
+    async def _refresh(self, mine: int) -> None:
+        self.shown = self.session.policy.text
         found = await quietly(lambda: (self.session.decisions(), self.session.parsed()))
+        if mine != self.asked:
+            return
         if found is None:
             self.sentence.set_text("The policy cannot be read like this.")
             return
         decisions, policy = found
-        table = await quietly(self.session.table)
-        notes: dict[str, Callable[[Any], None]] = {}
-        counts = {} if table is None else _counts(table)
-        self.place.clear()
-        with self.place:
-            for role in ROLES:
-                with told(ui.element("section"), label=f"{role}: {MEANING[role]}", mark=f"lane-{role}").classes("lane") as lane:
-                    with ui.row().classes("items-baseline").style("gap: 12px"):
-                        heading(role)
-                        ui.label(MEANING[role]).classes("quiet")
-                    with ui.element("div").classes("cards"):
-                        for one in decisions:
-                            if one.role == role:
-                                notes[one.column] = self._card(one, policy, counts.get(one.column))
-                lane.on("dragover.prevent", js_handler="() => {}")
-                lane.on("drop.prevent", lambda role=role: self.give(self.dragged, role))
-            self._end()
-        await self._tell(table, notes)
+        table, counts = await quietly(self._counted) or (None, {})
+        if mine != self.asked:
+            return
+        self._draw(decisions, policy, counts)
+        await self._tell(table, mine)
 
-    def _card(self, one: Decision, policy: Any, counts: Counts | None) -> Callable[[Any], None]:
+    def _counted(self) -> tuple[Table, dict[str, Histogram]]:
+        table = self.session.table()
+        return table, histograms(table)
+
+    def _draw(self, decisions: list[Decision], policy: Policy, counts: dict[str, Histogram]) -> None:
+        """Draw the cards that are not what they were, and bring all of them to their places."""
+        for role in ROLES:
+            for place, one in enumerate(one for one in decisions if one.role == role):
+                drawn = self._drawn_from(one, policy, counts.get(one.column))
+                old = self.cards.get(one.column)
+                if old is None or old[1] != drawn:
+                    if old is not None:
+                        old[0].delete()
+                    with self.lanes[role]:
+                        self.cards[one.column] = self._card(one, policy, counts.get(one.column), drawn)
+                card = self.cards[one.column][0]
+                if card.parent_slot.children.index(card) != place:
+                    card.move(target_index=place)
+        self.end.clear()
+        with self.end:
+            self._end()
+        refocus()
+
+    def _drawn_from(self, one: Decision, policy: Policy, counts: Histogram | None) -> Any:
+        """Return all that a card shows, to be compared with what it showed before."""
+        text = self.session.policy
+        how = (text.recoding(one.column), text.binning(one.column), one.column in policy.schema.people_rule.key)
+        return (one, policy.schema.types.get(one.column), how, None if counts is None else counts.bars())
+
+    def _card(self, one: Decision, policy: Policy, counts: Histogram | None, drawn: Any) -> tuple[Any, Any, Any]:
         def drag() -> None:
             self.dragged = one.column
 
-        return column_card(self.session, one, policy, counts, give=self.give, change=self.change, drag=drag)
+        files = self.files.get(one.column, [])
+        card, tell = column_card(self.session, one, policy, counts, files, give=self.give, change=self.change, drag=drag)
+        return card, drawn, tell
 
-    async def _tell(self, table: Any, notes: dict[str, Callable[[Any], None]]) -> None:
+    async def _tell(self, table: Table | None, mine: int) -> None:
         if table is None:
+            self.unique = None
             self.sentence.set_text("The table cannot be read like this.")
+            for _, _, tell in self.cards.values():
+                tell(None)
             return
         share = await quietly(table.unique_share)
-        if share is None:
+        if share is None or mine != self.asked:
             return
-        self.before, self.unique = self.unique, share
-        moved = self.before is not None and self.before != share
-        before = f" Before this change: {percent(self.before, 1)}." if moved and self.before is not None else ""
+        before = f" Before this change: {percent(self.unique, 1)}." if self.unique not in (None, share) else ""
+        self.unique = share
         words = f"{percent(share, 1)} of people are" if share else "Nobody is"
         self.sentence.set_text(f"{words} the only one with their quasi values.{before}")
         await asyncio.sleep(PAINT)
+        if mine != self.asked:
+            return
         risk = await quietly(self.session.risk)
-        if risk is not None and self.session.table() is table:
-            for column in risk.columns:
-                notes[column.name](column)
+        if risk is None or mine != self.asked:
+            return
+        known = {column.name: column for column in risk.columns}
+        for name, (_, _, tell) in self.cards.items():
+            tell(known.get(name))
 
     def _end(self) -> None:
         if self.session.policy.reviewed:
@@ -143,7 +203,7 @@ class _Board:
         table = await quietly(lambda: self.session.table().to_arrow().slice(0, ROWS))
         if table is None:
             return
-        with self.place, told(ui.element("section"), label="rows of people", mark="people").classes("people") as shown:
+        with self.end, told(ui.element("section"), label="rows of people", mark="people").classes("people") as shown:
             ui.label("Real people, without identifiers: for your eyes only.").classes("verdict bad")
             columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in table.column_names]
             rows = [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]
@@ -175,9 +235,3 @@ class _Board:
         except OSError as error:
             say(error)
         await self.refresh()
-
-
-def _counts(table: Any) -> dict[str, Counts]:
-    """Return how many people have each value of the columns that are published, as they are published."""
-    quasi = {one.name: Counts.of_column(one) for one in table.quasi}
-    return quasi | {one.domain.names[0]: Counts.of_secret(one) for one in table.sensitive.apart()}

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from sfumato.exact import percent
 from sfumato.studio.chart_style import COLORS, LINES, TEXT
-from sfumato.studio.frame import failure, heading, main_button, page, say, show_job, told
+from sfumato.studio.frame import failure, heading, main_button, opened, page, say, show_job, told
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import POLICY, Session
 
@@ -25,9 +25,10 @@ def add(session: Session) -> None:
     """Add the page to the server."""
 
     @ui.page("/trade")
-    def trade() -> None:
+    async def trade() -> None:
         with page(session, "/trade", "What a bound costs", lambda: shell(["sfumato", *_words(session)])):
-            _Trade(session).show()
+            if await opened(session):
+                _Trade(session).show()
 
 
 def _words(session: Session) -> list[str]:

@@ -20,12 +20,17 @@ from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
 from sfumato.table.column import Column, code_type
 from sfumato.table.fingerprint import hash_rows
+from sfumato.table.kept import Memory, remembered
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.sensitive import Domain, Sensitive
 from sfumato.table.source import comparable
 
-_FITS = 1 << 62
+FITS = 1 << 62
+"""Combinations are numbered below this."""
+
+Part = tuple[Codes | Integers, int]
+"""Codes, and how many there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +62,10 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     rows = data.num_rows
     if rows == 0:
         raise InputError("the table has no rows", hint="expected one row per person")
-    identity = _identity(data, schema)
+    identity = _identity(data, schema, reading.known)
     closed = [one.closed_attribute() for one in ([schema.only(name) for name in schema.sensitive] if schema.apart else [schema])]
     quasi, sensitive = (
-        [
-            cell_column(name, data.column(name), reading.decimal)
-            if closed[0] and role == "sensitive"
-            else code_column(name, data.column(name), kind=schema.types.get(name), show=role == "quasi", reading=reading)
-            for name in names
-        ]
+        [_coded(data, name, schema, reading, cells=closed[0] is not None and role == "sensitive") for name in names]
         for role, names in (("quasi", schema.quasi), ("sensitive", schema.sensitive))
     )
     kept = _kept_rows([*quasi, *sensitive], schema, rows)
@@ -124,11 +124,11 @@ def combined(columns: Sequence[Column]) -> Integers:
     return combine_codes([(column.codes, column.size) for column in columns])
 
 
-def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
+def combine_codes(parts: Sequence[Part]) -> Integers:
     """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
     whole, size = parts[0][0].astype(np.int64), parts[0][1]
     for codes, radix in parts[1:]:
-        if size * radix >= _FITS:
+        if size * radix >= FITS:
             distinct, whole = np.unique(whole, return_inverse=True)
             size = len(distinct)
         whole *= radix
@@ -137,13 +137,26 @@ def combine_codes(parts: Sequence[tuple[Codes, int]]) -> Integers:
     return whole
 
 
-def _identity(data: pa.Table, schema: Schema) -> Unsigned | None:
+def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool) -> Column:
+    """Return a column as codes, or as the texts of its cells."""
+    kind, show = schema.types.get(name), name in schema.quasi
+
+    def made() -> Column:
+        column = data.column(name)
+        if cells:
+            return cell_column(name, column, reading.decimal)
+        return code_column(name, column, kind=kind, show=show, reading=reading)
+
+    return remembered(reading.known, ("coded", name, kind, cells, data.schema.field(name).type), made)
+
+
+def _identity(data: pa.Table, schema: Schema, known: Memory | None) -> Unsigned | None:
     """Return row hashes of the identifiers, after checking that nobody has several rows."""
     if not schema.identifier:
         return None
     columns = [(name, data.column(name)) for name in schema.identifier]
     try:
-        hashes = hash_rows(columns, data.num_rows)
+        hashes = remembered(known, ("identity", *schema.identifier), lambda: hash_rows(columns, data.num_rows))
     except pa.ArrowException:
         raise InputError(
             f"identifier {', '.join(map(repr, schema.identifier))}: expected text, numbers or dates",
@@ -312,6 +325,11 @@ class Rows:
     def in_doubt(self) -> bool:
         """True unless the policy says what a row is."""
         return self.schema.one_row_per_person and self.schema.people_rule.rows is None
+
+    @property
+    def chose(self) -> bool:
+        """Whether rows were left out, because somebody had several."""
+        return self.choice is not None and self.choice.people < self.choice.rows
 
     def pick(self, data: pa.Table) -> pa.Table:
         """Return the used columns of the rows that are kept; of the others not even a value is left."""

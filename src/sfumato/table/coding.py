@@ -7,7 +7,7 @@ timestamp in microseconds without a zone (date).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow.types as pt
 from sfumato.arrays import Array, Flags
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.kept import Memory
 from sfumato.table.parse import Parsed, guess, parse_dates, parse_numbers
 from sfumato.table.source import require_publishable
 
@@ -31,10 +32,14 @@ _PER_DAY = {unit: 86_400 * 1000**power for power, unit in enumerate(("s", "ms", 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How text is understood: the decimal sign, and whether the kinds were guessed from text (as in a CSV file)."""
+    """How text is understood: the decimal sign, and whether the kinds were guessed from text (as in a CSV file).
+
+    `known` remembers what was coded of the same rows before.
+    """
 
     decimal: str = "."
     guessed: bool = False
+    known: Memory | None = field(default=None, repr=False, compare=False)
 
 
 def code_column(name: str, data: pa.ChunkedArray, *, kind: Kind | None, show: bool, reading: Reading) -> Column:
@@ -65,7 +70,8 @@ def split(data: pa.ChunkedArray | pa.Array) -> tuple[pa.Array, Array]:
     if pt.is_float16(data.type):
         data = data.cast(pa.float32())  # not every Arrow finds the distinct ones of half floats
     if not pt.is_dictionary(data.type):
-        data = data.dictionary_encode()
+        # In one piece: of several, each would get the whole dictionary, and to bring these together takes as many times as long.
+        data = pa.chunked_array([data.combine_chunks()]).dictionary_encode()
     chunks = data.unify_dictionaries().chunks
     if not chunks:
         return pa.array([], data.type.value_type), np.empty(0, np.int64)

@@ -296,9 +296,8 @@ def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] 
     for name, (codes, values) in coded.items():
         if name in known:
             continue
-        present = codes[codes < values]
-        people = len(np.unique(present))
-        rows = len(present)
+        times = np.bincount(codes, minlength=values + 1)[:values]
+        people, rows = int(np.count_nonzero(times)), int(times.sum())
         named = names_a_person(name)
         if not may_be_key(name, people, rows) or not _may_be_key(columns[name]):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyarrow import ipc
 from sfumato.errors import InputError
 from sfumato.table.assemble import Rows
 from sfumato.table.database import Database
+from sfumato.table.kept import Kept, remembered
 from sfumato.table.parse import guess
 from sfumato.table.schema import Schema, check_unique
 from sfumato.table.source import (
@@ -32,7 +34,7 @@ from sfumato.table.source import (
 from sfumato.table.textfile import ReadOptions, TextFile
 
 Place = str | os.PathLike[str]
-"""A path, "-" for standard input, or a `Database`."""
+"""A path, "-" for standard input, a `Database`, or a file that is `Kept` in memory."""
 
 
 def read_arrow(
@@ -55,7 +57,10 @@ def read_arrow(
         return _selected(path.read(), path.name, schema, columns, rows)
     source = find(path)
     if source.is_text:
-        return _read_text(TextFile(source, options), options, schema, columns, rows)
+        return _read_text(TextFile(source, options), options, schema, columns, rows, path if isinstance(path, Kept) else None)
+    if isinstance(path, Kept):
+        kept = path.columns(options, lambda: read_arrow(path.path, options))
+        return _selected(kept, source.name, schema, columns, rows)
     whole = _whole(source, options)
     if whole is not None:
         return _selected(whole, source.name, schema, columns, rows)
@@ -154,7 +159,12 @@ def _wanted(names: Sequence[str], schema: Schema | None, where: str, columns: Se
 
 
 def _read_text(
-    file: TextFile, options: ReadOptions, schema: Schema | None, only: Sequence[str] | None, rows: Rows | None
+    file: TextFile,
+    options: ReadOptions,
+    schema: Schema | None,
+    only: Sequence[str] | None,
+    rows: Rows | None,
+    kept: Kept | None = None,
 ) -> pa.Table:
     if schema is None or (file.headerless and not schema.accepts(file.names)):
         file.require_header()
@@ -163,11 +173,17 @@ def _read_text(
     declared = {*schema.types, *(schema.sensitive if schema.closed else ())} if schema else set()
     beside = rows.beside if rows else []
     by = rows.schema.people_rule.by if rows else None
-    table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+    if kept is None:
+        table = file.read([*columns, *beside], plain, unread=[name for name in beside if name != by])
+    else:
+        table = kept.columns(options, lambda: file.read(file.names, ())).select([*columns, *beside])
     if rows is not None:
         table = rows.pick(table)
+    known = None if kept is None or (rows is not None and rows.chose) else kept.memory
     typed = [
-        column if name in plain or name in declared else _typed(column, options.decimal)
+        column
+        if name in plain or name in declared
+        else remembered(known, ("typed", name), partial(_typed, column, options.decimal))
         for name, column in zip(columns, table.select(columns).columns, strict=True)
     ]
     return pa.table(dict(zip(columns, typed, strict=True)))

@@ -16,11 +16,13 @@ from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Rows, Source, assemble, combine_codes, combined
+from sfumato.table.classes import Classes
 from sfumato.table.coding import Reading, build, taken
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
+from sfumato.table.kept import Kept
 from sfumato.table.people import Choice, PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
@@ -75,7 +77,10 @@ class Table:
         options = options or ReadOptions()
         reading = Reading(decimal=options.decimal, guessed=is_text(path))
         rows = Rows(schema, random)
-        table = cls._of(read_arrow(path, options, schema=schema, rows=rows), rows, reading, "pyarrow")
+        data = read_arrow(path, options, schema=schema, rows=rows)
+        if isinstance(path, Kept) and not rows.chose:
+            reading = replace(reading, known=path.memory)
+        table = cls._of(data, rows, reading, "pyarrow")
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
@@ -175,8 +180,12 @@ class Table:
 
     def unique_share(self) -> Fraction:
         """Return the share of people whose quasi values, as published, nobody else has."""
-        alone = int((np.bincount(self._ids) == 1).sum())
-        return Fraction(alone, self.rows)
+        return Fraction(self.classes.alone, self.rows)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """People with the same quasi values as published, counted."""
+        return Classes.of(self.quasi)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:

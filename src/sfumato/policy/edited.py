@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from sfumato.policy.policy import Policy
 from sfumato.table.schema import Role
 
 ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
@@ -17,6 +19,12 @@ class PolicyText:
         import tomlkit
 
         self._document = tomlkit.parse(text)
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[PolicyText, Policy]:
+        """Return the policy in a file, to be edited and as it is understood; what is wrong with it is an error."""
+        checked = Policy.load(path)
+        return cls(checked.text), checked
 
     @property
     def text(self) -> str:
