@@ -380,7 +380,7 @@ def _in_parts(release: Path, table: Any, engine: EngineName | None) -> bool:
     """Return whether a release directory is audited beyond memory: as asked, else by the size of the release or the source."""
     if table is None and engine is None:
         manifest = read_manifest(release)
-        if all(len(facts["files"]) < 2 for facts in manifest.tables.values()):
+        if not manifest.in_parts:
             return False
         from sfumato.scale.verb import audited_in_parts
 

@@ -125,7 +125,7 @@ def is_large(release: Path, table: Path | None, engine: EngineName | None, memor
         return False
     if table is not None:
         return beyond_memory(table, None)
-    return any(len(facts["files"]) > 1 for facts in manifest.tables.values())
+    return manifest.in_parts
 
 
 def read_original(

@@ -153,6 +153,11 @@ class Manifest:
         return bool(self.schema.get("declared", {}).get("protect") == "each")
 
     @property
+    def in_parts(self) -> bool:
+        """Whether the rows of a table lie in several files."""
+        return any(len(facts.get("files", ())) > 1 for facts in self.tables.values())
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The sensitive columns."""
         return tuple(str(column["name"]) for column in self.schema["sensitive"])

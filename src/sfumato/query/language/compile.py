@@ -17,11 +17,10 @@ import numpy as np
 
 from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
-from sfumato.query.language.literals import MOST_NOTES, accepted_codes
 from sfumato.query.language.meaning import meaning_for
 from sfumato.query.language.portions import Portions, worlds
 from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Missing, Not, Or, atoms_of
-from sfumato.query.language.vocabulary import Vocabulary
+from sfumato.query.language.vocabulary import MOST_NOTES, Vocabulary, accepted_codes
 
 
 class Place(NamedTuple):
