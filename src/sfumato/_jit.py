@@ -91,7 +91,7 @@ def njit(*, plain: Callable[..., Any] | None = None, borrowed: bool = False, **o
 
 def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function under another name, so that its compiled code is kept apart."""
-    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)  # type: ignore[attr-defined]
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     made.__qualname__, made.__module__ = f"{function.__qualname__}_inner", function.__module__
     return made
 
