@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "progress": set(),
     "threads": set(),
     "randomness": {"arrays", "errors"},
-    "table": {"notebook", "arrays", "errors", "exact", "randomness"},
+    "table": {"_jit", "notebook", "arrays", "errors", "exact", "randomness"},
     "privacy": {"arrays", "errors", "exact", "parameters", "plugins"},
     "groups": {"_jit", "arrays", "basis", "errors", "exact", "progress", "randomness", "table", "privacy"},
     "randomize": {"_jit", "arrays", "errors", "exact", "randomness", "privacy"},

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Floats, Integers, Small
+from sfumato.arrays import Floats, Integers, Small, counted, taken
 from sfumato.errors import FormatError
 from sfumato.release.accounts import (
     account_listing,
@@ -83,6 +83,8 @@ class BucketsRelease(Release):
         """Number of people in each bucket."""
         rows = self.runs()
         buckets = 1 + max(int(rows.bucket.max(initial=-1)), int(self.st_bucket.max(initial=-1)))
+        if rows.times is None:
+            return counted(rows.bucket, buckets)
         return np.bincount(rows.bucket, weights=rows.times, minlength=buckets).astype(np.int64)
 
     @cached_property
@@ -166,7 +168,7 @@ class BucketsRelease(Release):
         return replace(
             self,
             quasi=tuple(column.take(rows) for column in self.quasi),
-            bucket=order.number[self.bucket[rows]],
+            bucket=taken(order.number, taken(self.bucket, rows)),
             st_bucket=order.number[self.st_bucket[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
@@ -199,7 +201,7 @@ class BucketsRelease(Release):
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
-        told = cls.of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
+        told = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
         return cls(manifest, quasi, bucket, **told)
 

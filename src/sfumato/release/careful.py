@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Integers, Small, counted
 from sfumato.errors import FormatError
 from sfumato.table.column import numbers
 
@@ -75,8 +75,11 @@ def decoded(column: pa.ChunkedArray) -> pa.Array:
 
 def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
     """Return a column of whole numbers from 1 on; anything else is refused."""
-    values = decoded(table[column])
-    found: Integers = np.asarray(numbers(pc.cast(values, pa.int64())), dtype=np.int64)
+    values = pc.cast(decoded(table[column]), pa.int64())
+    return _from_one(np.asarray(numbers(values), dtype=np.int64), column, name)
+
+
+def _from_one(found: Array, column: str, name: str) -> Array:
     if found.min(initial=1) < 1:
         raise FormatError(f"table {name!r}: column {column!r} holds {int(found.min())}, but groups and counts start at 1")
     return found
@@ -84,15 +87,15 @@ def whole_numbers(table: pa.Table, column: str, name: str) -> Integers:
 
 def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None) -> tuple[Small, int]:
     """Return the group of each row from 0 on, and how many there are; each of them must occur, and no other."""
-    number = whole_numbers(table, column, name)
+    number = _from_one(numbers(decoded(table[column])), column, name)  # in 32 bits, as `take_table` has seen to
     many = int(number.max(initial=0)) if groups is None else groups
     if not len(number) or many > len(number) or int(number.max()) > many or not _all_occur(number, many):
         raise FormatError(f"table {name!r}: {column}s should be numbered 1, 2, … without gaps, the same in every table")
-    return (number - 1).astype(np.int32), many
+    return number.astype(np.int32, copy=False) - np.int32(1), many
 
 
 def _all_occur(number: Array, many: int) -> bool:
-    return bool((np.bincount(number, minlength=many + 1)[1:] > 0).all())
+    return bool((counted(number, many + 1)[1:] > 0).all())
 
 
 def require_counts(count: Integers, rows: int) -> None:

@@ -32,7 +32,12 @@ def code_column(name: str, kind: Kind, values: pa.ChunkedArray) -> Column:
     if (order[1:] < order[:-1]).any():
         rank = np.append(np.argsort(order), len(order))  # a null keeps its place, the last
         codes = rank[codes]
-    return Column(name, kind, encoded.dictionary.take(ascending), codes.astype(code_type(size)), missing)
+    return Column(name, kind, encoded.dictionary.take(ascending), as_type(codes, code_type(size)), missing)
+
+
+def as_type(codes: Array, kind: Any) -> Array:
+    """Return codes, none of them negative, as another type that holds them; the same memory where that has the same width."""
+    return codes.view(kind) if codes.dtype.itemsize == np.dtype(kind).itemsize else codes.astype(kind)
 
 
 def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
@@ -148,7 +153,7 @@ def people_table(people: Any, names: list[str]) -> pa.Table:
 def dictionary_array(column: Column) -> pa.DictionaryArray:
     """Return a column as it is published: dictionary-encoded with the smallest signed index, a null where a value is missing."""
     missing = column.codes == len(column.values) if column.has_missing else None
-    signed = column.codes.astype(next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
+    signed = as_type(column.codes, next(kind for kind in (np.int8, np.int16, np.int32) if column.size <= np.iinfo(kind).max))
     return pa.DictionaryArray.from_arrays(pa.array(signed, mask=missing), column.values)
 
 

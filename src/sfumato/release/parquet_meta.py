@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Bytes, Flags, Integers, Small
+from sfumato.arrays import Array, Bytes, Flags, Integers, Small, counted, taken
 from sfumato.release._parquet_kernels import all_used
 
 Value = tuple[int, bytes]
@@ -287,12 +287,12 @@ def _coded(array: pa.Array) -> Coded:
     missing = len(values)
     if index.null_count:
         index = index.cast(pa.int64()).fill_null(missing)
-    places = np.asarray(index, dtype=np.int64)
-    occurs = np.flatnonzero(np.bincount(places, minlength=missing + 1)[:missing])
+    places = np.asarray(index)
+    occurs = np.flatnonzero(counted(places, missing + 1)[:missing])
     kept = occurs[np.asarray(pc.sort_indices(values.take(pa.array(occurs))), dtype=np.int64)]
     code = np.full(missing + 1, len(kept), np.int32)
     code[kept] = np.arange(len(kept), dtype=np.int32)
-    return Coded(values.take(pa.array(kept)), code[places])
+    return Coded(values.take(pa.array(kept)), taken(code, places))
 
 
 def arrow(column: Coded) -> pa.Array:

@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
-from sfumato.auditor._kernels import walk_people
 from sfumato.auditor.audit import completed, read_tables
-from sfumato.auditor.buckets import Walked, audit_buckets
+from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case, Histograms
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.counted import Counted
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
-from sfumato.auditor.original import other_columns, other_schema, true_codes
+from sfumato.auditor.original import numbered, other_columns, other_schema, true_codes
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
@@ -36,7 +35,7 @@ from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, reread
 from sfumato.table.column import Column
-from sfumato.table.sorting import sorted_with_places, sorted_words
+from sfumato.table.sorting import dealt, sorted_with_places
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21
@@ -199,12 +198,12 @@ def _together(read: Reread, table: Table | None, people: Blocks | None, place: P
 def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
     """Return how the published people differ from those of the table."""
     truth = true_codes(shown.labels, table)
-    start = shown.start.astype(np.int64)
     total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
     for some in _together(read, table, people, place):
-        words, bits = sorted_words(some.key)
-        known = (start, shown.value, shown.shares, len(shown.labels))
-        found = walk_people(words, bits, len(some.bucket), some.bucket, truth[some.secret], *known)
+        number = numbered(some.key)
+        many, published = int(number.max(initial=-1)) + 1, len(some.bucket)
+        mine, theirs = dealt(number[:published], many), dealt(number[published:], many)
+        found = walk_dealt(mine, theirs, some.bucket, truth[some.secret], shown)
         total.certain[:] += found[3]
         total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
     return total

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Codes, Integers, Unsigned
+from sfumato.arrays import Array, Codes, Integers, Unsigned, counted
 from sfumato.errors import InputError, PolicyError
 from sfumato.randomness import Randomness
 from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
@@ -40,10 +40,10 @@ class Source:
     columns: tuple[Column, ...]
     identity: Unsigned | None
     rows: int
-    kept: Integers | None = None
+    kept: Array | None = None
     """Which of the source's rows the coded table has, None for all of them."""
 
-    def reordered(self, order: Integers) -> Source:
+    def reordered(self, order: Array) -> Source:
         """Return the source of the same coded table with its rows in this order; nothing is copied."""
         return replace(self, kept=order if self.kept is None else self.kept[order])
 
@@ -72,7 +72,7 @@ def assemble(data: pa.Table, schema: Schema, reading: Reading) -> tuple[tuple[Co
     source = Source((*quasi, *sensitive), identity, rows, kept)
     if kept is not None:
         quasi, sensitive = ([taken(column, kept) for column in columns] for columns in (quasi, sensitive))
-    schema = settled(schema, sensitive, [np.bincount(column.codes, minlength=column.size) for column in sensitive])
+    schema = settled(schema, sensitive, [counted(column.codes, column.size) for column in sensitive])
     published = tuple(recoded(column, schema) for column in quasi)
     values = [] if closed[0] else [few_values(column, schema) for column in sensitive]
     for column in (*published, *values):

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Flags
+from sfumato.arrays import Array, Flags, counted
+from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.table.column import Column, Kind, code_type
 from sfumato.table.kept import Memory
@@ -90,7 +91,7 @@ def build(name: str, kind: Kind, values: pa.Array, codes: Array) -> Column:
     distinct = encoded.dictionary
     merged = np.append(encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False), len(distinct))
     occurs = np.zeros(len(distinct) + 1, bool)
-    occurs[merged[np.bincount(codes, minlength=len(merged)) > 0]] = True
+    occurs[merged[counted(codes, len(merged)) > 0]] = True
     kept = np.flatnonzero(occurs[:-1])
     kept = kept[pc.sort_indices(distinct.take(pa.array(kept))).to_numpy(zero_copy_only=False)]
     has_missing = bool(occurs[-1])
@@ -99,7 +100,7 @@ def build(name: str, kind: Kind, values: pa.Array, codes: Array) -> Column:
     new[kept] = np.arange(len(kept), dtype=kind_of_code)
     if has_missing:
         new[-1] = len(kept)
-    return Column(name, kind, distinct.take(pa.array(kept)), new[merged][codes], has_missing)
+    return Column(name, kind, distinct.take(pa.array(kept)), taken_at(new[merged], codes), has_missing)
 
 
 def taken(column: Column, rows: Array) -> Column:
@@ -146,7 +147,7 @@ def doubles(values: pa.Array) -> pa.Array:
 
 def rows_with(codes: Array, chosen: Flags) -> int:
     """Return the number of rows whose value is among the chosen distinct ones."""
-    return int(np.bincount(codes, minlength=len(chosen) + 1)[: len(chosen)][chosen].sum())
+    return int(counted(codes, len(chosen) + 1)[: len(chosen)][chosen].sum())
 
 
 def _positions(indices: pa.Array, missing: int) -> Array:

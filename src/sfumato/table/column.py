@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Codes
+from sfumato.arrays import Array, Codes, taken
 
 Kind = Literal["numeric", "categorical", "date"]
 
@@ -58,7 +58,7 @@ class Column:
 
     def take(self, rows: Array) -> Column:
         """Return the column at these rows, with the same dictionary."""
-        return Column(self.name, self.kind, self.values, self.codes[rows], self.has_missing)
+        return Column(self.name, self.kind, self.values, taken(self.codes, rows), self.has_missing)
 
     def labels(self) -> tuple[str, ...]:
         """Return each code's value as text; a missing value is `(missing)`."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Codes, Integers
+from sfumato.arrays import Codes, Integers, counted
 from sfumato.table.column import Kind, code_type, labels
 
 SEPARATOR = " / "
@@ -70,7 +70,7 @@ class Sensitive:
     @cached_property
     def counts(self) -> Integers:
         """Number of people with each value."""
-        return np.bincount(self.codes, minlength=len(self.domain)).astype(np.int64)
+        return counted(self.codes, len(self.domain))
 
     def apart(self) -> tuple[Sensitive, ...]:
         """Return the attribute of each sensitive column by itself, in the order of the columns."""

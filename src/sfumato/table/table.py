@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.arrays import Array, Integers
+from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
 from sfumato.table.assemble import Rows, Source, assemble, combine_codes, combined
@@ -224,7 +225,7 @@ class Table:
         sensitive = _taken(self.sensitive, chosen)
         return replace(self, quasi=quasi, sensitive=sensitive, rows=len(chosen), _source=self._source.take(chosen))
 
-    def shuffled(self, random: Randomness) -> tuple[Table, Integers]:
+    def shuffled(self, random: Randomness) -> tuple[Table, Array]:
         """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
@@ -235,14 +236,14 @@ class Table:
         """Return the same people sorted by quasi values, then by the sensitive one."""
         return self._reordered(self._ascending())[0]
 
-    def _ascending(self) -> Integers:
+    def _ascending(self) -> Array:
         values = len(self.sensitive.domain)
         coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
         return ascending(combine_codes(coded), used_up=True)
 
-    def _reordered(self, order: Integers) -> tuple[Table, Integers]:
+    def _reordered(self, order: Array) -> tuple[Table, Array]:
         quasi = tuple(column.take(order) for column in self.quasi)
-        sensitive = Sensitive(self.sensitive.domain, self.sensitive.codes[order])
+        sensitive = Sensitive(self.sensitive.domain, taken_at(self.sensitive.codes, order))
         return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Integers, counted
 from sfumato.errors import InputError
 from sfumato.exact import percent
 from sfumato.table.column import Column
@@ -43,7 +43,7 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
         if column.name in table.schema.allow_unique or _measured(column):
             continue
         share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
-        times = np.bincount(column.codes) if counts is None else counts[j]
+        times = counted(column.codes, column.size) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
         if alone >= max(least, share * table.rows):
             found.append(NearlyUnique(column.name, alone, table.rows))

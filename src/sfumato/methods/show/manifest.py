@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import __version__
-from sfumato.arrays import Small
+from sfumato.arrays import Small, counted
 from sfumato.groups.grouping import Grouping
 from sfumato.release.base import APART, Release
 from sfumato.release.manifest import Claim, Manifest
@@ -139,7 +139,7 @@ def shown_domain(domain: Domain, value: Small) -> tuple[Domain, Small]:
 
 def without_unused(column: Column) -> Column:
     """Return the column with only the dictionary entries that occur: the others would tell about absent people."""
-    used = np.bincount(column.codes, minlength=column.size) > 0
+    used = counted(column.codes, column.size) > 0
     if used.all():
         return column
     present = used[: len(column.values)]
