@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "randomness": {"arrays", "errors"},
     "table": {"_jit", "notebook", "arrays", "errors", "exact", "randomness"},
     "privacy": {"arrays", "errors", "exact", "parameters", "plugins"},
-    "groups": {"_jit", "arrays", "basis", "errors", "exact", "progress", "randomness", "table", "privacy"},
+    "groups": {"_jit", "arrays", "basis", "errors", "exact", "progress", "randomness", "table", "threads", "privacy"},
     "randomize": {"_jit", "arrays", "errors", "exact", "randomness", "privacy"},
     "synthetic": {"arrays", "errors", "exact", "randomness", "table", "privacy", "randomize"},
     "papers": {"_jit", "arrays", "errors", "exact", "progress", "randomness", "table", "threads", "privacy", "groups"},

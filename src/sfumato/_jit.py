@@ -36,7 +36,7 @@ if place := os.environ.get("SFUMATO_CACHE"):
     os.environ["NUMBA_CACHE_DIR"] = place
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_told: list[str] = []
+_noted: list[str] = []
 _lock = threading.RLock()
 
 
@@ -157,8 +157,8 @@ def _state_of_kernels() -> str:
 
 
 def _tell_once() -> None:
-    if not _told:
-        _told.append(
+    if not _noted:
+        _noted.append(
             "note: compiled code is kept in memory only; to start faster, set SFUMATO_CACHE to a directory of your own\n"
         )
-        sys.stderr.write(_told[0])
+        sys.stderr.write(_noted[0])

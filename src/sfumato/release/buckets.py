@@ -201,9 +201,9 @@ class BucketsRelease(Release):
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
-        told = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
+        facts = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        return cls(manifest, quasi, bucket, **told)
+        return cls(manifest, quasi, bucket, **facts)
 
     @classmethod
     def from_buckets(
