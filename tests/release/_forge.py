@@ -15,7 +15,7 @@ from sfumato import audit
 from sfumato.errors import FormatError
 from sfumato.release.base import FORMS
 from sfumato.release.box_tables import lists_as_text
-from sfumato.release.careful import decoded, value_type
+from sfumato.release.coding import decoded, value_type
 from sfumato.release.csvfile import write_csv
 from sfumato.release.manifest import Claim, Manifest, spelled
 from sfumato.release.parquet import encode

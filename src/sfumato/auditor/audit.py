@@ -27,7 +27,7 @@ from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
-from sfumato.release.careful import value_type
+from sfumato.release.coding import value_type
 from sfumato.release.consistent import is_cut
 from sfumato.release.files import Stored
 from sfumato.release.links import Links

@@ -16,7 +16,7 @@ from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sorting import dealt
+from sfumato.table.coding import dealt
 from sfumato.table.table import Table
 
 

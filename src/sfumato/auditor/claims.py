@@ -18,8 +18,8 @@ from sfumato.exact import percent
 from sfumato.release.base import Release
 from sfumato.release.links import Links
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 Form_co = TypeVar("Form_co", bound=Release, covariant=True)

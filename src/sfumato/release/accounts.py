@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown
-from sfumato.release.careful import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
+from sfumato.release.coding import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 
 GROUPS = "groups"

@@ -27,12 +27,23 @@ from sfumato.release.accounts import (
 )
 from sfumato.release.base import Release
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    dictionary_array,
+    groups_of,
+    match_rows,
+    require_counts,
+    require_distinct,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.table.column import Column, Kind
+from sfumato.table.column import Column, Domain, Kind
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 BUCKET = "bucket"
 COUNT = "count"

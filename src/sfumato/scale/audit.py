@@ -34,8 +34,8 @@ from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, reread
+from sfumato.table.coding import dealt, sorted_with_places
 from sfumato.table.column import Column
-from sfumato.table.sorting import dealt, sorted_with_places
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21

@@ -27,7 +27,7 @@ from sfumato.methods.randomizing import closed_domain
 from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
@@ -37,7 +37,7 @@ from sfumato.scale.collect import Collected, Kept, collect, collect_columns, col
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.outline import Outline
 from sfumato.scale.write import write_buckets, write_ranges, write_small
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 
 class Work(NamedTuple):

@@ -15,8 +15,7 @@ from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
 from sfumato.methods.base import MAKING, Task
 from sfumato.methods.show import require_free_names
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.register import open_register

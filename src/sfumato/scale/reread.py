@@ -11,8 +11,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.coding import code_column, joined_columns, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout

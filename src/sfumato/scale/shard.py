@@ -21,7 +21,7 @@ from sfumato.groups.fragments.cover import covering_table
 from sfumato.groups.grouping import histograms
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.shown import Seen, seen_in

@@ -13,8 +13,7 @@ from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop

@@ -19,7 +19,7 @@ from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 
 def write_buckets(

@@ -18,13 +18,11 @@ from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import Column, Domain, Sensitive, code_type
 from sfumato.table.fingerprint import hash_rows
-from sfumato.table.kept import Memory, remembered
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain, Sensitive
-from sfumato.table.source import comparable
+from sfumato.table.source import Memory, comparable, remembered
 
 FITS = 1 << 62
 """Combinations are numbered below this."""

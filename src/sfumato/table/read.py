@@ -17,17 +17,18 @@ from pyarrow import ipc
 from sfumato.errors import InputError
 from sfumato.table.assemble import Rows
 from sfumato.table.database import Database
-from sfumato.table.kept import Kept, remembered
 from sfumato.table.parse import guess
 from sfumato.table.schema import Schema, check_unique
 from sfumato.table.source import (
     LABELLED_ENDINGS,
     SHEET_ENDINGS,
     TEXT_ENDINGS,
+    Kept,
     Source,
     comparable,
     ending_of,
     find,
+    remembered,
     require_publishable,
     require_sound,
 )

@@ -31,7 +31,7 @@ from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.order import Scale, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

@@ -17,7 +17,7 @@ from sfumato.release.apart import ApartBuckets
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task

@@ -21,9 +21,8 @@ import pyarrow as pa
 from sfumato.arrays import Flags, Integers
 from sfumato.errors import FormatError, PolicyError, QueryError, did_you_mean
 from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Terms, Value
-from sfumato.table.column import Column, as_text
+from sfumato.table.column import Column, Domain, as_text
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 
 
 @dataclass(frozen=True, eq=False)
