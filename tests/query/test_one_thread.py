@@ -65,7 +65,7 @@ def test_what_is_learned_of_a_release_is_learned_once_and_by_one_thread():
 
 
 def test_every_model_is_learned_so():
-    models = (BucketsEngine.association, BucketsEngine.trend, RandomizedEngine.rates)
+    models = (BucketsEngine.association, BucketsEngine.trend, RandomizedEngine.rates, RandomizedEngine.records)
     models += (BoxesEngine.evenly, BoxesEngine.as_learned, BoxesEngine.classes)
     assert all(isinstance(model, learned) for model in models)
 

@@ -101,7 +101,7 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
         if value in obstacle.has and value in obstacle.needs and obstacle.has[value] != obstacle.needs[value]:
             lines.append(f"'{value}': has {percent(obstacle.has[value])}, needs {percent(obstacle.needs[value])}.")
     if obstacle.hint:
-        lines.append(f"What would work: {obstacle.hint.rstrip('.')}.")
+        lines.append(f"What would work: {obstacle.hint.removeprefix('feasible would be ').rstrip('.')}.")
     return lines
 
 

@@ -175,10 +175,12 @@ def top_cuts(
     people: int,
     shard: int,
     alpha: Fraction | None = None,
+    whole: bool = False,
 ) -> TopCuts:
     """Return the first cuts of a table of so many people, and the boxes that are left for somebody to go on with.
 
-    With `alpha` both sides of a cut must cover enough combinations of values to keep this bound on presence.
+    With `alpha` both sides of a cut must cover enough combinations of values to keep this bound on presence. `whole` boxes are
+    never divided, however large they are in the end.
     """
     growing = _Growing(tally, axes, secret, people)
     leaves: list[Leaf] = []
@@ -192,7 +194,7 @@ def top_cuts(
             leaves.append(Leaf(nodes[place], int(low[place]), int(sizes[place]), account, False))
         nodes, low = [node for node, few in zip(nodes, small.tolist(), strict=True) if not few], low[~small]
         if nodes:
-            nodes, low = _level(growing, nodes, low, acceptance, leaves, shard, alpha)
+            nodes, low = _level(growing, nodes, low, acceptance, leaves, people if whole else shard, alpha)
     return TopCuts(growing.tree, tuple(sorted(_settled(leaves, acceptance), key=lambda leaf: leaf.begin)))
 
 
@@ -220,7 +222,7 @@ def _level(
     sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
     high = low + sizes
     histogram, counts = growing.histograms(nodes)
-    axes, values = growing.axes, growing.secret.values
+    axes, values = growing.axes, growing.secret.first
     nothing = np.zeros((0, counts.shape[1]), np.int64)
     none_at = np.zeros(len(axes.missing) + 1, np.int64)
 
@@ -331,4 +333,5 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
 
 def secret_shape(bounds: Bounds) -> Secret:
     """Return what kernels need of the sensitive values where nobody's own value is at hand."""
-    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), len(bounds.values), *bounds.incidence)
+    first = bounds.apart[0] if bounds.apart else len(bounds.values)
+    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), first, *bounds.incidence)

@@ -19,6 +19,7 @@ class PolicyText:
         import tomlkit
 
         self._document = tomlkit.parse(text)
+        self._aside: dict[tuple[str, str], Any] = {}
 
     @classmethod
     def read(cls, path: Path) -> tuple[PolicyText, Policy]:
@@ -50,6 +51,7 @@ class PolicyText:
         columns = self._document["columns"]
         for one in ROLES:
             columns[one] = [str(name) for name in columns.get(one, []) if name != column] + ([column] if one == role else [])
+        self._settle_rules(column, role)
         self._settle_secrets()
         self.review(False)
 
@@ -125,6 +127,16 @@ class PolicyText:
             self._put("method", name, value)
         if "method" in self._document and not self._document["method"]:
             del self._document["method"]
+
+    def _settle_rules(self, column: str, role: Role) -> None:
+        """Lay aside what is not said of a column of this role, and take back what was said when it last had it."""
+        for section, of in (("recode", "quasi"), ("bins", "sensitive")):
+            stated = self._document.get(section, {})
+            if role != of and role in ("quasi", "sensitive") and column in stated:
+                self._aside[section, column] = stated[column].unwrap()
+                self._put(section, column, None)
+            elif role == of and column not in stated and (section, column) in self._aside:
+                self._put(section, column, self._aside[section, column])
 
     def _settle_secrets(self) -> None:
         """Several secrets are protected each by itself; of a single one there is nothing to say, and its rule is the rule."""

@@ -162,12 +162,15 @@ class BucketsRelease(Release):
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
+        rows = self.runs()
+        return (Shown("qit", rows.bucket, combine(list(rows.quasi))), *self.told_of_buckets()), len(self.sizes)
+
+    def told_of_buckets(self) -> tuple[Shown, ...]:
+        """Return what the tables beside `qit` show."""
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        rows = self.runs()
-        tables = (Shown("qit", rows.bucket, combine(list(rows.quasi))), Shown("st", self.st_bucket, entries))
-        return (*tables, *account_listing(self.told), *noise_listing(self.draws)), len(self.sizes)
+        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *noise_listing(self.draws))
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""

@@ -64,7 +64,7 @@ def require_canonical(tables: Sequence[Shown], groups: int) -> None:
         if _rows_fall(table):
             raise _out_of_order(f"the rows of table {table.name!r} are")
     starts = [_starts(table.group, groups) for table in tables]
-    if groups > 1 and _groups_fall([table.key for table in tables], starts):
+    if groups > 1 and groups_fall([table.key for table in tables], starts):
         raise _out_of_order("the numbers of groups are")
 
 
@@ -118,7 +118,7 @@ def _starts(group: Array, groups: int) -> Integers:
     return np.concatenate(([0], np.cumsum(counted(group, groups)))).astype(np.int64)
 
 
-def _groups_fall(keys: Sequence[Integers], starts: Sequence[Integers]) -> bool:
+def groups_fall(keys: Sequence[Integers], starts: Sequence[Integers]) -> bool:
     """Return whether a group comes after the next one, all rows being sorted; mostly the first row of a table decides."""
     begin = starts[0]
     if (begin[1:] == begin[:-1]).any():

@@ -12,6 +12,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.groups.counted import Leaf
 from sfumato.methods.show.manifest import without_unused
 from sfumato.release.boxes import Box, box_ranks
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.shard import Made
 from sfumato.scale.shown import Seen, Values, box_shown, together
@@ -136,9 +137,22 @@ def seen_together(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Se
 
 
 def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
-    """Return the boxes of all shards numbered by what they show, and that; disjoint boxes never show the same."""
+    """Return the boxes of all shards numbered by what they show, and that; equal ones by their values.
+
+    Of two boxes with the same ranges the one comes first whose values do, written one after another. Where these first differ in
+    how often a value occurs, that is the one which ends there, else the one in which it occurs more often.
+    """
     shown = tuple(box_shown(column, one) for column, one in zip(columns, seen_together(shards, columns), strict=True))
-    order = np.argsort(box_ranks(shown))
+    rank = box_ranks(shown)
+    order = np.argsort(rank, kind="stable")
+    if (rank[order][1:] == rank[order][:-1]).any():
+        along = collect(shards, np.arange(len(rank)))
+        box, last = np.repeat(np.arange(len(rank)), along.entries), np.zeros(len(along.value), bool)
+        last[np.cumsum(along.entries) - 1] = True
+        key = along.value * np.int64(1 << 33) + np.where(last, along.count, (1 << 33) - 1 - along.count)
+        order = np.argsort(
+            canonical_order([Shown("ranges", np.arange(len(rank)), rank), Shown("values", box, key)], len(rank)).number
+        )
     return collect(shards, order), tuple(box.take(order) for box in shown)
 
 

@@ -1,8 +1,8 @@
 """Everybody in the order of their values, in files, and coins by their place in that order.
 
-Where coins are not drawn by box, they are drawn by place: the place of a person among all, sorted by quasi values and then by the
-sensitive one. People who are equal in all of them are interchangeable, so that places, and with them coins, follow from the people
-alone: neither the order of a source, nor how it is divided, nor a task that is tried again changes anything.
+Where coins are not drawn by box, they are drawn by place: the place of a person among all, sorted by quasi values and then by
+the sensitive one. People who are equal in all of them are interchangeable, so that places, and with them coins, follow from the
+people alone: neither the order of a source, nor how it is divided, nor a task that is tried again changes anything.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ def ascending(keys: Sequence[Integers]) -> Integers:
 def sorted_files(
     rows: Iterable[Sequence[Array]], layout: Layout, sizes: Sequence[int], place: Path, at_once: int
 ) -> list[Blocks]:
-    """Return the rows in files of one block each, about `at_once` rows, sorted by their first columns, of these sizes.
-
-    A file has more rows only where they are equal in all these columns.
-    """
+    """Return the rows in files of one block each, at most `at_once` rows, sorted by their first columns, of these sizes."""
     place.mkdir(mode=0o700, exist_ok=True)
     whole = Blocks(place / "whole", layout)
     for columns in rows:
@@ -70,10 +67,17 @@ def sorted_files(
 
 
 def _divided(blocks: Blocks, sizes: Sequence[int], level: int, low: int, high: int, at_once: int) -> Iterator[Blocks]:
-    """Yield the rows of a file, whose keys of a level lie in low … high − 1 and are equal on the levels before, in sorted files."""
-    if blocks.total <= at_once or level == len(packs(sizes)):
+    """Yield the rows of a file in sorted ones: their keys of a level lie in low … high − 1, and are equal on those before."""
+    if level == len(packs(sizes)):  # all are equal: any order is one
+        for k, columns in enumerate(blocks):
+            one = Blocks(blocks.path.with_name(f"{blocks.path.name}.{k}"), blocks.layout)
+            one.append(columns)
+            yield one
+        blocks.path.unlink(missing_ok=True)
+        return
+    if blocks.total <= at_once:
         columns = blocks.read()
-        order = ascending(packed(columns, sizes)) if blocks.total <= at_once else np.arange(len(columns[0]))
+        order = ascending(packed(columns, sizes))
         blocks.path.unlink(missing_ok=True)
         one = Blocks(blocks.path, blocks.layout)
         one.append([column[order] for column in columns])
@@ -98,11 +102,13 @@ def _divided(blocks: Blocks, sizes: Sequence[int], level: int, low: int, high: i
         scatter(columns, number[(packed(columns, sizes)[level] - low) // step], files)
     blocks.path.unlink(missing_ok=True)
     for k, one in enumerate(files):
-        cells = np.flatnonzero(number == k)
+        cells = np.flatnonzero((number == k) & (count > 0))
+        if not len(cells):
+            continue
         begin, end = low + int(cells[0]) * step, low + (int(cells[-1]) + 1) * step
-        if end - begin == 1 and one.total > at_once:
+        if end - begin == 1:
             yield from _divided(one, sizes, level + 1, 0, _ROOM, at_once)
-        elif one.total:
+        else:
             yield from _divided(one, sizes, level, begin, end, at_once)
 
 

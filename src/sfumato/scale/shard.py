@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Integers, Small, taken
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
@@ -18,18 +18,62 @@ from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.fragments._box_kernels import Covered
 from sfumato.groups.fragments.boxes import CoveringAccounts
 from sfumato.groups.fragments.cover import covering_table
-from sfumato.groups.grouping import histograms
+from sfumato.groups.grouping import Grouping, histograms
+from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
+from sfumato.groups.streams import Step
 from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
+from sfumato.table.coding import ascending
+from sfumato.table.column import Column
 
 Cutting = Literal["safe", "tight", "soft", "noisy"]
 """What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """How the people of a leaf are matched: as in memory, in an order of coins of their own."""
+
+    columns: tuple[Column, ...]
+    widths: tuple[float, ...]
+    floor: int
+    weights: Mapping[str, float] | None
+    block: int
+    shuffling: Randomness
+
+    def groups(self, how: Cut, leaf: Leaf, columns: Sequence[Array], alone: bool) -> tuple[list[Array], Grouping]:
+        """Return the people of a leaf, sorted by their values, in an order of coins, and their groups.
+
+        Where they are all people there are, `alone`, coins are those of memory.
+        """
+        coins = (
+            (self.shuffling, how.random)
+            if alone
+            else tuple(one.spawn(Step.SHARDS).spawn(leaf.begin) for one in (self.shuffling, how.random))
+        )
+        order = coins[0].permutation(len(columns[0]))
+        people = [column[order] for column in columns]
+        *quasi, secret = people
+        bounds, axes = how.bounds, how.frame.axes
+        counts = np.bincount(secret, minlength=len(bounds.values)).tolist()
+        found = matched_groups(
+            [replace(one, codes=codes) for one, codes in zip(self.columns, quasi, strict=True)],
+            secret.astype(np.int64),
+            replace(bounds, counts=tuple(counts)),
+            widths=self.widths,
+            block=self.block,
+            floor=self.floor,
+            weights=self.weights,
+            random=coins[1],
+            space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.missing, axes.position),
+        )
+        return people, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +93,9 @@ class Cut:
 
     alpha: Fraction | None = None
     """A bound on presence that every box keeps."""
+    matching: Matching | None = None
+    """How people are matched inside boxes, which are then not shown."""
+    people: int = 0
 
     def acceptance(
         self, *, begin: int = 0, told: int | None = None, most: int | None = None, codes: Small | None = None
@@ -94,18 +141,28 @@ class Made:
     tree: Tree | None = None
     """The cuts of a shard, without its people, where they decide which boxes are joined."""
     seen: tuple[Seen, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
-    quasi, secret = list(columns[:-1]), columns[-1].astype(np.int32)
+    # Near people lie together, which makes cuts faster; and whatever order a task meets people in, it is this one.
+    coded = list(zip(columns, (*how.sizes, how.frame.stack.shape[1]), strict=True))
+    by_values = ascending(combine_codes(coded), used_up=True)
+    columns = [taken(column, by_values) for column in columns]
+    quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
         told = np.array([leaf.told], dtype=np.int64)
     tree = None
     axes = how.frame.axes
-    if how.cutting == "noisy" and not leaf.final:
+    figures: Mapping[str, Any] = {}
+    if how.matching is not None:
+        rows_, found = how.matching.groups(how, leaf, columns, people == how.people)
+        quasi, secrets = rows_[:-1], np.stack(how.frame.secrets(rows_))
+        group, groups, figures = found.group, found.groups, found.figures
+    elif how.cutting == "noisy" and not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         tree = even_tree(space, axes.weights, how.floor)
         group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
@@ -113,11 +170,11 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         codes = None if how.alpha is None else space.codes.astype(np.int32)
         acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
-        seen = secret_of(secret, how.bounds)
+        seen = secret_of(secrets, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
-    shown = histograms(group, secret, how.frame.values)
+    shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
     if how.absent is not None:
         return Made(
             rows=[],
@@ -129,10 +186,12 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
             told=told,
             box=np.arange(groups),
             tree=tree,
+            figures=figures,
             seen=tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True)),
         )
     key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
-    order = canonical_order([Shown("qit", group, key)], groups)
+    entries = Shown("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
+    order = canonical_order([Shown("qit", group, key), entries], groups)  # boxes differ by their first rows
     rows, number = order.rows[0], order.number
     box = np.argsort(number)
     sizes = np.bincount(group, minlength=groups)[box].astype(np.int64)
@@ -149,4 +208,5 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         told=None if told is None else told[box],
         box=box,
         tree=tree,
+        figures=figures,
     )

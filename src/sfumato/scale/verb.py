@@ -153,8 +153,10 @@ def audit_directory(
 
 
 def audited_in_parts(manifest: Manifest) -> bool:
-    """Return whether a release can be audited a part at a time: by its form, and of one secret."""
-    return manifest.form in JUDGES and not manifest.apart and "weaker_claim" not in manifest.parameters
+    """Return whether a release can be audited a part at a time: by its form, and by how many secrets it protects."""
+    if manifest.apart and (manifest.form not in ("buckets", "columns") or manifest.basis == "noisy"):
+        return False
+    return manifest.form in JUDGES and "weaker_claim" not in manifest.parameters
 
 
 def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:
@@ -173,7 +175,7 @@ def _engine(
     if name == "spark" or is_spark(source):
         from sfumato.scale.spark import SparkEngine, frame_of_files
 
-        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits)
+        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits, random=random)
     from sfumato.scale.duckdb import DuckEngine
 
     return DuckEngine(source, work, limits, options=options, random=random)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -13,7 +13,8 @@ from sfumato.studio.session import Session
 
 UNITS = ("week", "month", "quarter", "year")
 
-Change = Callable[[Any], Any]
+Change = Callable[[Any], Awaitable[str | None]]
+"""Makes a change, or returns why it cannot be made."""
 
 
 def recoding(session: Session, name: str, kind: str, profile: Profile, files: Sequence[str], change: Change) -> None:
@@ -24,12 +25,12 @@ def recoding(session: Session, name: str, kind: str, profile: Profile, files: Se
     elif kind == "date":
         unit = ui.select([*UNITS], value=now.get("to"), label=f"{name} by", clearable=True).props("dense outlined")
         told(unit.classes("w-full"), mark=f"unit-{name}")
-        unit.on_value_change(lambda event: change({"to": event.value} if event.value else None))
+        _chosen(unit, lambda value: change({"to": value} if value else None))
     else:
         if "prefix" in now or profile.distinct > 20:
-            keep = ui.number(f"first characters of {name}", value=now.get("prefix"), min=1, precision=0)
+            keep = ui.number(f"first characters of {name}", value=now.get("prefix"), precision=0)
             told(keep.props("dense outlined clearable").classes("w-full"), mark=f"prefix-{name}")
-            _settled(keep, lambda value: change({"prefix": int(value)} if value else None))
+            _settled(keep, lambda value: change(None if value is None else {"prefix": int(value)}))
         _hierarchy(name, files, now, change)
     if "map" in now:
         many = len(now["map"])
@@ -39,14 +40,15 @@ def recoding(session: Session, name: str, kind: str, profile: Profile, files: Se
 
 
 def _bands(name: str, now: dict[str, Any], change: Change) -> None:
-    def put(key: str, value: Any) -> Any:
-        rest = {**{one: given for one, given in now.items() if one != key}, **({key: _plain(value)} if value else {})}
+    def put(key: str, value: Any) -> Awaitable[str | None]:
+        own = {} if value is None else {key: _plain(value)}
+        rest = {**{one: given for one, given in now.items() if one != key}, **own}
         if "width" not in rest:
             rest.pop("origin", None)
         return change(rest or None)
 
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
-        width = ui.number(f"bands of {name}", value=_number(now.get("width")), min=0).props("dense outlined clearable")
+        width = ui.number(f"bands of {name}", value=_number(now.get("width"))).props("dense outlined clearable")
         told(width.classes("col"), mark=f"band-{name}")
         _settled(width, lambda value: put("width", value))
         top = ui.number(f"top of {name}", value=_number(now.get("top"))).props("dense outlined clearable")
@@ -63,14 +65,17 @@ def _hierarchy(name: str, files: Sequence[str], now: dict[str, Any], change: Cha
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         file = ui.select([*files], value=now.get("hierarchy"), label=f"hierarchy of {name}", clearable=True)
         told(file.props("dense outlined").classes("col"), mark=f"hierarchy-{name}")
-        level = ui.number("level", value=now.get("level", 1), min=1, precision=0).props("dense outlined").style("width: 5rem")
+        level = ui.number("level", value=now.get("level", 1), precision=0).props("dense outlined").style("width: 5rem")
         told(level, mark=f"level-{name}")
 
-    def put() -> Any:
-        return change({"hierarchy": file.value, "level": int(level.value or 1)} if file.value else None)
+    async def put(_: Any) -> str | None:
+        if not file.value and "hierarchy" not in now:
+            return None  # a level of nothing
+        number = 1 if level.value is None else int(level.value)
+        return await change({"hierarchy": file.value, "level": number} if file.value else None)
 
-    file.on_value_change(put)
-    _settled(level, lambda _: put() if file.value else None)
+    _chosen(file, put)
+    _settled(level, put)
 
 
 def bins(session: Session, name: str, change: Change) -> None:
@@ -81,10 +86,10 @@ def bins(session: Session, name: str, change: Change) -> None:
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         text = ui.input(f"edges of {name}", value=edges, placeholder="0, 1000, 5000, inf").props("dense outlined")
         told(text.classes("col"), mark=f"edges-{name}")
-        equal = ui.number("or equal bins", value=people, min=2, precision=0).props("dense outlined").style("width: 7.5rem")
+        equal = ui.number("or equal bins", value=people, precision=0).props("dense outlined").style("width: 7.5rem")
         told(equal, mark=f"bins-{name}")
     _settled(text, lambda value: change(_edges(value)))
-    _settled(equal, lambda value: change({"people": int(value)} if value else None))
+    _settled(equal, lambda value: change(None if value is None else {"people": int(value)}))
 
 
 def _edges(text: str) -> list[float | int | str] | None:
@@ -99,16 +104,30 @@ def _edges(text: str) -> list[float | int | str] | None:
     return found or None
 
 
-def _settled(field: Any, then: Callable[[Any], Any]) -> None:
-    """Call with a field's value when somebody is done with it: by leaving it, by Enter, or by clearing it."""
+def _chosen(field: Any, then: Change) -> None:
+    """Call with what was chosen, and mark what is wrong."""
+
+    async def done() -> None:
+        _mark(field, await then(field.value))
+
+    field.on_value_change(done)
+
+
+def _mark(field: Any, wrong: str | None) -> None:
+    if not field.is_deleted:  # after a change its card is drawn anew
+        field.props("error no-error-icon hide-bottom-space" if wrong else "", remove="" if wrong else "error")
+
+
+def _settled(field: Any, then: Change) -> None:
+    """Call with a field's value when somebody is done with it, and mark what is wrong."""
     old = {"value": field.value}
 
-    def done() -> Any:
-        if field.value == old["value"]:
-            return None
-        old["value"] = field.value
-        return then(field.value)
+    async def done() -> None:
+        if field.value != old["value"]:
+            old["value"] = field.value
+            _mark(field, await then(field.value))
 
+    field.on("change", done)  # before Tab has passed the sign that clears the field
     field.on("blur", done)
     field.on("keydown.enter", done)
     field.on("clear", done)

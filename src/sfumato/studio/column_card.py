@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -27,9 +27,10 @@ def column_card(
     policy: Policy,
     counts: Histogram | None,
     files: Sequence[str],
+    warning: str,
     *,
     give: Callable[[str, Any], Any],
-    change: Callable[[str, str, Any], Any],
+    change: Callable[[str, str, Any], Awaitable[str | None]],
     drag: Callable[[], None],
 ) -> tuple[Any, Callable[[ColumnRisk | None], None]]:
     """Draw a card, and return it with what tells it later who is unique because of the column, or that this is not known yet."""
@@ -46,16 +47,29 @@ def column_card(
                 ui.badge("names a person").props("color=negative")
             if one.column in policy.schema.people_rule.key:
                 ui.badge("key of a person").props("color=negative")
+        if warning:
+            told(ui.label(warning).classes("bad"), mark=f"warning-{one.column}")
         missing = f", {percent(profile.missing / profile.rows, 1)} missing" if profile.missing else ""
         ui.label(f"{profile.distinct:,} different value{'s' * (profile.distinct != 1)}{missing}").classes("quiet")
         ui.label(one.why).classes("quiet")
         if counts is not None:
             _bars(one.column, counts)
         kind = policy.schema.types.get(one.column, profile.kind)
+        wrong = told(ui.label().classes("bad"), role="alert", mark=f"wrong-{one.column}")
+
+        async def tried(how: Any) -> str | None:
+            said = await change(one.column, one.role, how)
+            if not wrong.is_deleted:
+                wrong.set_text(said or "")
+                wrong.set_visibility(bool(said))
+            return said
+
+        wrong.set_visibility(False)
         if one.role == "quasi":
-            recoding(session, one.column, kind, profile, files, lambda how: change(one.column, one.role, how))
+            recoding(session, one.column, kind, profile, files, tried)
         elif one.role == "sensitive" and kind == "numeric":
-            bins(session, one.column, lambda how: change(one.column, one.role, how))
+            bins(session, one.column, tried)
+        wrong.move(target_index=-1)
         after = ui.column().classes("w-full").style("gap: 4px")
         select = ui.select(list(ROLES), value=one.role, label=f"role of {one.column}").classes("w-full").props("dense outlined")
         told(select, mark=f"role-{one.column}")

@@ -33,11 +33,26 @@ BLUE = "#3d6485"
 MAIN = f"background-color: {BLUE} !important; color: white !important"
 """What is filled with colour has this one in the light and in the dark, so that its text can be read."""
 
+LONG = 20_000
+"""Milliseconds in which a mistake can be read before it makes room."""
+
 E = TypeVar("E", bound=Any)
+T = TypeVar("T")
 
 
 _FOCUS = """<script>
-addEventListener('focusin', event => { window.studioMark = event.target.closest('[data-mark]')?.dataset.mark });
+window.studioAt = {
+  of: mark => [mark, ...mark.querySelectorAll('*')].filter(one => one.tabIndex >= 0),
+  again() {
+    const mark = this.mark && document.querySelector(`[data-mark="${CSS.escape(this.mark)}"]`);
+    if (mark && document.activeElement === document.body) (this.of(mark)[this.place] ?? this.of(mark)[0])?.focus();
+  },
+};
+addEventListener('focusin', event => {
+  const mark = event.target.closest('[data-mark]');
+  studioAt.mark = mark?.dataset.mark;
+  studioAt.place = mark ? studioAt.of(mark).indexOf(event.target) : -1;
+});
 </script>"""
 """Remembers what somebody was at, so that it can be found again after a part of the page was drawn anew."""
 
@@ -64,7 +79,16 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
         heading(title, 1)
         yield
         if session.data is None or session.opened:
+            _onwards(session, here)
             same_by_command(session, command)
+
+
+def _onwards(session: Session, here: str) -> None:
+    """Lead to the next step."""
+    addresses = [address for address, _ in STEPS]
+    if session.data is not None and here != addresses[-1]:
+        address, name = STEPS[addresses.index(here) + 1]
+        told(ui.link(f"Next: {name}", address), mark="next")
 
 
 async def opened(session: Session) -> bool:
@@ -82,34 +106,20 @@ async def opened(session: Session) -> bool:
 
     with place:
         ui.timer(0.2, look)
-    client = ui.context.client
-    try:
-        await run.io_bound(session.open)
-    except Exception as error:
-        if client.id not in client.instances:
-            raise asyncio.CancelledError from None
-        place.clear()
-        with place:
-            told(ui.label(message(error)).classes("verdict bad").style("white-space: pre-wrap"), mark="unreadable", role="alert")
-            ui.label("Mend the file, and open this page again.").classes("quiet")
-            ui.button("Try again", on_click=ui.navigate.reload).props("outline")
-        return False
-    if client.id not in client.instances:
-        raise asyncio.CancelledError
-    place.delete()
-    return True
+    _, wrong = await attempt(session.open)
+    if wrong is None:
+        place.delete()
+        return True
+    place.clear()
+    with place:
+        told(ui.label(message(wrong)).classes("verdict bad").style("white-space: pre-wrap"), mark="unreadable", role="alert")
+        told(ui.button("Try again", on_click=ui.navigate.reload).props("outline"), mark="again")
+    return False
 
 
 def refocus() -> None:
     """Go back to what somebody was at before it was drawn anew."""
-    ui.run_javascript(
-        """setTimeout(() => {
-        if (!window.studioMark || document.activeElement !== document.body) return;
-        const found = document.querySelector(`[data-mark="${CSS.escape(window.studioMark)}"]`);
-        if (!found) return;
-        (found.matches('input,button,[tabindex]') ? found : found.querySelector('input,button,[tabindex]'))?.focus();
-        }, 50)"""
-    )
+    ui.run_javascript("setTimeout(() => studioAt.again(), 50)")
 
 
 def heading(words: str, level: int = 2) -> None:
@@ -169,21 +179,28 @@ def same_by_command(session: Session, command: Callable[[], str]) -> None:
 
 def say(error: Exception) -> None:
     """Tell of an error, in a place that screen readers announce."""
-    ui.notify(message(error), type="negative", multi_line=True, close_button="OK", timeout=0)
+    ui.notify(message(error), type="negative", multi_line=True, actions=[{"label": "OK", "color": "white"}], timeout=LONG)
 
 
-async def quietly(work: Callable[[], Any]) -> Any:
-    """Do some work in a thread, so that the page stays alive; an error is told and gives None."""
+async def attempt(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """Do some work in a thread, so that the page stays alive; return what came out, or what went wrong."""
     client = ui.context.client
+    found: T | None = None
+    wrong: Exception | None = None
     try:
         found = await run.io_bound(work)
     except Exception as error:
-        if client.id not in client.instances:
-            raise asyncio.CancelledError from None
-        say(error)
-        return None
+        wrong = error
     if client.id not in client.instances:  # the page was left meanwhile: there is nobody to show anything to
         raise asyncio.CancelledError
+    return found, wrong
+
+
+async def quietly(work: Callable[[], Any]) -> Any:
+    """Do some work in a thread; an error is told and gives None."""
+    found, wrong = await attempt(work)
+    if wrong is not None:
+        say(wrong)
     return found
 
 

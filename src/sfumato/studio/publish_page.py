@@ -44,6 +44,7 @@ def _start(session: Session) -> None:
     if not session.policy.reviewed:
         words = "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
         told(ui.label(words).classes("verdict bad"), role="status")
+        ui.link("To the table", "/")
     ui.label(
         "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."

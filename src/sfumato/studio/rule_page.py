@@ -135,9 +135,9 @@ class _Verdict:
         self.table.bind_filter_from(told(find, mark="find"), "value")
         self.table.add_slot(
             "body-cell-own",
-            """<q-td :props="props"><q-input dense outlined debounce="500" v-model="props.row.own" style="min-width: 6rem"
+            """<q-td :props="props"><q-input dense outlined v-model="props.row.own" style="min-width: 6rem"
             :aria-label="'own bound of ' + props.row.value" :data-mark="'own-' + props.row.value"
-            @update:model-value="() => $parent.$emit('own', {value: props.row.value, own: props.row.own})" /></q-td>""",
+            @change="() => $parent.$emit('own', {value: props.row.value, own: props.row.own})" /></q-td>""",
         )
         self.table.on("own", self.bound)
 
@@ -177,7 +177,6 @@ class _Verdict:
         except SfumatoError as error:
             self.session.policy.bound(value, before or None, secret)
             say(error)
-            return
         await self.refresh()
 
     def _place(self, shown: str) -> tuple[str | None, str]:

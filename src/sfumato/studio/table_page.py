@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nicegui import ui
 
 from sfumato.exact import percent
 from sfumato.policy.edited import ROLES
 from sfumato.studio.column_card import column_card
-from sfumato.studio.frame import heading, main_button, opened, page, quietly, refocus, say, told
+from sfumato.studio.frame import attempt, heading, main_button, opened, page, quietly, refocus, say, told
 from sfumato.studio.jobs import shell
-from sfumato.studio.session import POLICY, Session
+from sfumato.studio.session import POLICY, Session, message
 from sfumato.table.histogram import Histogram, histograms
+from sfumato.table.unique import nearly_unique
 
 if TYPE_CHECKING:
     from sfumato.policy import Policy
@@ -64,6 +65,15 @@ def _command(session: Session) -> str:
     return f"{shell(['sfumato', 'policy', 'init', session.data_name, '--out', POLICY])}\n{check}"
 
 
+class _Counted(NamedTuple):
+    """What there is to tell of a table as the policy reads it: counts alone."""
+
+    table: Table
+    values: dict[str, Histogram]
+    warnings: dict[str, str]
+    people: tuple[str, ...]
+
+
 class _Board:
     """The columns of a table by role, on one tab."""
 
@@ -71,7 +81,7 @@ class _Board:
         self.session = session
         self.dragged = ""
         self.asked = 0
-        self.shown = ""
+        self.shown = self.wrong = ""
         self.unique: Fraction | None = None
         self.files: dict[str, list[str]] = {}
         self.lanes: dict[str, Any] = {}
@@ -84,6 +94,7 @@ class _Board:
         self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         with self.anchor:
             self.sentence = told(ui.label("Counting who is unique …").classes("verdict"), mark="unique", role="status")
+            self.people = told(ui.column().style("gap: 4px"), mark="about-people")
             for role in ROLES:
                 self.lanes[role] = self._lane(role)
             self.end = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
@@ -117,34 +128,53 @@ class _Board:
 
     async def _refresh(self, mine: int) -> None:
         self.shown = self.session.policy.text
-        found = await quietly(lambda: (self.session.decisions(), self.session.parsed()))
+        found, wrong = await attempt(lambda: (self.session.decisions(), self.session.parsed()))
         if mine != self.asked:
             return
         if found is None:
-            self.sentence.set_text("The policy cannot be read like this.")
+            self._refused(wrong)
             return
-        decisions, policy = found
-        table, counts = await quietly(self._counted) or (None, {})
+        counted, wrong = await attempt(self._counted)
         if mine != self.asked:
             return
-        self._draw(decisions, policy, counts)
-        await self._tell(table, mine)
+        self._draw(*found, counted)
+        if counted is None:
+            self._refused(wrong)
+        else:
+            await self._tell(counted.table, mine)
 
-    def _counted(self) -> tuple[Table, dict[str, Histogram]]:
+    def _refused(self, wrong: Exception | None) -> None:
+        """Say why the table cannot be read as the policy stands, until it can be."""
+        self.wrong = "" if wrong is None else message(wrong)
+        self.unique = None
+        self.sentence.set_text(f"The table cannot be read like this: {self.wrong}")
+        self.sentence.classes("bad")
+        for _, _, tell in self.cards.values():
+            tell(None)
+
+    def _counted(self) -> _Counted:
         table = self.session.table()
-        return table, histograms(table)
+        return _Counted(
+            table, histograms(table), {one.column: one.sentence for one in nearly_unique(table)}, table.about_people()
+        )
 
-    def _draw(self, decisions: list[Decision], policy: Policy, counts: dict[str, Histogram]) -> None:
+    def _draw(self, decisions: list[Decision], policy: Policy, counted: _Counted | None) -> None:
         """Draw the cards that are not what they were, and bring all of them to their places."""
+        self.people.clear()
+        with self.people:
+            for sentence in () if counted is None else counted.people:
+                ui.label(sentence)
         for role in ROLES:
             for place, one in enumerate(one for one in decisions if one.role == role):
-                drawn = self._drawn_from(one, policy, counts.get(one.column))
+                counts = None if counted is None else counted.values.get(one.column)
+                warning = "" if counted is None else counted.warnings.get(one.column, "")
+                drawn = (*self._drawn_from(one, policy), warning, None if counts is None else counts.bars())
                 old = self.cards.get(one.column)
                 if old is None or old[1] != drawn:
                     if old is not None:
                         old[0].delete()
                     with self.lanes[role]:
-                        self.cards[one.column] = self._card(one, policy, counts.get(one.column), drawn)
+                        self.cards[one.column] = self._card(one, policy, counts, warning, drawn)
                 card = self.cards[one.column][0]
                 if card.parent_slot.children.index(card) != place:
                     card.move(target_index=place)
@@ -153,27 +183,25 @@ class _Board:
             self._end()
         refocus()
 
-    def _drawn_from(self, one: Decision, policy: Policy, counts: Histogram | None) -> Any:
-        """Return all that a card shows, to be compared with what it showed before."""
-        text = self.session.policy
-        how = (text.recoding(one.column), text.binning(one.column), one.column in policy.schema.people_rule.key)
-        return (one, policy.schema.types.get(one.column), how, None if counts is None else counts.bars())
+    def _drawn_from(self, one: Decision, policy: Policy) -> tuple[Any, ...]:
+        """Return what the policy has of a card, to be compared with what it had before."""
+        text, name = self.session.policy, one.column
+        key = name in policy.schema.people_rule.key
+        return (one, policy.schema.types.get(name), text.recoding(name), text.binning(name), key)
 
-    def _card(self, one: Decision, policy: Policy, counts: Histogram | None, drawn: Any) -> tuple[Any, Any, Any]:
+    def _card(
+        self, one: Decision, policy: Policy, counts: Histogram | None, warning: str, drawn: Any
+    ) -> tuple[Any, Any, Callable[[Any], None]]:
         def drag() -> None:
             self.dragged = one.column
 
         files = self.files.get(one.column, [])
-        card, tell = column_card(self.session, one, policy, counts, files, give=self.give, change=self.change, drag=drag)
+        card, tell = column_card(self.session, one, policy, counts, files, warning, give=self.give, change=self.change, drag=drag)
         return card, drawn, tell
 
-    async def _tell(self, table: Table | None, mine: int) -> None:
-        if table is None:
-            self.unique = None
-            self.sentence.set_text("The table cannot be read like this.")
-            for _, _, tell in self.cards.values():
-                tell(None)
-            return
+    async def _tell(self, table: Table, mine: int) -> None:
+        self.wrong = ""
+        self.sentence.classes(remove="bad")
         share = await quietly(table.unique_share)
         if share is None or mine != self.asked:
             return
@@ -216,18 +244,24 @@ class _Board:
             self.session.policy.give(column, role)
             await self.refresh()
 
-    async def change(self, column: str, role: str, how: Any) -> None:
-        """Make a column coarser, or as it came; what cannot be read like this is told and taken back."""
+    async def change(self, column: str, role: str, how: Any) -> str | None:
+        """Make a column coarser, or as it came; return why the table cannot be read like this, if so: it is taken back then."""
         policy = self.session.policy
         put, old = (policy.bins, policy.binning(column)) if role == "sensitive" else (policy.recode, policy.recoding(column))
         put(column, how)
-        if await quietly(self.session.table) is None and old is not None:
+        with self.anchor:
+            _, wrong = await attempt(self.session.table)
+        if wrong is not None and message(wrong) != self.wrong:
             put(column, old)
+            return message(wrong)
         await self.refresh()
+        return None
 
     async def looked(self) -> None:
         """Say that every role was looked at, and save the policy."""
-        if await quietly(self.session.table) is None:
+        _, wrong = await attempt(self.session.table)
+        if wrong is not None:
+            say(wrong)
             return
         self.session.policy.review(True)
         try:

@@ -2,7 +2,7 @@
 
 The sensitive attribute is one such column, or several as one compound attribute of observed combinations.
 
-Numbers go from Arrow to numpy without pandas: pyarrow's own way loads it where it is installed, which takes longer than to answer.
+Numbers go from Arrow to numpy without pandas: pyarrow's own way loads it where it is there, which takes longer than to answer.
 """
 
 from __future__ import annotations

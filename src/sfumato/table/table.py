@@ -80,6 +80,7 @@ class Table:
         if isinstance(path, Kept) and not rows.chose:
             reading = replace(reading, known=path.memory)
         table = cls._of(data, rows, reading, "pyarrow")
+        del data
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 

@@ -32,6 +32,11 @@ class NearlyUnique:
         share = percent(self.alone / self.rows, 1)
         return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their value"
 
+    @property
+    def sentence(self) -> str:
+        """What stands beside the column."""
+        return f"{percent(self.alone / self.rows, 1)} of people are the only one with their value: this is not published."
+
 
 def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> list[NearlyUnique]:
     """Return the quasi columns whose values nearly name people, except those that the schema allows. No secret is looked at.

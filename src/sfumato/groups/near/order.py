@@ -33,9 +33,12 @@ class Scale:
     absent: Integers  # the code that means missing in a numeric or date column, −1 for none
 
     @classmethod
-    def of(cls, columns: Sequence[Column], widths: Sequence[float]) -> Scale:
-        """Return the scale of columns whose domains have these widths: upper − lower end, or categories − 1."""
-        space = Space.of(columns)
+    def of(cls, columns: Sequence[Column], widths: Sequence[float], space: Space | None = None) -> Scale:
+        """Return the scale of columns whose domains have these widths: upper − lower end, or categories − 1.
+
+        `space` is theirs, where it is known; the columns then need no rows.
+        """
+        space = space or Space.of(columns)
         unit, place, absent = np.zeros(len(columns)), np.zeros(int(space.first[-1])), np.full(len(columns), -1, np.int64)
         for j, (column, width) in enumerate(zip(columns, widths, strict=True)):
             if column.kind == "categorical":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,7 +65,13 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     )
 
 
-def apart_manifest(task: Task, parts: Sequence[Release]) -> Manifest:
+class Stated(NamedTuple):
+    """The manifest of a release whose tables lie elsewhere."""
+
+    manifest: Manifest
+
+
+def apart_manifest(task: Task, parts: Sequence[Release | Stated]) -> Manifest:
     """Return the manifest of a release whose sensitive columns are protected each by itself, from those of its parts."""
     first = parts[0].manifest
     names = task.table.sensitive.domain.names

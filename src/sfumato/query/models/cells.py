@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.models import _trend_kernels as kernels
-from sfumato.query.rows import BucketIndex
+from sfumato.query.rows import BucketIndex, RowIndex
 from sfumato.table.column import Column
 
 SMOOTH = 8
@@ -88,11 +88,11 @@ class Directions:
     block: Integers  # of each direction; −1 for the first
 
 
-def number_levels(index: BucketIndex, columns: Sequence[Column]) -> tuple[Small, Directions]:
+def number_levels(table: RowIndex, columns: Sequence[Column]) -> tuple[Small, Directions]:
     """Return every person's levels, numbered column by column, and the directions in which they may differ."""
     parts, blocks, shapes, numbered = [], [], [], []
     first = 0
-    for j, (column, times, codes) in enumerate(zip(columns, index.table.counts, index.table.codes, strict=True)):
+    for j, (column, times, codes) in enumerate(zip(columns, table.counts, table.codes, strict=True)):
         of = levels_of(column, times)
         numbered.append(of[codes].astype(np.int32) + np.int32(first))
         known = Levels.of(column, of, times)

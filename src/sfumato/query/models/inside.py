@@ -15,8 +15,9 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
 - a²·ΣU² and b²·(ΣU)², for what the model misses in every box anew and in all of them alike. a and b are learned from the
   release: `sfumato.query.models.splits`.
 
-With noise in the counts, they are first moved to what they are expected to be given model and noise, and what then stays
-unknown of a box is in the variance.
+With noise in the counts, they are first moved to what they are expected to be given model and noise
+(`sfumato.query.models.raking`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
+D has how the whole box moves with the weights, even where all of it is asked about.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Inside:
     chances: Array  # float32, box by box: see `kernels.rake`
     misses: Floats  # a², b²
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @cached_property
     def place(self) -> Integers:
@@ -181,6 +182,7 @@ class Inside:
             value,
             fitting(arrays, "people", (len(value),)),
             fitting(arrays, "vague", (len(value),)),
+            fitting(arrays, "leans", (len(value),)),
         )
         for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(precision))):
             if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
@@ -195,7 +197,7 @@ class Inside:
 
 def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | None = None) -> Inside:
     """Return what the boxes of a release teach; `columns` are its quasi columns, `noise` the variance in each count of a box."""
-    numbered, directions = number_levels(index, columns)
+    numbered, directions = number_levels(index.table, columns)
     cells = Cells.of(index, numbered)
     shown = np.zeros((index.buckets, index.values))
     shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count

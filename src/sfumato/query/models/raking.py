@@ -1,4 +1,10 @@
-"""Raking: the chances of a box's people scaled until they add up to what the box shows."""
+"""Raking: the chances of a box's people scaled until they add up to what the box shows.
+
+With noise, what a box holds is not known. A count is then taken as Poisson around what the model expects, and as normal
+around what is shown; the goal is its posterior mean, never negative without being cut off, and its posterior variance is
+what noise leaves open. The model's expectations are first raked themselves, to the boxes' people and the values' sums over all
+boxes: these have the least noise of all that a release shows, and a model that is off in them would draw every box its way.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +18,45 @@ from sfumato.query.models.cells import Cells, Directions
 from sfumato.query.models.softmax import Fit, tables_of
 
 _ROUNDS = 40
+_MARGIN_ROUNDS = 10
+_LEAST = 1e-9
 
 
 class Goals(NamedTuple):
-    """What the chances of a box's people have to add up to: values and counts, and the variance that noise leaves in each."""
+    """What the chances of a box's people have to add up to: values and counts.
+
+    `vague` is the variance that noise leaves in each count, `leans` how much of a relative change in what the model expects it
+    follows: 0 without noise, 1 where noise says nothing. For a Poisson count that is its posterior variance by its mean.
+    """
 
     entry: Integers  # first of each box, and one more
     value: Small
     people: Floats
     vague: Floats
+    leans: Floats
 
 
 def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats) -> Goals:
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
-    vague = np.zeros_like(shown)
+    vague, leans = np.zeros_like(shown), np.zeros_like(shown)
     if noise.any():
         expected, _ = kernels.score(*cells.arrays, tables_of(directions.matrix, fit.weights), shown, noise)
-        weight = expected / (expected + noise[:, None])
-        vague = weight * noise[:, None]
-        shown = np.maximum(expected + weight * (shown - expected), 1e-3 * expected)
-        shown = shown * (cells.sizes / np.maximum(shown.sum(axis=1), 1e-9))[:, None]
+        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, np.maximum(shown.sum(axis=0), 0.5))
+        shown, vague = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
+        leans = vague / expected
+        shown = np.maximum(shown * (cells.sizes / np.maximum(shown.sum(axis=1), _LEAST))[:, None], _LEAST)
     box, value = np.nonzero(shown)
     entry = np.searchsorted(box, np.arange(len(shown) + 1)).astype(np.int64)
-    return Goals(entry, value.astype(np.int32), shown[box, value], vague[box, value])
+    return Goals(entry, value.astype(np.int32), *(part[box, value] for part in (shown, vague, leans)))
+
+
+def _with_margins(counts: Floats, sizes: Floats, totals: Floats) -> Floats:
+    """Return counts [boxes × values] scaled to these sums of boxes and, where it can be, of values."""
+    totals = totals * (sizes.sum() / totals.sum())
+    for _ in range(_MARGIN_ROUNDS):
+        counts = counts * (totals / counts.sum(axis=0))
+        counts = counts * (sizes / counts.sum(axis=1))[:, None]
+    return counts
 
 
 def places(cells: Cells, goals: Goals) -> Integers:

@@ -33,7 +33,7 @@ ROUNDS = 10
 
 _REFRESH = (0, 1, 2, 3, 5, 7)  # rounds in which information and prior are renewed
 _TAILS = 2.0  # ν, degrees of freedom of the prior
-_START, _FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
+START, FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
 _TYPICAL, _WEIGHT = 0.02, 4.0  # prior guess of a block's typical square, and how many weights' worth it counts
 _LEAP = 1.0  # most that a weight moves in a round
 _OWN = 64  # values with an information matrix of their own
@@ -65,12 +65,12 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
     """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
     matrix, totals = directions.matrix, np.maximum(shown.sum(axis=0), 0.0)
     share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
-    which, scale = _matrices(totals)
+    which, scale = matrices_of(totals)
     weights = np.zeros((matrix.shape[1], shown.shape[1]))
     weights[0] = np.log(share)
-    tau2 = np.full_like(weights, _START)
-    tau2[0] = _FREE
-    curvature: _Curvature | None = None
+    tau2 = np.full_like(weights, START)
+    tau2[0] = FREE
+    curvature: Curvature | None = None
     bold, before, step = 1.0, (-np.inf, weights), np.zeros_like(weights)
     for turn in range(rounds):
         tables = tables_of(matrix, weights)
@@ -82,9 +82,9 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         bold = min(1.0, 1.5 * bold)
         if curvature is None or turn in _REFRESH:
             precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
-            curvature = _Curvature.of(precision, which, scale, tau2)
+            curvature = Curvature.of(precision, which, scale, tau2)
             if turn:
-                tau2 = _tails(weights, curvature.unknown, tau2, directions)
+                tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
         # Every value's step is taken as if the others stood still: (1 − share) keeps two of them from overshooting together.
         step = np.clip(curvature.solve(pull) * (1.0 - share), -_LEAP, _LEAP)
@@ -106,7 +106,7 @@ def tables_of(matrix: Floats, weights: Floats) -> Floats:
     return tables
 
 
-def _matrices(totals: Floats) -> tuple[Integers, Floats]:
+def matrices_of(totals: Floats) -> tuple[Integers, Floats]:
     """Return which information matrix each value has, and its part of it: frequent values their own, the others one together."""
     which = np.full(len(totals), min(_OWN, len(totals)), np.int64)
     which[np.argsort(-totals, kind="stable")[:_OWN]] = np.arange(min(_OWN, len(totals)))
@@ -125,9 +125,9 @@ def _penalty(weights: Floats, tau2: Floats) -> float:
     return 0.5 * float((weights**2 / tau2).sum())
 
 
-def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
+def heavy_tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
     """Return τ² of every weight: between its own expected square and what is typical of its block."""
-    renewed = np.full_like(weights, _FREE)
+    renewed = np.full_like(weights, FREE)
     for block in range(int(directions.block.max(initial=-1)) + 1):
         own = directions.block == block
         square = weights[own] ** 2 + unknown[own]
@@ -140,7 +140,7 @@ def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Direction
 
 
 @dataclass(frozen=True, eq=False)
-class _Curvature:
+class Curvature:
     """H + 1/τ² of every value as Cholesky factors, in single precision: each matrix is brought to a diagonal of ones first."""
 
     factors: Array
@@ -148,7 +148,8 @@ class _Curvature:
     unknown: Floats  # [directions × values]: the diagonals of the inverses
 
     @classmethod
-    def of(cls, precision: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+    def of(cls, precision: Array, which: Integers, scale: Floats, tau2: Floats) -> Curvature:
+        """Return the factors for the information of each value, scale · precision[which], and its prior variances."""
         from scipy.linalg.lapack import spotrf, spotri  # here and below: to ask what was learned before, scipy is not needed
 
         at = np.arange(len(tau2))

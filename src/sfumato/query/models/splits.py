@@ -41,10 +41,16 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     whole, first = pair_boxes(means)
     merged, order = cells.merged(whole)
     pairs = int(whole.max()) + 1
-    both, halves, vague = np.zeros((pairs, shown.shape[1])), np.zeros((pairs, shown.shape[1])), np.zeros(pairs)
+    both, halves, vague, own = (
+        np.zeros((pairs, shown.shape[1])),
+        np.zeros((pairs, shown.shape[1])),
+        np.zeros(pairs),
+        np.zeros(pairs),
+    )
     np.add.at(both, whole, shown)
     np.add.at(halves, whole[first], shown[first])
     np.add.at(vague, whole, noise)
+    np.add.at(own, whole[first], noise[first])
     again = learn_weights(merged, directions, both, vague, rounds=_ROUNDS)
     goals = goals_of(merged, directions, again, both, vague)
     chances = rake(merged, directions, again, goals)
@@ -57,10 +63,15 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     differ = np.zeros((int(chosen.sum()), len(directions.matrix)))
     kernels.split(*merged.arrays[:3], half, goals.entry, places(merged, goals), chances, which, mean, spread, differ)
     off = (halves[box, goals.value] - mean)[chosen]
+    # What is shown of a half has its noise, and the pair's goal part of it, and part of what the model expected.
+    share = (mean / np.maximum(goals.people, 1e-9))[chosen]
+    taken, leant = share * (1.0 - goals.leans[chosen]), share * goals.leans[chosen]
+    first_, all_ = own[box[chosen]], vague[box[chosen]]
+    unclear = (1.0 - taken) ** 2 * first_ + taken**2 * (all_ - first_) + leant**2 * goals.people[chosen]
     return _judge(
         off,
         spread[chosen],
-        vague[box[chosen]],
+        np.where(all_ > 0, unclear, 0.0),
         differ @ directions.matrix,
         box[chosen],
         goals.value[chosen],
