@@ -19,9 +19,9 @@ from sfumato.release.base import Release
 from sfumato.release.files import read_manifest, read_release
 from sfumato.release.links import Links
 from sfumato.table.frames import column_names
+from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Role, Schema
 from sfumato.table.table import Table
-from sfumato.table.unique import require_shared_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

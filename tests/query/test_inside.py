@@ -14,7 +14,7 @@ from sfumato.query import engine
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels as kernels
-from sfumato.query.models import splits
+from sfumato.query.models import inside
 from sfumato.query.models.cells import Cells, number_levels
 from sfumato.query.models.inside import Inside, learn_inside
 from sfumato.query.models.softmax import learn_weights, tables_of
@@ -236,7 +236,7 @@ def test_noise_in_counts_widens_what_is_said_and_does_not_mislead() -> None:
 
 def test_pairs_are_two_near_boxes_or_three_one_of_them_the_first_half() -> None:
     means = np.random.default_rng(10).normal(size=(101, 5))
-    whole, first = splits.pair_boxes(means)
+    whole, first = inside.pair_boxes(means)
     assert set(np.bincount(whole)) <= {2, 3}
     assert (np.bincount(whole[first], minlength=whole.max() + 1) == 1).all()
     apart = [np.ptp(means[whole == pair], axis=0).sum() for pair in range(whole.max() + 1)]
@@ -250,8 +250,8 @@ def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
     chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
     off = random.normal(0, np.sqrt(chance + planted_ * square))
     # Cutting off at 9 variances takes 0.9 % from the mean square, a standard error of 1 % is added.
-    assert splits._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
-    assert splits._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
+    assert inside._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    assert inside._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
 
 
 def test_few_boxes_say_that_answers_are_mostly_prior() -> None:

@@ -14,10 +14,9 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
-from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
-from sfumato.parameters import check_parameters, plain, require_known
+from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
 from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.privacy.sets import About

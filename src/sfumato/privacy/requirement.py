@@ -19,8 +19,8 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.errors import Infeasible, PolicyError
-from sfumato.exact import ceil_inverse, decimal_text, floor_times, percent, require_short
-from sfumato.parameters import check_parameters, choice, parameter, plain, require_known
+from sfumato.exact import ceil_inverse, decimal_text, floor_times, percent
+from sfumato.parameters import check_parameters, choice, parameter, plain, require_known, require_short
 from sfumato.plugins import package_of
 from sfumato.privacy.sets import NOTHING, About, SetRule, set_rules
 

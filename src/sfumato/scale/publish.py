@@ -25,8 +25,8 @@ from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.makers import Work, maker_of
 from sfumato.scale.outline import Outline
+from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
-from sfumato.table.unique import require_shared_texts
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,18 +14,23 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, counted
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.exact import percent
 from sfumato.randomness import Randomness, SecureRandomness, randomness
 from sfumato.table.coding import canonical, kind_of, split
+from sfumato.table.column import Column
 from sfumato.table.parse import guess, parse_dates
+
+if TYPE_CHECKING:
+    from sfumato.table.table import Table
 
 CHOOSING = 2
 """The stream of coins that chooses among rows of one person; a method has others."""
@@ -353,3 +358,60 @@ def _varies(codes: Array, size: int) -> bool:
     """Return whether two rows often differ, and values repeat: what differs in every row follows from anything."""
     counts = np.bincount(codes, minlength=size + 1)
     return bool((counts / max(1, len(codes)) @ counts) / max(1, len(codes)) < _ORDINARY)
+
+
+SHARE, PEOPLE = 0.2, 20
+"""Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
+NUMBERED, MANY = 0.9, 1_000
+"""Whole numbers and dates do where so large a share of them, and at least so many, are: they number people."""
+
+
+@dataclass(frozen=True)
+class NearlyUnique:
+    """A quasi column as published, and how many people are the only one with their value."""
+
+    column: str
+    alone: int
+    rows: int
+
+    def __str__(self) -> str:
+        share = percent(self.alone / self.rows, 1)
+        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their value"
+
+    @property
+    def sentence(self) -> str:
+        """What stands beside the column."""
+        return f"{percent(self.alone / self.rows, 1)} of people are the only one with their value: this is not published."
+
+
+def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> list[NearlyUnique]:
+    """Return the quasi columns whose values nearly name people, except those that the schema allows. No secret is looked at.
+
+    `counts` say how often each code of each column occurs, where the table has no rows at hand.
+    """
+    found = []
+    for j, column in enumerate(table.quasi):
+        if column.name in table.schema.allow_unique or _measured(column):
+            continue
+        share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
+        times = counted(column.codes, column.size) if counts is None else counts[j]
+        alone = int((times[: len(column.values)] == 1).sum())
+        if alone >= max(least, share * table.rows):
+            found.append(NearlyUnique(column.name, alone, table.rows))
+    return found
+
+
+def _measured(column: Column) -> bool:
+    """Return whether a column has numbers that are not whole: measurements, which name nobody by themselves."""
+    return pa.types.is_floating(column.values.type) and bool((np.asarray(column.values) % 1 != 0).any())
+
+
+def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
+    """Raise an `InputError` for quasi columns whose values nearly name people; `counts` as for `nearly_unique`."""
+    found = nearly_unique(table, counts)
+    if found:
+        names = ", ".join(f'"{one.column}"' for one in found)
+        raise InputError(
+            f"values that nearly name people would be published; {'; '.join(map(str, found))}",
+            hint=f"make them identifier or other, or coarser with recode; allow_unique=[{names}] says that it is meant",
+        )
