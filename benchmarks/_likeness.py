@@ -62,6 +62,7 @@ def _scheme(matcher: Matcher) -> Way:
 
 WAYS: Mapping[str, Way] = {
     "BuReL": Way(PAPERS, lambda values: sfumato.BuReL(packing="fewest", fill="hilbert"), _reader),
+    "BuReL, tuned": Way(PAPERS, lambda values: sfumato.BuReL(), _reader),
     "ring": Way(PAPERS, lambda values: sfumato.Ring(partition="merged", accept_weaker_claim=True), _diverse),
     "HG": _scheme("hungarian"),
     "SG": _scheme("sortgreedy"),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -73,6 +74,7 @@ def run(show: Show, quick: bool) -> None:
     draw(show, studies, found, betas)
 
 
+@cache
 def both(quick: bool) -> tuple[Studied, Studied]:
     """Return the two tables with their questions."""
     few, queries = (1_000, 30) if quick else (None, 100)

@@ -77,6 +77,11 @@ def at(rows: Rows, method: str, where: float | None = None, *, key: str = "loss"
     return [row[key] for row in mine if row[key] is not None and (where is None or row["at"] == where)]
 
 
+def ratio(rows: Rows, worse: str, better: str, where: float | None = None, **same: Any) -> str:
+    """Return by how many times one method loses more than another, at a case or from least to most over all of them."""
+    return times(at(rows, worse, where, **same), at(rows, better, where, **same))
+
+
 def times(worse: Sequence[float], better: Sequence[float]) -> str:
     """Return by how many times the first are larger than the second, from least to most."""
     ratios = sorted(a / b for a, b in zip(worse, better, strict=True))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks._show import Cell
 from benchmarks.generalization import diversity
-from benchmarks.studies._matching import ANNEALED, GR, HG, NH, SG, TUNED_NH, along, at, diverse, drawn, tables, times
+from benchmarks.studies._matching import ANNEALED, GR, HG, NH, SG, TUNED_NH, along, at, diverse, drawn, ratio, tables, times
 from benchmarks.studies._study import Rows, Study, Verdict, weigh
 
 
@@ -39,6 +40,26 @@ def judge(rows: Rows) -> Verdict:
     return Verdict(weigh(below, grows), why)
 
 
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return how much more NH loses than HG at the ends, and GCP of every method at the largest ℓ."""
+    names = list(dict.fromkeys(row["table"] for row in rows))
+    least, most = (pick(row["at"] for row in rows) for pick in (min, max))
+    lines: list[dict[str, Cell]] = []
+    for words, where, paper in (
+        ("published NH ÷ HG", least, None),
+        ("published NH ÷ HG", most, "up to 3.5"),
+        ("tuned NH ÷ HG", most, None),
+    ):
+        who = NH if words.startswith("published") else TUNED_NH
+        told = {name: ratio(rows, who, HG, where, table=name) for name in names}
+        lines.append({"": f"{words}, ℓ = {where:g}", "paper": paper, **told})
+    for who in dict.fromkeys(row["method"] for row in rows):
+        lines.append(
+            {"": f"GCP of {who}, ℓ = {most:g}", **{name: next(iter(at(rows, who, most, table=name)), None) for name in names}}
+        )
+    return lines
+
+
 STUDY = Study(
     paper="matching",
     figure="Figure 2",
@@ -48,4 +69,5 @@ STUDY = Study(
     measure=measure,
     draw=drawn("table", "ℓ"),
     judge=judge,
+    table=table,
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks._show import Cell
 from benchmarks.generalization import diversity
-from benchmarks.studies._matching import HG, NH, along, at, diverse, drawn, narrower, tables
+from benchmarks.studies._matching import HG, NH, TUNED_NH, along, at, diverse, drawn, narrower, tables
 from benchmarks.studies._study import Rows, Study, Verdict, weigh
 
 
@@ -30,6 +31,23 @@ def judge(rows: Rows) -> Verdict:
     return Verdict(weigh(census, wide), why + " as columns are added.")
 
 
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return where HG loses less than NH, beside what the paper says, and by how much."""
+    names = list(dict.fromkeys(row["table"] for row in rows))
+    places = sorted({row["at"] for row in rows})
+    lines: list[dict[str, Cell]] = []
+    for name, paper in zip(names, ("every d", "d > 6", "d > 3"), strict=True):
+        for who in (NH, TUNED_NH):
+            told = {f"d = {d:g}": _over(rows, who, d, name) for d in places}
+            lines.append({"÷ HG": f"{who}, {name}", "HG loses less, paper": paper if who == NH else None, **told})
+    return lines
+
+
+def _over(rows: Rows, who: str, d: float, name: str) -> str:
+    other, own = at(rows, who, d, table=name), at(rows, HG, d, table=name)
+    return f"{other[0] / own[0]:.2f}" if other and own else "–"
+
+
 STUDY = Study(
     paper="matching",
     figure="Figure 3",
@@ -39,4 +57,5 @@ STUDY = Study(
     measure=measure,
     draw=drawn("table", "quasi columns, d"),
     judge=judge,
+    table=table,
 )

@@ -1,4 +1,4 @@
-"""The types of arrays, one name each."""
+"""The types of arrays, one name each; and what numpy does with small integers only after making all of them wide."""
 
 from __future__ import annotations
 
@@ -16,3 +16,33 @@ Bytes = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[np.uint64]
 Codes = npt.NDArray[Any]
 """Of one column: uint8, uint16 or uint32, the smallest that holds every code."""
+
+_AT_ONCE = 1 << 16
+
+
+def taken(values: Array, places: Array) -> Array:
+    """Return `values[places]`, a block at a time."""
+    if places.dtype == np.intp or len(places) <= _AT_ONCE:
+        found: Array = values[places]
+        return found
+    found = np.empty(len(places), values.dtype)
+    for begin in range(0, len(places), _AT_ONCE):
+        found[begin : begin + _AT_ONCE] = values[places[begin : begin + _AT_ONCE]]
+    return found
+
+
+def put_back(values: Array, places: Array) -> Array:
+    """Return an array that has `values` at these places, each of which is there once, a block at a time."""
+    found = np.empty(len(places), values.dtype)
+    for begin in range(0, len(places), _AT_ONCE):
+        found[places[begin : begin + _AT_ONCE]] = values[begin : begin + _AT_ONCE]
+    return found
+
+
+def counted(codes: Array, size: int) -> Integers:
+    """Return how often each of the codes 0 … size−1 occurs, a block at a time."""
+    found = np.zeros(size, np.int64)
+    step = max(_AT_ONCE, 4 * size)
+    for begin in range(0, len(codes), step):
+        found += np.bincount(codes[begin : begin + step], minlength=size)
+    return found

@@ -68,7 +68,7 @@ def test_a_bound_below_the_share_is_told_with_what_would_be_feasible() -> None:
     assert found.obstacle.nearest == {"model": "f-privacy"}
     assert text.startswith("The bounds cannot be kept: l-diversity: a bound below a value's own share cannot be kept")
     assert "Flu: 60 % of people have it, the bound is 50 %" in text
-    assert 'What would work: feasible would be model = "f-privacy".' in text
+    assert 'What would work: model = "f-privacy".' in text
     assert "Unprotected: nobody" not in text
     assert "'Flu': 60 % of people now; a bound of 50 % is less than everybody knows already." in text
 

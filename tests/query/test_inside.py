@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sfumato.query import _one_thread
+from sfumato.query import engine
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels as kernels
-from sfumato.query.models import splits
+from sfumato.query.models import inside
 from sfumato.query.models.cells import Cells, number_levels
 from sfumato.query.models.inside import Inside, learn_inside
 from sfumato.query.models.softmax import learn_weights, tables_of
@@ -43,7 +43,7 @@ def small(seed: int = 1, rows: int = 300, boxes: int = 12) -> BucketsRelease:
 
 def parts(release: BucketsRelease) -> tuple[BucketIndex, Cells, Any, np.ndarray]:
     index = BucketIndex.of(release)
-    numbered, directions = number_levels(index, release.quasi)
+    numbered, directions = number_levels(index.table, release.quasi)
     shown = np.zeros((index.buckets, index.values))
     shown[np.repeat(np.arange(index.buckets), np.diff(index.st_start)), index.st_value] = index.st_count
     return index, Cells.of(index, numbered), directions, shown
@@ -146,7 +146,8 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    cells = (model.index.table.each, model.cells.cell, model.by_column, *model.cells.arrays[1:])
+    boxes = (model.index.count(rows, len(rows)), model.sizes)
+    cells = (model.index.table.each, *boxes, model.cells.cell, model.by_column, model.weight, *model.cells.arrays[2:])
     arrays = (*cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
@@ -190,7 +191,7 @@ def test_the_same_release_gives_the_same_bytes_on_any_number_of_threads() -> Non
     made = []
     for threads in (1, 2):
         _, release = planted(rows=4_000, boxes=60)
-        with threadpool_limits(threads), _one_thread.one_thread():
+        with threadpool_limits(threads), engine.one_thread():
             made.append(learn_inside(BucketIndex.of(release), release.quasi).to_arrays())
     assert all((made[0][name] == made[1][name]).all() for name in made[0])
 
@@ -236,7 +237,7 @@ def test_noise_in_counts_widens_what_is_said_and_does_not_mislead() -> None:
 
 def test_pairs_are_two_near_boxes_or_three_one_of_them_the_first_half() -> None:
     means = np.random.default_rng(10).normal(size=(101, 5))
-    whole, first = splits.pair_boxes(means)
+    whole, first = inside.pair_boxes(means)
     assert set(np.bincount(whole)) <= {2, 3}
     assert (np.bincount(whole[first], minlength=whole.max() + 1) == 1).all()
     apart = [np.ptp(means[whole == pair], axis=0).sum() for pair in range(whole.max() + 1)]
@@ -250,8 +251,8 @@ def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
     chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
     off = random.normal(0, np.sqrt(chance + planted_ * square))
     # Cutting off at 9 variances takes 0.9 % from the mean square, a standard error of 1 % is added.
-    assert splits._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
-    assert splits._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
+    assert inside._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    assert inside._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
 
 
 def test_few_boxes_say_that_answers_are_mostly_prior() -> None:
@@ -289,3 +290,57 @@ def test_boxes_whose_people_have_the_same_levels_are_one_cell() -> None:
     assert merged.start.tolist() == [0, 4, 8]
     assert sorted(order.tolist()) == list(range(8))
     assert index.buckets == 4
+
+
+@pytest.mark.parametrize("noise", [0.3, 4.0, 60.0])
+def test_what_a_noisy_count_is_believed_to_be_is_the_posterior_of_a_poisson_count(noise: float) -> None:
+    expected = np.array([[0.01, 0.6, 3.0, 40.0, 400.0]]).repeat(6, axis=0)
+    shown = np.array([[-7.0], [-0.4], [0.0], [2.5], [35.0], [430.0]]) + 0.0 * expected
+    count = np.arange(1500.0)
+    logs = (
+        count * np.log(expected[..., None])
+        - np.cumsum(np.log(np.maximum(count, 1.0)))
+        - (shown[..., None] - count) ** 2 / (2 * noise)
+    )
+    chance = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    chance /= chance.sum(axis=-1, keepdims=True)
+    mean = chance @ count
+    variance = (chance * (count - mean[..., None]) ** 2).sum(axis=-1)
+    found = kernels.believed(shown, expected, np.full(6, noise))
+    np.testing.assert_allclose(found[0], mean, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[1], variance, rtol=1e-4, atol=1e-9)
+    # By as much as its variance it follows a relative change in what was expected.
+    more, less = (kernels.believed(shown, expected * np.exp(step), np.full(6, noise))[0] for step in (1e-5, -1e-5))
+    np.testing.assert_allclose((more - less) / 2e-5, variance, rtol=1e-3, atol=1e-6)
+
+
+def test_what_noisy_boxes_hold_as_a_whole_is_said_with_an_error_that_holds() -> None:
+    """Boxes are cut by a column, so all of a box is asked about; what the model expects there is not known exactly either."""
+    off = []
+    for seed in range(8):
+        random = np.random.default_rng(40 + seed)
+        rows, boxes, values = 6_000, 60, 30
+        bucket = np.repeat(np.arange(boxes), rows // boxes)
+        sex, town = bucket % 2, random.integers(0, 5, rows)
+        link = random.standard_t(3, size=(2, values)) + np.linspace(2, -1, values)
+        chance = np.exp(0.7 * link[sex] + 0.3 * random.normal(size=(5, values))[town])
+        value = (random.random((rows, 1)) < np.cumsum(chance / chance.sum(axis=1, keepdims=True), axis=1)).argmax(axis=1)
+        names = [f"v{k:02d}" for k in range(values)]
+        data = {"sex": sex, "town": town, "ill": [names[k] for k in value]}
+        release = boxed(people(pa.table(data), ["ill"]), bucket)
+        index = BucketIndex.of(release)
+        own = np.zeros((boxes, index.values))
+        own[np.repeat(np.arange(boxes), np.diff(index.st_start)), index.st_value] = index.st_count
+        noisy = own + random.laplace(0, 2.0, own.shape)
+        noisy += (index.sizes - noisy.sum(axis=1))[:, None] / index.values
+        every = np.tile(np.arange(index.values, dtype=np.int32), boxes)
+        start = np.arange(0, boxes * index.values + 1, index.values)
+        blurred = replace(index, st_start=start, st_value=every, st_count=noisy.ravel())
+        model = learn_inside(blurred, release.quasi, np.full(boxes, 8.0))
+        asked = np.flatnonzero(index.table.codes[0] == 0).astype(np.int32)
+        for v in range(index.values):
+            found = model.estimate(np.arange(index.values) == v, asked, len(asked))
+            actual = own[np.unique(index.bucket[asked]), v].sum()
+            off.append((found.value - actual) / found.variance**0.5)
+            assert found.unknown > 0.0 or model.share[v] == 0.0
+    assert np.mean(np.abs(off) < 1.96) > 0.9  # .56 if what the model expects is taken as known

@@ -75,7 +75,7 @@ def test_a_sum_of_two_overlapping_terms_is_that_of_its_people_one_by_one(inside:
     found = np.zeros_like(differ)
     goals = inside.goals
     got = kernels.spread(
-        *inside.cells.arrays, goals.entry, goals.value, goals.vague, inside.place, inside.chances, of, distinct,
+        *inside.cells.arrays, goals.entry, goals.value, goals.vague, goals.leans, inside.place, inside.chances, of, distinct,
         np.ones(2), weight, both, found,
     )  # fmt: skip
     assert mean_of(inside, terms) == pytest.approx(mean, rel=1e-5)

@@ -39,6 +39,7 @@ WAYS = {
     "association": sf.MultiSize(),
     "as_learned": sf.Boxes(form="ranges"),
     "rates": sf.SmallDomain(),
+    "records": sf.SmallDomain(),
 }
 """Methods by what their releases teach."""
 

@@ -158,3 +158,18 @@ def test_every_form_has_a_report(method, requirement, table, tmp_path):
     page = Outline(text_of(sf.report(release, table, out=tmp_path / "private.html", attacks=[])))
     assert {"published", "promise", "audit", "useful", "settings", "glossary"} <= set(page.headings)
     sf.report(release, out=tmp_path / "public.html", public=True)
+
+
+def test_a_column_that_is_published_coarser_is_said_to_be(people, tmp_path):
+    policy = sf.FPrivacy(theta="1.6", against="reader")
+    schema = sf.Schema(
+        quasi=["age", "town"],
+        sensitive=["illness"],
+        recode={"age": {"width": 10, "top": 60}, "town": {"map": {"Ulm": "south"}, "other": "west"}},
+    )
+    release = sf.publish(sf.Table.from_frame(people, schema), policy, method=sf.Boxes(floor=20), random=1)
+    page = sf.report(release, out=tmp_path / "public.html", public=True).read_text()
+    assert "in bands of 10, 60 and more as one" in page
+    assert "put together as south, all else as west" in page
+    assert "as it is" not in page
+    assert "exact quasi values" not in page

@@ -3,10 +3,14 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
+import warnings
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,7 +20,7 @@ from sfumato.errors import InputError
 from sfumato.release import files
 from sfumato.scale.engine import Limits
 from sfumato.scale.verb import publish_source
-from tests.scale.test_duckdb import ASKED, CLOSED, SCHEMA, VALUES, content, odd_table, people
+from tests.scale.test_duckdb import ASKED, CLOSED, EACH, ODD, RANDOMIZED, RULES, SCHEMA, VALUES, content, odd_table, people, ruled
 
 pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'sfumato[spark]'")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not found")
@@ -85,6 +89,41 @@ def test_spark_writes_the_bytes_that_memory_writes(census, spark, tmp_path, agai
     assert large.fingerprints == (table.fingerprint, table.people_fingerprint)
 
 
+PRESENT = sf.PresenceAssociation("1/4", "1/2")
+AS_IN_MEMORY = {
+    "ranges": (SCHEMA, ASKED, sf.Boxes(floor=40, form="ranges")),
+    "tight ranges": (SCHEMA, sf.FPrivacy(theta=4, offset="0.05", against="reader"), sf.Mondrian(k=20)),
+    "near groups": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20)),
+    "columns": (ODD, PRESENT, sf.Ambiguity(floor=15)),
+    "each": (EACH, sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
+}
+AS_BY_DUCKDB = {
+    "near groups in several shards": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20, form="buckets")),
+    "multi-size": (SCHEMA, ASKED, sf.MultiSize()),
+    "anatomy": (SCHEMA, sf.LDiversity(5), sf.Anatomy()),
+    "small-domain": (SCHEMA, sf.RhoPrivacy("1/10", "1/4"), sf.SmallDomain()),
+    "declared": RANDOMIZED["declared parts"],
+}
+
+
+@pytest.mark.parametrize("kind", [*AS_IN_MEMORY, *AS_BY_DUCKDB])
+def test_every_method_that_scales_gives_the_same_bytes(census, spark, tmp_path, kind):
+    """The bytes of memory where coins are drawn by box, those of DuckDB where they are drawn by place."""
+    schema, asked, method = {**AS_IN_MEMORY, **AS_BY_DUCKDB}[kind]
+    schema = method.close(schema)
+    rows = odd_table() if schema.quasi == ODD.quasi else census
+    pq.write_table(rows, tmp_path / "people.parquet", row_group_size=700)
+    shard = 10_000 if kind == "near groups" else 1500 if rows is census else 400
+    if kind in AS_IN_MEMORY:
+        sf.publish(sf.Table.from_frame(rows, schema), asked, method=method, random=1).save(tmp_path / "expected")
+    else:
+        publish_source(rows, schema, asked, tmp_path / "expected", method=method, random=1, limits=Limits(1 << 29, 2, shard))
+    frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(3)
+    large = written(frame, tmp_path / "spark", schema=schema, asked=asked, method=method, shard=shard)
+    assert content(tmp_path / "expected") == content(tmp_path / "spark")
+    assert large.audit.holds
+
+
 def test_noisy_boxes_are_joined_as_in_memory(census, spark, tmp_path):
     shares = dict.fromkeys(VALUES, "1/50")
     method = sf.NoisyBoxes(shares=shares, otherwise="0", floor=60)
@@ -110,23 +149,52 @@ def test_files_are_read_by_the_session_that_there_is(census, spark, tmp_path):
         sf.publish(tmp_path / "many", ASKED, schema=SCHEMA, out=tmp_path / "other", engine="spark", random=1)
 
 
-def test_missing_values_and_dates_mean_the_same(spark, tmp_path):
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_mean_the_same_in_every_engine(rule, spark, tmp_path):
     frame = odd_table(800)
-    other = ["smokes", "pay", "patient", "seen", "name"]
-    words = {"missing": {"place": "drop", "weight": "drop"}, "recode": {"when": {"to": "month"}}, "people": {"rows": "people"}}
-    schema = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill"], other=other, **words)
-    asked = sf.FPrivacy(theta=4, offset="0.1", against="reader")
-    sf.publish(sf.Table.from_frame(frame, schema), asked, method=sf.Boxes(floor=30), random=1).save(tmp_path / "memory")
-    pq.write_table(frame, tmp_path / "rows.parquet")
-    source = spark.read.parquet(str(tmp_path / "rows.parquet"))
-    written(source, tmp_path / "spark", schema=schema, asked=asked, method=sf.Boxes(floor=30), shard=150)
+    schema, asked = ruled(rule, frame)
+    table = sf.Table.from_frame(frame, schema, random=1)
+    sf.publish(table, asked, method=sf.Boxes(floor=30), random=1).save(tmp_path / "memory")
+    pq.write_table(frame, tmp_path / "rows.parquet", row_group_size=300)
+    source = spark.read.parquet(str(tmp_path / "rows.parquet")).repartition(3)
+    large = written(source, tmp_path / "spark", schema=schema, asked=asked, method=sf.Boxes(floor=30), shard=150)
     assert content(tmp_path / "memory") == content(tmp_path / "spark")
+    assert large.table.dropped == table.dropped
+    assert large.table.choice == table.choice
+    assert not [one for one in spark.catalog.listTables() if one.name.startswith("sfumato")]
 
 
-def test_a_killed_executor_changes_nothing(census, spark, tmp_path):
+def test_somebody_with_several_rows_is_noticed(census, spark, tmp_path):
+    several = census.append_column("patient_id", pa.array(np.arange(census.num_rows) // 2))
+    words = {"quasi": list(SCHEMA.quasi), "sensitive": ["salary"], "bins": dict(SCHEMA.bins)}
+    with pytest.raises(InputError, match="looks like a key of people"):
+        written(spark.createDataFrame(several), tmp_path / "out", schema=sf.Schema(other=[*SCHEMA.other, "patient_id"], **words))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_skewed_boxes_and_one_huge_box(spark, tmp_path, form):
+    """Nine of ten people have the same quasi values; and nobody may be cut off."""
+    coins = np.random.default_rng(1)
+    age = np.where(coins.random(3000) < 0.9, 40, coins.integers(20, 80, 3000))
+    frame = pa.table({"age": age, "sex": coins.choice(["f", "m"], 3000), "ill": coins.choice(list("abcdefgh"), 3000)})
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["ill"], people={"rows": "people"})
+    for floor in (20, 2000):
+        method = sf.Boxes(floor=floor, form=form)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sf.errors.OneBox)
+            made = sf.publish(sf.Table.from_frame(frame, schema), sf.LDiversity(4), method=method, random=1)
+        made.save(tmp_path / f"memory{floor}")
+        place = tmp_path / f"spark{floor}"
+        written(spark.createDataFrame(frame), place, schema=schema, asked=sf.LDiversity(4), method=method, shard=200)
+        assert content(tmp_path / f"memory{floor}") == content(place)
+
+
+@pytest.mark.parametrize("method", [sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize()])
+def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
     pq.write_table(census, tmp_path / "people.parquet", row_group_size=500)
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
-    written(frame, tmp_path / "quiet", method=sf.Boxes(floor=40))
+    written(frame, tmp_path / "quiet", method=method)
     victims = executors(spark)
     assert victims
     killed = []
@@ -136,20 +204,35 @@ def test_a_killed_executor_changes_nothing(census, spark, tmp_path):
         killed.append(time.monotonic())
 
     def heard(stage, done):
-        if stage == "cutting quasi space" and done >= 0.35 and not killed:
+        if stage in ("cutting quasi space", "assigning people to groups") and done >= 0.35 and not killed:
             killer = threading.Thread(target=kill)
             killer.start()
             killer.join()
 
-    written(frame, tmp_path / "killed", method=sf.Boxes(floor=40), progress=heard)
+    written(frame, tmp_path / "killed", method=method, progress=heard)
     assert killed
     assert victims[0] not in executors(spark)
     assert content(tmp_path / "quiet") == content(tmp_path / "killed")
 
 
-def test_what_spark_cannot_do_it_says(census, spark, tmp_path):
-    frame = spark.createDataFrame(census.slice(0, 100))
-    doubtful = sf.Schema(quasi=list(SCHEMA.quasi), sensitive=["salary"], other=list(SCHEMA.other), bins=dict(SCHEMA.bins))
-    with pytest.raises(InputError, match="has to be told what a row is"):
-        written(frame, tmp_path / "out", schema=doubtful)
+def test_a_killed_job_leaves_nothing_that_loads(census, tmp_path):
+    """A driver of its own, which dies by its own hand while it audits what its executors made."""
+    pq.write_table(census, tmp_path / "people.parquet")
+    code = (
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from pyspark.sql import SparkSession\n"
+        "import sfumato.scale.publish as publish\n"
+        "from tests.scale.test_duckdb import ASKED, SCHEMA\n"
+        "from sfumato.scale.verb import publish_source\n"
+        "given = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}\n"
+        "SparkSession.builder.master('local[1]').config(map=given).getOrCreate()\n"
+        "publish.audit_parts = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"publish_source(Path({str(tmp_path / 'people.parquet')!r}), SCHEMA, ASKED, Path({str(tmp_path / 'out')!r}), random=1,\n"
+        "               engine='spark')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert run.returncode == -9
     assert not (tmp_path / "out").exists()
+    publish_source(tmp_path / "people.parquet", SCHEMA, ASKED, tmp_path / "out", random=1)
+    assert not list(tmp_path.glob(".out.*.partial"))

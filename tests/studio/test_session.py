@@ -12,7 +12,7 @@ from sfumato.errors import PolicyError
 from sfumato.policy import Policy
 from sfumato.policy.draft import draft_policy
 from sfumato.policy.verdict import verdict_of
-from sfumato.progress import in_a_line, told_in_a_line
+from sfumato.progress import in_a_line, read_from_line
 
 pytest.importorskip("tomlkit")
 
@@ -150,9 +150,9 @@ def test_what_was_kept_is_wiped_at_the_end(patients: Path) -> None:
 
 
 def test_progress_is_told_in_lines_and_read_back() -> None:
-    assert told_in_a_line(in_a_line("cutting", 0.25)) == ("cutting", 0.25)
-    assert told_in_a_line("error: something") is None
-    assert told_in_a_line("progress x y") is None
+    assert read_from_line(in_a_line("cutting", 0.25)) == ("cutting", 0.25)
+    assert read_from_line("error: something") is None
+    assert read_from_line("progress x y") is None
 
 
 def test_work_in_another_process_tells_its_end_and_its_words(tmp_path: Path) -> None:

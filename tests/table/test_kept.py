@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sfumato.table.kept import Kept
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.draft import draft_policy
 from sfumato.table import Schema, Table
 from sfumato.table.classes import Classes, alone, counted
 from sfumato.table.generators import hospital
-from sfumato.table.kept import Kept
 from sfumato.table.read import read_arrow
 from sfumato.table.write import write_table
 

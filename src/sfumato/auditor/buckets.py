@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Array, Integers, taken
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
-from sfumato.auditor.original import quasi_keys, true_codes, wrong_totals
+from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sorting import sorted_words
+from sfumato.table.coding import dealt
 from sfumato.table.table import Table
 
 
@@ -71,10 +70,21 @@ def _may_suppress(manifest: Manifest) -> bool:
 
 def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
     """Return how the published people differ from those of the table."""
-    words, bits = sorted_words(quasi_keys(release.quasi, table))
-    truth = true_codes(shown.labels, table)[table.sensitive.codes]
-    told = (shown.start.astype(np.int64), shown.value, shown.shares, len(shown.labels))
-    return Walked(*walk_people(words, bits, len(release.bucket), release.bucket, truth, *told))
+    ours, theirs, many = quasi_numbers(release.quasi, table)
+    mine = dealt(ours, many)
+    del ours
+    people = dealt(theirs, many)
+    del theirs
+    truth = taken(true_codes(shown.labels, table), table.sensitive.codes)
+    return walk_dealt(mine, people, release.bucket, truth, shown)
+
+
+def walk_dealt(
+    mine: tuple[Array, Integers], people: tuple[Array, Integers], bucket: Array, truth: Array, shown: Histograms
+) -> Walked:
+    """Return the same of published rows and people of the table who are dealt by equal quasi values."""
+    known = (shown.start.astype(np.int64), shown.value, shown.shares)
+    return Walked(*walk_people(*mine, *people, bucket, truth, *known, values=len(shown.labels)))
 
 
 def _compare(release: BucketsRelease, shown: Histograms, table: Table, walked: Walked) -> tuple[list[str], int]:

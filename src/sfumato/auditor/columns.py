@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.auditor.claims import Bounds, Case, judge
+from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
-from sfumato.auditor.original import true_values
+from sfumato.auditor.original import true_codes
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.coding import people_codes
 from sfumato.release.columns import ColumnsRelease
@@ -23,9 +24,12 @@ from sfumato.release.manifest import Claim
 from sfumato.table.table import Table
 
 
-def audit_columns(case: Case[ColumnsRelease]) -> Audit:
-    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
-    return audit_fragments(Columns(case))
+def audit_columns(case: Case[ColumnsRelease], people: Batches | None = None) -> Audit:
+    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
+
+    `people` are those of the table where its rows are not in memory.
+    """
+    return audit_fragments(Columns(case), people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +76,15 @@ class Columns(Fragments):
         tables = [ShownTable(name, part, None) for name, part in zip(names, release.cover.parts, strict=True)]
         return [*tables, ShownTable(ST, Part(len(release.domain), release.st_start, release.st_value), release.st_count)]
 
-    def people(self, table: Table) -> Integers:
-        """Return everybody's codes in every column, and her sensitive value."""
-        codes = []
+    def people(self, table: Table, some: Counted | None = None) -> Integers:
+        """Return everybody's codes in every column, or those of some people, and the sensitive value."""
+        names, codes = [column.name for column in table.quasi], []
         for column in self.release.columns:
             theirs = table.column(column.name)
             code = people_codes((column,), pa.table({column.name: theirs.dictionary()}))[:, 0]
-            codes.append(code[theirs.codes])
-        return np.stack([*codes, true_values(self.histograms.labels, table)], axis=1)
+            codes.append(code[theirs.codes if some is None else some.codes[names.index(column.name)]])
+        secret = table.sensitive.codes if some is None else some.secret
+        return np.stack([*codes, true_codes(self.histograms.labels, table).astype(np.int64)[secret]], axis=1)
 
     def exposure(self) -> float | None:
         """Return the mean share of people's true values in their groups."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from sfumato.arrays import Integers, Unsigned
 from sfumato.auditor._group_kernels import walk_fits
-from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.original import true_values
+from sfumato.auditor.claims import Histograms
+from sfumato.auditor.counted import Batches, Counted
+from sfumato.auditor.original import true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 
@@ -56,35 +57,58 @@ class Fits(NamedTuple):
     inside: Integers
 
 
-def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> Contained:
-    """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges."""
+def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Batches | None = None) -> Contained:
+    """Compare the published groups with the table they come from, by containment: a group fits who lies in all its ranges.
+
+    `batches` are the people of the table where they are not in memory.
+    """
     problems = _totals(shown, table) + _foreign(boxes, table)
-    people = distinct_people(shown, boxes, table)
-    sample = some(people, _scattered(len(people.truth))[:_SAMPLE])
-    mean = float(_walk(shown, boxes, sample, enough=False).groups.mean())
-    measured = people
-    if mean * len(people.truth) <= MOST_FITS:
-        fits = seen = _walk(shown, boxes, people, enough=False)
-        problems += _crowds(shown, boxes, people, fits)
-    else:
-        seen = _walk(shown, boxes, people, enough=True)
-        measured = some(people, _scattered(len(people.truth))[: max(1, int(MOST_FITS / mean))])
-        fits = _walk(shown, boxes, measured, enough=False)
-    outside = int(people.weight[seen.groups == 0].sum())
-    misplaced = int(people.weight[(seen.own == 0) & (seen.groups > 0)].sum())
+    truth = true_codes(shown.labels, table).astype(np.int64)
+    many_parts = 1 if batches is None else len(batches)
+    crowds, beliefs, every, mean, outside, misplaced = _Crowds(shown, boxes), _Beliefs(), True, 0.0, 0, 0
+    for part in (None,) if batches is None else batches:
+        people = distinct_people(shown, boxes, table) if part is None else _counted_people(boxes, table, part, truth)
+        many = len(people.truth)
+        if not many:
+            continue
+        if not mean:  # of the first ones, who are all over quasi space
+            sample = some(people, _scattered(many)[:_SAMPLE])
+            mean = float(_walk(shown, boxes, sample, enough=False).groups.mean())
+            every = mean * many * many_parts <= MOST_FITS
+        measured = people
+        if every:
+            fits = found = _walk(shown, boxes, people, enough=False)
+            crowds.add(people, fits)
+        else:
+            found = _walk(shown, boxes, people, enough=True)
+            measured = some(people, _scattered(many)[: max(1, int(MOST_FITS / many_parts / mean))])
+            fits = _walk(shown, boxes, measured, enough=False)
+        outside += int(people.weight[found.groups == 0].sum())
+        misplaced += int(people.weight[(found.own == 0) & (found.groups > 0)].sum())
+        beliefs.add(measured.weight, fits)
+    problems += crowds.problems() if every else []
     if outside:
         problems.append(f"{outside} people of the table fit no published group")
     if misplaced:
         problems.append(f"{misplaced} people have a sensitive value that no group that fits them shows")
-    belief = fits.own / np.maximum(fits.people, 1)
-    weight = measured.weight
     return Contained(
-        problems,
-        float((belief * weight).sum() / weight.sum()),
-        float(belief.max()),
-        float((fits.groups * weight).sum() / weight.sum()),
-        int(weight.sum()),
+        problems, beliefs.belief / beliefs.people, beliefs.worst, beliefs.groups / beliefs.people, int(beliefs.people)
     )
+
+
+class _Beliefs:
+    """Sums over people: of beliefs, and of the groups that fit them."""
+
+    def __init__(self) -> None:
+        self.belief = self.groups = self.worst = 0.0
+        self.people = 0.0
+
+    def add(self, weight: Integers, fits: Fits) -> None:
+        belief = fits.own / np.maximum(fits.people, 1)
+        self.belief += float((belief * weight).sum())
+        self.groups += float((fits.groups * weight).sum())
+        self.worst = max(self.worst, float(belief.max()))
+        self.people += float(weight.sum())
 
 
 def some(people: People, rows: Integers) -> People:
@@ -128,11 +152,21 @@ def distinct_people(shown: Histograms, boxes: tuple[Box, ...], table: Table) -> 
     truth = true_values(shown.labels, table)
     key = table.quasi_ids() * (len(shown.labels) + 1) + truth + 1
     _, first, times = np.unique(key, return_index=True, return_counts=True)
-    columns = [table.column(box.name) for box in boxes]
-    codes = np.stack([column.codes[first] for column in columns], axis=1).astype(np.int64)
-    positions = tuple(box.positions(column.dictionary()) for box, column in zip(boxes, columns, strict=True))
+    codes = np.stack([table.column(box.name).codes[first] for box in boxes], axis=1).astype(np.int64)
+    return people_of(boxes, table, codes, truth[first], times.astype(np.int64))
+
+
+def _counted_people(boxes: tuple[Box, ...], table: Table, part: Counted, truth: Integers) -> People:
+    names = [column.name for column in table.quasi]
+    codes = np.stack([part.codes[names.index(box.name)] for box in boxes], axis=1).astype(np.int64)
+    return people_of(boxes, table, codes, truth[part.secret], part.weight)
+
+
+def people_of(boxes: tuple[Box, ...], table: Table, codes: Integers, truth: Integers, weight: Integers) -> People:
+    """Return people with these codes of the table, [people × columns], these true values, and these numbers of them."""
+    positions = tuple(box.positions(table.column(box.name).dictionary()) for box in boxes)
     offset = np.concatenate(([0], np.cumsum([len(places) for places in positions])[:-1]))
-    return People(codes + offset, positions, codes, truth[first], times.astype(np.int64))
+    return People(codes + offset, positions, codes, truth, weight)
 
 
 def bit_rows(boxes: tuple[Box, ...], people: People, offset: int, width: int) -> Unsigned:
@@ -158,44 +192,71 @@ def _walk(shown: Histograms, boxes: tuple[Box, ...], people: People, *, enough: 
     return fits
 
 
-def _crowds(shown: Histograms, boxes: tuple[Box, ...], people: People, fits: Fits) -> list[str]:
-    """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
-    problems = []
-    empty = int((fits.inside < shown.sizes).sum())
-    if empty:
-        problems.append(f"{empty} groups have more people than the table has in their ranges")
-    certain = np.zeros(len(shown.count), np.int64)
-    alone = np.flatnonzero((fits.groups == 1) & (fits.own > 0))
-    key = shown.group.astype(np.int64) * len(shown.labels) + shown.value
-    mine = np.searchsorted(key, fits.only[alone] * len(shown.labels) + people.truth[alone])
-    np.add.at(certain, mine, people.weight[alone])
-    crowded = int((certain > shown.count).sum())
-    if crowded:
-        problems.append(f"{crowded} counts of groups are smaller than the number of people who must be in them with that value")
-    if not empty and (fits.groups == 1).all():
-        problems += [f"the ranges of {box.name} are not those of the people in them" for box in _loose(boxes, people, fits)]
-    return problems
+class _Crowds:
+    """Who must be in which group, added up over people: groups cannot hold more than fit them, nor fewer than fit no other."""
+
+    def __init__(self, shown: Histograms, boxes: tuple[Box, ...]) -> None:
+        self.shown, self.boxes = shown, boxes
+        self.inside = np.zeros(len(shown.sizes), np.int64)
+        self.certain = np.zeros(len(shown.count), np.int64)
+        self.alone = True
+        self.smallest = [_Smallest(box) for box in boxes]
+
+    def add(self, people: People, fits: Fits) -> None:
+        """Add some people, all those with their quasi values."""
+        shown = self.shown
+        self.inside += fits.inside
+        alone = np.flatnonzero((fits.groups == 1) & (fits.own > 0))
+        key = shown.group.astype(np.int64) * len(shown.labels) + shown.value
+        mine = np.searchsorted(key, fits.only[alone] * len(shown.labels) + people.truth[alone])
+        np.add.at(self.certain, mine, people.weight[alone])
+        self.alone = self.alone and bool((fits.groups == 1).all())
+        if self.alone:
+            for j, one in enumerate(self.smallest):
+                one.add(people.positions[j][people.codes[:, j]], fits.only)
+
+    def problems(self) -> list[str]:
+        """Return groups that cannot hold the people they say: too few fit, or too many fit no other group."""
+        problems = []
+        empty = int((self.inside < self.shown.sizes).sum())
+        if empty:
+            problems.append(f"{empty} groups have more people than the table has in their ranges")
+        crowded = int((self.certain > self.shown.count).sum())
+        if crowded:
+            problems.append(
+                f"{crowded} counts of groups are smaller than the number of people who must be in them with that value"
+            )
+        if not empty and self.alone:
+            loose = [one.box.name for one in self.smallest if not one.shown()]
+            problems += [f"the ranges of {name} are not those of the people in them" for name in loose]
+        return problems
 
 
-def _loose(boxes: tuple[Box, ...], people: People, fits: Fits) -> list[Box]:
-    """Return the columns whose ranges or sets are not the smallest, when everybody's group is known."""
-    loose = []
-    for j, box in enumerate(boxes):
-        place = people.positions[j][people.codes[:, j]]
-        if isinstance(box, Sets):
-            code = np.where(place == NO_VALUE, len(box.values), place)
-            tight = len(np.unique(fits.only * (len(box.values) + 1) + code)) == len(box.codes)
-        else:
-            valued = place != NO_VALUE
-            low = np.full(len(box.low), 1 << 40, np.int64)
-            high = np.full(len(box.low), -1, np.int64)
-            np.minimum.at(low, fits.only[valued], place[valued])
-            np.maximum.at(high, fits.only[valued], place[valued])
-            some = np.zeros(len(box.low), bool)
-            some[fits.only[~valued]] = True
-            known = box.low >= 0
-            ends = (low == 2 * box.low + 1) & (high == 2 * box.high + 1)
-            tight = bool((ends | ~known).all() and ((high < 0) == ~known).all() and (some == box.missing).all())
-        if not tight:
-            loose.append(box)
-    return loose
+class _Smallest:
+    """The smallest range or set of every group in a column, when everybody's group is known."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        groups = len(box.start) - 1 if isinstance(box, Sets) else len(box.low)
+        self.pairs = np.zeros(0, np.int64)
+        self.low, self.high = np.full(groups, 1 << 40, np.int64), np.full(groups, -1, np.int64)
+        self.some = np.zeros(groups, bool)
+
+    def add(self, place: Integers, group: Integers) -> None:
+        """Add people whose values have these positions, in these groups."""
+        if isinstance(self.box, Sets):
+            code = np.where(place == NO_VALUE, len(self.box.values), place)
+            self.pairs = np.union1d(self.pairs, group * (len(self.box.values) + 1) + code)
+            return
+        valued = place != NO_VALUE
+        np.minimum.at(self.low, group[valued], place[valued])
+        np.maximum.at(self.high, group[valued], place[valued])
+        self.some[group[~valued]] = True
+
+    def shown(self) -> bool:
+        """Return whether the groups show just that."""
+        if isinstance(self.box, Sets):
+            return len(self.pairs) == len(self.box.codes)
+        known = self.box.low >= 0
+        ends = (self.low == 2 * self.box.low + 1) & (self.high == 2 * self.box.high + 1)
+        return bool((ends | ~known).all() and ((self.high < 0) == ~known).all() and (self.some == self.box.missing).all())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.auditor._group_kernels import stand_behind
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Histograms
 from sfumato.auditor.original import wrong_totals
 from sfumato.release.covering import Cover, Part, distinct_rows
 from sfumato.table.table import Table
@@ -23,14 +24,18 @@ class ShownTable:
     times: Integers | None
 
 
+People = tuple[Integers, Integers | None]
+"""People as rows of what the tables would show of them, and how many each row stands for; None: one."""
+
+
 def compare(
-    histograms: Histograms, shown: list[ShownTable], people: Integers, table: Table, missing: int, *, apart: bool
+    histograms: Histograms, shown: list[ShownTable], people: Iterable[People], table: Table, missing: int, *, apart: bool
 ) -> list[str]:
     """Return where the release is not one of this table, when `missing` people may have been left out.
 
-    `people[r, j]` is what `shown[j]` would show of row r, −1 where it shows nothing like it; the last is `st`. If groups are
-    `apart`, no two covering the same values, everybody's group is known, and every table must add up in every group. Otherwise
-    everybody must fit some group, and every entry must have people who fit.
+    `people` come some at a time, as rows: what `shown[j]` would show of row r, −1 where it shows nothing like it; the last is
+    `st`. If groups are `apart`, no two covering the same values, everybody's group is known, and every table must add up in
+    every group. Otherwise everybody must fit some group, and every entry must have people who fit.
     """
     problems = []
     if histograms.people + missing != table.rows:
@@ -38,31 +43,48 @@ def compare(
     problems += wrong_totals(histograms, table, table.rows - histograms.people)
     if apart:
         return problems + _in_their_groups(shown, people, missing)
-    return problems + _somewhere(shown, people, missing)
+    (everybody,) = people  # where groups overlap, people are in memory
+    return problems + _somewhere(shown, everybody[0], missing)
 
 
-def _in_their_groups(shown: list[ShownTable], people: Integers, missing: int) -> list[str]:
+def _in_their_groups(shown: list[ShownTable], people: Iterable[People], missing: int) -> list[str]:
     """Return which tables do not add up to the people whom the groups cover."""
-    quasi = people[:, :-1]
-    distinct, which = distinct_rows(quasi)
-    of_row = np.full(len(distinct), -1, np.int64)
-    for owner, covering in Cover(tuple(one.part for one in shown[:-1])).pairs(distinct):
-        of_row[owner] = covering
-    group = of_row[which]
+    cover, uncovered = Cover(tuple(one.part for one in shown[:-1])), 0
+    lacking = np.zeros(len(shown), bool)
+    none = np.zeros(0, np.int64)
+    found = [(none, none) for _ in shown]
+    for rows, weight in people:
+        distinct, which = distinct_rows(rows[:, :-1])
+        of_row = np.full(len(distinct), -1, np.int64)
+        for owner, covering in cover.pairs(distinct):
+            of_row[owner] = covering
+        group = of_row[which]
+        times = np.ones(len(group), np.int64) if weight is None else weight
+        uncovered += int(times[group < 0].sum())
+        for j, (one, codes) in enumerate(zip(shown, rows.T, strict=True)):
+            inside = (group >= 0) & (codes >= 0)
+            lacking[j] |= bool((group[codes < 0] >= 0).any())
+            keys, many = found[j]
+            found[j] = _added([keys, group[inside] * one.part.size + codes[inside]], [many, times[inside]])
     problems = []
-    uncovered = int((group < 0).sum())
     if uncovered > missing:
         problems.append(f"{uncovered} people of the table are covered by no group")
-    for one, codes in zip(shown, people.T, strict=True):
+    for one, lacks, (real, have) in zip(shown, lacking.tolist(), found, strict=True):
         published = one.part.group * one.part.size + one.part.codes
-        inside = (group >= 0) & (codes >= 0)
-        real, times = np.unique(group[inside] * one.part.size + codes[inside], return_counts=True)
-        if not missing and (group[codes < 0] >= 0).any():
+        if not missing and lacks:
             problems.append(f"table {one.name!r} lacks a value that people of its groups have")
-        wrong = _differences(published, one.times, real, times, missing)
+        wrong = _differences(published, one.times, real, have, missing)
         if wrong:
             problems.append(f"table {one.name!r}: {wrong} rows are not what the people of their groups have")
     return problems
+
+
+def _added(keys: list[Integers], times: list[Integers]) -> tuple[Integers, Integers]:
+    """Return the different keys, ascending, and how often each occurs in all."""
+    distinct, where = np.unique(np.concatenate(keys), return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, where, np.concatenate(times))
+    return distinct, total
 
 
 def _differences(shown: Integers, times: Integers | None, real: Integers, have: Integers, missing: int) -> int:

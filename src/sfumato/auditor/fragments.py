@@ -11,15 +11,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Floats, Integers
 from sfumato.auditor.bounds import presence_bound
-from sfumato.auditor.claims import Bounds, Case, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, Histograms, open_values, structure
+from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.covered import ShownTable, compare
 from sfumato.auditor.halved import not_halved
-from sfumato.auditor.histograms import Histograms
-from sfumato.auditor.original import true_values
+from sfumato.auditor.original import true_codes, true_values
 from sfumato.auditor.own_ranges import stated_faults
-from sfumato.auditor.presence import OVERLAP, by_halves, combined_warning, judge_presence, overlaps, presence_findings
+from sfumato.auditor.presence import OVERLAP, Measured, by_halves, combined_warning, judge_presence, overlaps, presence_findings
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError, InputError
 from sfumato.release.columns import ColumnsRelease
@@ -79,8 +79,8 @@ class Fragments(ABC):
         """Return the published tables, those of quasi values first, `st` last."""
 
     @abstractmethod
-    def people(self, table: Table) -> Integers:
-        """Return [rows × shown tables]: what each table would show of everybody, −1 where it shows nothing like it."""
+    def people(self, table: Table, some: Counted | None = None) -> Integers:
+        """Return [rows × shown tables]: what each table would show of everybody, or of some, −1 where nothing like it."""
 
     @abstractmethod
     def exposure(self) -> float | None:
@@ -91,21 +91,31 @@ class Fragments(ABC):
         """Return what adversaries beyond the claims reach in single groups."""
 
 
-def audit_fragments(read: Fragments) -> Audit:
-    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach."""
+def audit_fragments(read: Fragments, batches: Batches | None = None) -> Audit:
+    """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
+
+    `batches` are the people of the table where its rows are not in memory.
+    """
     release, case, shown = read.release, read.case, read.histograms
     manifest, table = case.manifest, case.table
     bounds, alpha = Bounds.of(case, shown), presence_bound(manifest.requirement)
     overlapping, weaker = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
     problems = [*structure(manifest, shown, bounds, ST), *_statements(manifest)]
     problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if weaker else [OVERLAP] if overlapping else []
-    members, values = None, {}
-    if table is not None:
+    members: Measured | None = None
+    values: dict[str, Finding] = {}
+    if table is not None and batches is not None:
+        # Where groups overlap, that is all that can be said, and enough.
+        if not overlapping:
+            rows = ((read.people(table, some), some.weight) for some in batches)
+            problems += compare(shown, read.shown(), rows, table, _suppressed(manifest) or 0, apart=True)
+            members, values = _measured(read, table, batches, alpha)
+    elif table is not None:
         missing = _suppressed(manifest) or 0
-        problems += compare(shown, read.shown(), read.people(table), table, missing, apart=not overlapping)
+        problems += compare(shown, read.shown(), [(read.people(table), None)], table, missing, apart=not overlapping)
         # Of some people, evenly chosen, where each is covered by many groups.
         chosen = _some(table.rows, MEASURED if overlapping else table.rows)
-        members = release.presence(table.to_arrow().take(pa.array(chosen)))
+        members = Measured.of(release.presence(table.to_arrow().take(pa.array(chosen))), alpha) if len(chosen) else None
         values = _values_of_members(read, table)
     away = None
     if case.outsiders is not None:
@@ -144,13 +154,41 @@ def _values_of_members(read: Fragments, table: Table) -> dict[str, Finding]:
     chosen = _some(table.rows, MEASURED_VALUES)
     chosen = chosen[true[chosen] >= 0]
     belief = read.release.beliefs(table.to_arrow().take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]]
-    belief = belief[~np.isnan(belief)]
-    if not len(belief):
+    return _values_found(belief, np.ones(len(belief), np.int64), table)
+
+
+def _values_found(belief: Floats, weight: Integers, table: Table) -> dict[str, Finding]:
+    belief, weight = belief[~np.isnan(belief)], weight[~np.isnan(belief)]
+    people = int(weight.sum())
+    if not people:
         return {}
-    part = f", measured on {len(belief)} people" if len(belief) < table.rows else ""
+    part = f", measured on {people} people" if people < table.rows else ""
     text = "mean belief in a person's true value, if she is in one of the groups that cover her, each as likely as she is in it"
-    finding = Finding(f"{text}; the largest is {belief.max():.3g}{part}", float(belief.mean()))
+    finding = Finding(f"{text}; the largest is {belief.max():.3g}{part}", float(np.average(belief, weights=weight)))
     return {"values of members, all covering groups combined": finding}
+
+
+def _measured(
+    read: Fragments, table: Table, batches: Batches, alpha: Fraction | None
+) -> tuple[Measured | None, dict[str, Finding]]:
+    """Return the same two measures where people come some at a time: presence of everybody, values of some of each batch."""
+    members: Measured | None = None
+    beliefs, weights = [np.zeros(0)], [np.zeros(0, np.int64)]
+    truth = true_codes(read.histograms.labels, table).astype(np.int64)
+    for some in batches:
+        if not len(some.weight):
+            continue
+        frame = pa.table(
+            {one.name: one.dictionary().take(pa.array(codes)) for one, codes in zip(table.quasi, some.codes, strict=True)}
+        )
+        found = Measured.of(read.release.presence(frame), alpha, some.weight)
+        members = found if members is None else members.and_(found)
+        true = truth[some.secret]
+        chosen = _some(len(true), max(1, MEASURED_VALUES // len(batches)))
+        chosen = chosen[true[chosen] >= 0]
+        beliefs.append(read.release.beliefs(frame.take(pa.array(chosen)))[np.arange(len(chosen)), true[chosen]])
+        weights.append(some.weight[chosen])
+    return members, _values_found(np.concatenate(beliefs), np.concatenate(weights), table)
 
 
 def _some(rows: int, most: int) -> Integers:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Integers, Small
-from sfumato.auditor.histograms import Histograms
-from sfumato.release.careful import value_type
+from sfumato.arrays import Array, Integers, Small, taken
+from sfumato.auditor.claims import Histograms
+from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
 from sfumato.table.table import Table
@@ -74,9 +75,36 @@ def true_codes(labels: Sequence[str], table: Table) -> Small:
     return np.array([number.get(label, -1) for label in table.sensitive.labels], dtype=np.int32)
 
 
-def numbered(key: Integers) -> Integers:
+def numbered(key: Integers) -> Array:
     """Return equal keys as equal numbers, from 0 on in no particular order: found by hashing, which is faster than sorting."""
-    return np.asarray(pa.array(key).dictionary_encode().indices, dtype=np.int64)
+    return np.asarray(pa.array(key).dictionary_encode().indices)
+
+
+def quasi_numbers(quasi: Sequence[Column], table: Table) -> tuple[Array, Array, int]:
+    """Return small numbers of the published quasi rows and of the table's, equal for equal rows, and how many there may be."""
+    rows = len(quasi[0])
+    places = [_as_numbers(column, table) for column in quasi]
+    room = math.prod(many for _, _, many in places)
+    if room > rows + table.rows:
+        number = numbered(quasi_keys(quasi, table))
+        return number[:rows], number[rows:], int(number.max(initial=-1)) + 1
+    ours = np.zeros(rows, np.int32)
+    theirs = np.zeros(table.rows, np.int32)
+    for column, (ours_as, theirs_as, many) in zip(quasi, places, strict=True):
+        for number, codes, as_numbers in ((ours, column.codes, ours_as), (theirs, table.column(column.name).codes, theirs_as)):
+            number *= np.int32(many)
+            number += taken(as_numbers, codes)
+    return ours, theirs, room
+
+
+def _as_numbers(column: Column, table: Table) -> tuple[Small, Small, int]:
+    """Return a number for each published value of a column and for each of the table's, equal for equal ones, and how many."""
+    numbers: dict[object, int] = {}
+    ours, theirs = (
+        np.array([numbers.setdefault(value, len(numbers)) for value in one.dictionary().to_pylist()], dtype=np.int32)
+        for one in (column, table.column(column.name))
+    )
+    return ours, theirs, len(numbers)
 
 
 def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
@@ -85,19 +113,14 @@ def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
     key = np.zeros(rows + table.rows, np.int64)
     room = 1
     for column in quasi:
-        numbers: dict[object, int] = {}
-        theirs = table.column(column.name)
-        ours_as, theirs_as = (
-            np.array([numbers.setdefault(value, len(numbers)) for value in one.dictionary().to_pylist()], dtype=np.int32)
-            for one in (column, theirs)
-        )
-        if room * len(numbers) >= 1 << 62:
+        ours_as, theirs_as, many = _as_numbers(column, table)
+        if room * many >= 1 << 62:
             key = np.unique(key, return_inverse=True)[1]
             room = int(key.max(initial=0)) + 1
-        key *= len(numbers)
-        key[:rows] += ours_as[column.codes]
-        key[rows:] += theirs_as[theirs.codes]
-        room *= len(numbers)
+        key *= many
+        key[:rows] += taken(ours_as, column.codes)
+        key[rows:] += taken(theirs_as, table.column(column.name).codes)
+        room *= many
     return key
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +39,7 @@ class ReadParts:
     kept: Floats
     people: Integers  # of each part
     size: Integers  # values of each part
+    shown: Integers  # published rows of each slot
 
     @classmethod
     def of(cls, release: RandomizedRelease) -> ReadParts:
@@ -51,18 +54,34 @@ class ReadParts:
             Slots(part, value, number),
             number[release.part, release.value],
             np.concatenate([one.kept for one in parts]),
-            np.bincount(release.part, minlength=len(parts)).astype(np.int64),
+            release.tally.sum(axis=1),
             size,
+            release.tally[part, value],
         )
-
-    @property
-    def shown(self) -> Integers:
-        """How many published rows each slot has."""
-        return np.bincount(self.row_slot, minlength=len(self.slots)).astype(np.int64)
 
     def by_part(self, numbers: Integers) -> list[list[int]]:
         """Return the numbers of the slots, part by part."""
         return [list(map(int, piece)) for piece in np.split(numbers, np.cumsum(self.size)[:-1])]
+
+
+class Faults(NamedTuple):
+    """How many rows were invented, how many lost, whose value no part has, and whose no part of people like them.
+
+    `unfit`: where the publisher says that people are does not fit the published rows.
+    """
+
+    invented: int = 0
+    lost: int = 0
+    unknown: int = 0
+    stray: int = 0
+    unfit: int = 0
+
+
+class Exposing(Protocol):
+    """People by quasi values and part, as far as the mean belief of a reader depends on them."""
+
+    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+        """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +97,20 @@ class PartCounts:
     single: Integers
     kept: Integers
     totals: Integers  # people of each value
-    problems: tuple[str, ...]
-    classes: Classes
+    faults: Faults
+    classes: Exposing
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What does not fit, in sentences."""
+        said = (
+            "published rows are not rows of the table",
+            "rows of the table are not published",
+            "people have a sensitive value that no part has",
+            "people have a sensitive value that no part with their quasi values has",
+        )
+        unfit = ("where people are said to be does not fit the published rows",) if self.faults.unfit else ()
+        return (*(f"{many} {what}" for many, what in zip(self.faults, said, strict=False) if many), *unfit)
 
     @property
     def exact(self) -> bool:
@@ -135,20 +166,16 @@ def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: Slots)
     ours, theirs = classes[:rows], classes[rows:]
     many = int(classes.max(initial=-1)) + 1
     here, there = np.bincount(ours, minlength=many), np.bincount(theirs, minlength=many)
-    problems = []
-    if int(np.maximum(here - there, 0).sum()):
-        problems.append(f"{int(np.maximum(here - there, 0).sum())} published rows are not rows of the table")
-    if int(np.maximum(there - here, 0).sum()):
-        problems.append(f"{int(np.maximum(there - here, 0).sum())} rows of the table are not published")
-    if int((code < 0).sum()):
-        problems.append(f"{int((code < 0).sum())} people have a sensitive value that no part has")
     known = code >= 0
     of, slot, people, part_rows = _meet(ours, slots.part[row_slot], theirs[known], code[known], slots)
     by_value, by_part = _sums(of, slots.value[slot], part_rows), _sums(of, slots.part[slot], people)
     least = np.maximum(0, np.maximum(people - (by_value - part_rows), part_rows - (by_part - people)))
-    strays = _strays(theirs[known], code[known], of, slots.value[slot], by_value)
-    if strays:
-        problems.append(f"{strays} people have a sensitive value that no part with their quasi values has")
+    faults = Faults(
+        int(np.maximum(here - there, 0).sum()),
+        int(np.maximum(there - here, 0).sum()),
+        int((code < 0).sum()),
+        _strays(theirs[known], code[known], of, slots.value[slot], by_value),
+    )
     alone = (here == 1) & (there == 1)
     linked = alone[of]
     shown = np.zeros(many, np.int64)
@@ -159,9 +186,21 @@ def count_parts(key: Integers, row_slot: Integers, code: Integers, slots: Slots)
         _total(slot[linked], people[linked], len(slots)),
         _total(slot[linked], (shown[of] == slot)[linked], len(slots)),
         np.bincount(code[known], minlength=slots.number.shape[1]).astype(np.int64),
-        tuple(problems),
+        faults,
         Classes(here, of, slot, people, part_rows, ours, row_slot),
     )
+
+
+def added_counts(parts: Iterable[PartCounts], slots: Slots, classes: Exposing) -> PartCounts:
+    """Return the counts of people who were counted some at a time, those with equal quasi values together."""
+    sums = [np.zeros(len(slots), np.int64) for _ in range(4)] + [np.zeros(slots.number.shape[1], np.int64)]
+    faults = Faults()
+    for one in parts:
+        for total, more in zip(sums, (one.least, one.most, one.single, one.kept, one.totals), strict=True):
+            total += more
+        faults = Faults(*(mine + theirs for mine, theirs in zip(faults, one.faults, strict=True)))
+    least, most, single, kept, totals = sums
+    return PartCounts(least, most, single, kept, totals, faults, classes)
 
 
 def _total(slot: Integers, numbers: npt.NDArray[np.generic], slots: int) -> Integers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -109,25 +110,54 @@ def _unfounded(claim: Claim, release: ColumnsRelease | ViewsRelease, alpha: Frac
     return ""
 
 
+class Measured(NamedTuple):
+    """Beliefs in the presence of so many people: their mean, the largest, and the share of those above alpha."""
+
+    people: int
+    mean: float
+    largest: float
+    over: float
+
+    @classmethod
+    def of(cls, belief: Floats, alpha: Fraction | None, weight: Integers | None = None) -> Measured:
+        """Return the summary of these beliefs; `weight` says how many people each stands for."""
+        # Only a measure: figures that differ from alpha by rounding alone are taken as equal.
+        above = np.zeros(len(belief), bool) if alpha is None else belief > float(alpha) * (1 + 1e-9)
+        people = len(belief) if weight is None else int(weight.sum())
+        if weight is None:
+            return cls(people, float(belief.mean()), float(belief.max()), float(above.mean()))
+        return cls(people, float(belief @ weight) / people, float(belief.max()), float(above @ weight) / people)
+
+    def and_(self, other: Measured) -> Measured:
+        """Return the summary of both."""
+        people = self.people + other.people
+        mean, over = (
+            (mine * self.people + theirs * other.people) / people
+            for mine, theirs in ((self.mean, other.mean), (self.over, other.over))
+        )
+        return Measured(people, mean, max(self.largest, other.largest), over)
+
+
 def presence_findings(
-    members: Floats | None, outsiders: Floats | None, alpha: Fraction | None, *, people: int, left_out: bool
+    members: Measured | None, outsiders: Floats | None, alpha: Fraction | None, *, people: int, left_out: bool
 ) -> dict[str, Finding]:
     """Return how sure a reader becomes of presence who combines all groups that cover a person, taken as independent.
 
     Measured, never claimed. With people `left_out`, whom no group covers may be one of them.
     """
     findings: dict[str, Finding] = {}
-    if members is not None and len(members):
-        part = f", measured on {len(members)} people" if len(members) < people else ""
+    if members is not None:
+        part = f", measured on {members.people} people" if members.people < people else ""
         findings["presence of members, all covering groups combined"] = Finding(
             f"mean belief that a person of the table is in it, groups taken as independent; {_spread(members, alpha)}{part}",
-            float(members.mean()),
+            members.mean,
         )
     if outsiders is not None and len(outsiders):
+        away = Measured.of(outsiders, alpha)
         findings["presence of outsiders, all covering groups combined"] = Finding(
             f"mean belief that one of {len(outsiders)} given outsiders is in the table, groups taken as independent; "
-            f"{_spread(outsiders, alpha)}",
-            float(outsiders.mean()),
+            f"{_spread(away, alpha)}",
+            away.mean,
         )
         absent = float((outsiders == 0).mean())
         name = "outsiders who are not published" if left_out else "outsiders who are certainly absent"
@@ -140,9 +170,9 @@ def presence_findings(
     return findings
 
 
-def combined_warning(members: Floats | None, alpha: Fraction | None) -> list[str]:
+def combined_warning(members: Measured | None, alpha: Fraction | None) -> list[str]:
     """Return how many people of the table are believed to be in it with more than alpha, in a sentence; nothing if nobody is."""
-    over = 0.0 if members is None or alpha is None else _over(members, alpha)
+    over = 0.0 if members is None or alpha is None else members.over
     if not over:
         return []
     return [
@@ -151,13 +181,8 @@ def combined_warning(members: Floats | None, alpha: Fraction | None) -> list[str
     ]
 
 
-def _over(belief: Floats, alpha: Fraction) -> float:
-    # Only a measure: figures that differ from alpha by rounding alone are taken as equal.
-    return float((belief > float(alpha) * (1 + 1e-9)).mean())
-
-
-def _spread(belief: Floats, alpha: Fraction | None) -> str:
-    text = f"the largest is {belief.max():.3g}"
+def _spread(belief: Measured, alpha: Fraction | None) -> str:
+    text = f"the largest is {belief.largest:.3g}"
     if alpha is None:
         return text
-    return f"{text}, and {percent(_over(belief, alpha), 1)} exceed alpha"
+    return f"{text}, and {percent(belief.over, 1)} exceed alpha"

@@ -8,6 +8,7 @@ several parts, the table does not show who of them is where: their number is the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,8 +27,10 @@ from sfumato.release.manifest import Claim
 from sfumato.release.randomized import RandomizedRelease
 from sfumato.table.table import Table
 
+Walk = Callable[[ReadParts, Table], PartCounts]
 
-def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
+
+def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, placed: Integers | None = None) -> Audit:
     """Return every claim judged on `records` and the matrices, what is wrong, and what stronger adversaries would reach.
 
     The publisher knows in which part each row of the table is, and then no count is in doubt; that is checked with the published
@@ -36,10 +39,12 @@ def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
 
     Without `draw` nothing is looked at that depends on how the coins fell: whether counts and kept values are plausible, and the
     exposure. Everything else is the same for every draw that the plan can make.
+
+    `walk` counts people where rows are not in memory; `placed` is then what the publisher knows: the people of each slot.
     """
     release, manifest, table = case.release, case.manifest, case.table
     read = ReadParts.of(release)
-    counts = None if table is None else _count_people(read, table, case.parts)
+    counts = None if table is None else _count_people(read, table, case.parts, walk, placed)
     alone = Bounds.read(manifest, declared_shares(manifest) if release.declared else None, release.domain.labels)
     histogram = {} if table is None else table.sensitive.histogram()
     bounds = alone if table is None or release.declared else Bounds.read(manifest, histogram, release.domain.labels)
@@ -65,17 +70,22 @@ def audit_randomized(case: Case[RandomizedRelease]) -> Audit:
     )
 
 
-def _count_people(read: ReadParts, table: Table, parts: Integers | None) -> PartCounts:
+def _count_people(
+    read: ReadParts, table: Table, parts: Integers | None, walk: Walk | None, placed: Integers | None
+) -> PartCounts:
     """Return how many people may be where."""
-    code = true_values(read.release.domain.labels, table)
-    possible = count_parts(quasi_keys(read.release.quasi, table), read.row_slot, code, read.slots)
-    if parts is None or possible.problems:
+    if walk is not None:
+        possible, counts = walk(read, table), placed
+    else:
+        code = true_values(read.release.domain.labels, table)
+        possible = count_parts(quasi_keys(read.release.quasi, table), read.row_slot, code, read.slots)
+        slot = None if parts is None else read.slots.number[parts, code]
+        counts = None if slot is None else np.bincount(slot[slot >= 0], minlength=len(read.slots)).astype(np.int64)
+    if counts is None or possible.problems:
         return possible
-    slot = read.slots.number[parts, code]
-    counts = np.bincount(slot[slot >= 0], minlength=len(read.slots)).astype(np.int64)
     inside = (possible.least <= counts) & (counts <= possible.most)
-    if (slot < 0).any() or not inside.all() or not np.array_equal(read.slots.by_part(counts), read.people):
-        return replace(possible, problems=("where people are said to be does not fit the published rows",))
+    if int(counts.sum()) != table.rows or not inside.all() or not np.array_equal(read.slots.by_part(counts), read.people):
+        return replace(possible, faults=possible.faults._replace(unfit=1))
     return replace(possible, least=counts, most=counts)
 
 
@@ -176,7 +186,7 @@ def _unfounded(claim: Claim, case: Case[RandomizedRelease]) -> str:
         return "the manifest speaks of a basis on which people were put together, which this form does not have"
     if case.dropped and claim.adversary != "reader":
         return DROPPED
-    return misworded(claim, release) or ("" if len(release.part) else "the release shows nobody")
+    return misworded(claim, release) or ("" if release.rows else "the release shows nobody")
 
 
 def _priors(read: ReadParts, counts: PartCounts | None, *, draw: bool) -> Floats:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.containment import Contained, contain
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.counted import Batches
 from sfumato.auditor.linked import check_links
 from sfumato.auditor.own_ranges import judge_weaker_claim, stated_faults
 from sfumato.auditor.result import Audit, Finding
@@ -19,18 +19,19 @@ NO_BOUND = (
 MIXTURE = "other groups may fit a person too; what she then faces is a mixture of whole groups, which keeps the bound as they do"
 
 
-def audit_ranges(case: Case[RangesRelease]) -> Audit:
+def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Audit:
     """Return every claim judged on the table `records`, what is wrong with it, and what stronger adversaries would reach.
 
     A reader who takes all groups whose ranges fit a person believes in x with Σ count(x) / Σ size over them. That is at most the
-    largest share of x in any of them, so the worst group decides the claim, in integers.
+    largest share of x in any of them, so the worst group decides the claim, in integers. `people` are those of the table where
+    its rows are not in memory.
     """
     release, manifest = case.release, case.manifest
     start, value, count = release.shown
     group = np.repeat(np.arange(len(release.sizes), dtype=np.int32), np.diff(start))
     shown = Histograms(group, value, count, release.sizes, release.domain, told=release.told)
     bounds = Bounds.of(case, shown)
-    contained = None if case.table is None else contain(shown, release.boxes, case.table)
+    contained = None if case.table is None else contain(shown, release.boxes, case.table, people)
     problems = structure(manifest, shown, bounds, RECORDS) + (contained.problems if contained else [])
     weaker = "weaker_claim" in manifest.parameters
     stronger = {} if weaker else _stronger(shown, contained)

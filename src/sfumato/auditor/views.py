@@ -11,10 +11,12 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor.claims import Bounds, Case, unfounded
+from sfumato.auditor.counted import Counted
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
 from sfumato.auditor.original import true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
+from sfumato.errors import FormatError
 from sfumato.release.covering import Part
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Claim
@@ -107,8 +109,10 @@ class Views(Fragments):
             ShownTable(ST, Part(len(pairs), release.st_start, number.astype(np.int32)), release.st_count),
         ]
 
-    def people(self, table: Table) -> Integers:
+    def people(self, table: Table, some: Counted | None = None) -> Integers:
         """Return everybody's row of `at`, her joined value, and that together with her sensitive value."""
+        if some is not None:
+            raise FormatError("views are audited in memory")
         people = table.to_arrow()
         kept, joined = self.release.kept.find(people), self.release.joined.find(people)
         value = true_values(self.histograms.labels, table)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sfumato.progress import Progress
 
 
+NARROW = 92
+"""On a screen of fewer columns the multiple of independence's error, which is told below the table, is left out."""
+
+
 @verb
 def compare(
     data: Data = None,
@@ -124,17 +128,27 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         screen.print(f"[bold green]Least error: {shown(best.method)} {shown(best.label)}[/]")
         screen.print()
     attacks = list(dict.fromkeys(name for run in study.runs for name in run.attacks))
-    headings = ("", "method", "varied", "against", "error", "÷ indep.", "covered", "exposure", "belief / bound", *attacks)
-    table = grid(*headings, title="Ranked by error", right=(0, *range(4, len(headings))))
-    for number, run in enumerate(study.runs, 1):
-        table.add_row(*_cells(number, run, attacks))
+    one = _one_varied(study)
+    headings = ["", "method", one or "varied", "error", "÷ indep.", "held", "exposure", "belief/bound", *attacks]
+    rows = [_cells(number, run, attacks, one) for number, run in enumerate(study.runs, 1)]
+    if screen.width < NARROW:
+        rows = [[cell for cell, name in zip(row, headings, strict=True) if name != "÷ indep."] for row in rows]
+        headings.remove("÷ indep.")
+    right = (0, *range(2 if one else 3, len(headings)))
+    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right)
+    table.padding = (0, 1, 0, 0)
+    for row in rows:
+        table.add_row(*row)
+    for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
+        if column.header != "varied":  # which is folded first
+            column.min_width = max(len(str(column.header)), *map(len, cells))
     screen.print(table)
     if every:
-        costs = ("", "method", "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
-        table = grid(*costs, title="What else was measured", right=(0, *range(3, len(costs))))
+        costs = ("", "method", one or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
+        table = grid(*costs, title="What else was measured", right=(0, *range(2 if one else 3, len(costs))))
         for number, run in enumerate(study.runs, 1):
             if run.made:
-                table.add_row(*_costs(number, run))
+                table.add_row(*_costs(number, run, one))
         screen.print(table)
     words = bullets()
     for note in _notes(study, every=every):
@@ -146,27 +160,51 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         screen.print(shown(f"In {near(str(study.place))}: results.parquet, {picture}"))
 
 
-def _cells(number: int, run: Run, attacks: list[str]) -> list[str]:
-    name = run.method + (" *" if run.translated else "") + (" (your policy)" if run.own and run.policy else "")
-    first = [str(number), shown(name), shown(run.label), run.against]
+def _one_varied(study: Study) -> str:
+    """Return the one parameter that is varied, which then heads its column; nothing where there are several or none."""
+    names = dict.fromkeys(name for run in study.runs for name in run.varied)
+    return next(iter(names)) if len(names) == 1 else ""
+
+
+def _varied(run: Run, one: str) -> str:
+    return str(run.varied.get(one, "")) if one else run.label
+
+
+def _translations(study: Study) -> list[str]:
+    """Return what was translated, a line a method; what differs from bound to bound follows in brackets."""
+    lines = []
+    for method in dict.fromkeys(run.method for run in study.runs if run.translated):
+        mine = [run for run in study.runs if run.method == method and run.translated]
+        words: dict[str, list[str]] = {}
+        for run in mine:
+            for sentence in run.translated:
+                words.setdefault(sentence, []).append(run.label)
+        told = [text if len(where) == len(mine) else f"{text} ({'; '.join(where)})" for text, where in words.items()]
+        lines.append(f"* {method}: {'; '.join(told)}.")
+    return lines
+
+
+def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
+    name = run.method + (" *" if run.translated else "") + (" ← yours" if run.own and run.policy else "")
+    first = [str(number), shown(name), shown(_varied(run, one))]
     if not run.made:
         return [*first, "none", *[""] * (4 + len(attacks))]
     return [
         *first,
-        _share(run.error),
+        _hundredths(run.error),
         "" if run.relative is None else f"{run.relative:.2f}",
-        _share(run.coverage, 0),
-        _share(run.exposure),
-        "" if run.worst is None else f"{100 * run.worst:.1f} / {_share(run.bound)}",
+        _hundredths(run.coverage, 0),
+        _hundredths(run.exposure),
+        "" if run.worst is None else f"{_hundredths(run.worst)}/{_hundredths(run.bound)}",
         *(_points(run.attacks.get(one)) for one in attacks),
     ]
 
 
-def _costs(number: int, run: Run) -> list[str]:
+def _costs(number: int, run: Run, one: str) -> list[str]:
     return [
         str(number),
         shown(run.method),
-        shown(run.label),
+        shown(_varied(run, one)),
         "" if run.groups is None else f"{run.groups:,}",
         "" if run.gcp is None else f"{run.gcp:.2f}",
         "" if run.loss is None else f"{run.loss:,}",
@@ -177,10 +215,8 @@ def _costs(number: int, run: Run) -> list[str]:
     ]
 
 
-def _share(value: float | None, digits: int = 1) -> str:
-    from sfumato.exact import percent
-
-    return "" if value is None else percent(value, digits)
+def _hundredths(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{100 * value:.{digits}f}"
 
 
 def _points(value: float | None) -> str:
@@ -193,7 +229,7 @@ def _notes(study: Study, *, every: bool) -> list[str]:
         lines.append(
             "Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody."
         )
-    lines += [f"* {run.method}, {run.label}: {'; '.join(run.translated)}." for run in study.runs if run.translated]
+    lines += _translations(study)
     lines += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))
     if every:
         return [*lines, *(f"{name} takes no part: {why}" for name, why in study.left_out.items())]

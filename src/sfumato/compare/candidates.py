@@ -71,9 +71,8 @@ def candidates(
         for chosen in _chosen(methods):
             name = chosen if isinstance(chosen, str) else chosen.name
             try:
-                beside = methods is None and name in BASELINES
                 method = _made(chosen, own, variation.method, table if translate else None)
-                method, kept, words = _fitting(method, asked, table, translate=translate or beside)
+                method, kept, words = _fitting(method, asked, table, translate=translate or name in BASELINES)
             except SfumatoError as error:
                 left_out.setdefault(name, error.message)
                 continue

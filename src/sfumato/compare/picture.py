@@ -11,7 +11,7 @@ from sfumato.exact import percent
 
 TITLE = "What a release tells analysts, and what it tells about a person"
 X = "exposure: how sure a reader is of a person’s true value, on average"
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right", "triangle-left")
 Y = "error ÷ that of assuming independence (median of the workload)"
 
 
@@ -32,29 +32,24 @@ def picture(study: Study) -> Chart:
     layers: list[Any] = [
         alt.Chart(alt.Data(values=[{"y": 1.0}])).mark_rule(strokeDash=[4, 4], color=colour("axis")).encode(y="y:Q"),
         alone.mark_point(shape="cross", size=90, filled=True, color=colour("axis")).encode(x=x, y=y),
-        alone.mark_text(align="left", dx=9, dy=-9, fontSize=11.5, color=colour("soft"), font=FONT).encode(
-            x=x, y=y, text="name:N"
+        base.mark_line(strokeWidth=2, opacity=0.75).encode(
+            order="x:Q", detail="line:N", strokeDash=alt.StrokeDash("dash:O", scale=None, legend=None)
         ),
-        base.mark_line(strokeWidth=2, opacity=0.75).encode(order="x:Q", detail="line:N"),
-        base.mark_point(filled=True, size=70, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes, legend=legend)),
     ]
-    labels = alt.Chart(alt.Data(values=points))
-    layers.append(
-        labels.mark_text(align="left", dx=8, dy=-8, fontSize=10.5, font=FONT, color=colour("soft")).encode(
-            x=x, y=y, text="label:N"
-        )
-    )
+    soft = {"align": "left", "color": colour("soft")}
+    layers += _words(alone.encode(x=x, y=y), "name:N", dx=9, dy=14, fontSize=11.5, **soft)
+    layers += _words(alt.Chart(alt.Data(values=points)).encode(x=x, y=y), "label:N", dx=8, dy=-8, fontSize=10.5, **soft)
+    layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes, legend=legend)))
     if study.marked is not None and study.marked in made:
         own = [{**_point(study.marked), "mark": f"your policy: {study.marked.method}"}]
-        ring = alt.Chart(alt.Data(values=own))
-        layers.append(ring.mark_point(size=420, strokeWidth=2.5, color=colour("ink")).encode(x=x, y=y))
-        words = ring.mark_text(align="center", dy=-22, fontSize=12.5, fontWeight="bold", font=FONT, color=colour("ink"))
-        layers.append(words.encode(x=x, y=y, text="mark:N"))
+        ring = alt.Chart(alt.Data(values=own)).encode(x=x, y=y)
+        layers.append(ring.mark_point(size=420, strokeWidth=2.5, color=colour("ink")))
+        layers += _words(ring, "mark:N", align="center", dy=26, fontSize=12.5, fontWeight="bold", color=colour("ink"))
     varied = next((next(iter(run.varied)) for run in made if run.varied), "")
     note = (
         f"a point per value of {varied}" if varied else "a point per method"
     ) + " · down: better answers · left: people less exposed"
-    return alt.layer(*layers).properties(width=600, height=430, title={"text": TITLE, "subtitle": note})
+    return alt.layer(*layers).properties(width=600, height=430, title={"text": TITLE, "subtitle": [note, *study.steps()]})
 
 
 def picture_of(study: Study) -> str:
@@ -71,10 +66,24 @@ def described(study: Study) -> str:
     return f"{Y} against {X}. " + "; ".join(each) + "."
 
 
+def _words(chart: Chart, text: str, **how: Any) -> list[Chart]:
+    """Return the layers of text at the points of a chart: a margin in the paper's colour, which hides lines, and the text."""
+    paper = colour("paper")
+    margin = chart.mark_text(font=FONT, **{**how, "color": paper}, stroke=paper, strokeWidth=3, strokeJoin="round")
+    return [layer.encode(text=text) for layer in (margin, chart.mark_text(font=FONT, **how))]
+
+
 def _name(run: Run) -> str:
     return run.method + (" (translated)" if run.translated else "")
 
 
 def _point(run: Run) -> dict[str, Any]:
     first, *rest = list(run.varied.items()) or [("", "")]
-    return {"x": run.exposure, "y": run.relative, "name": _name(run), "label": str(first[1]), "line": f"{_name(run)} {rest}"}
+    return {
+        "x": run.exposure,
+        "y": run.relative,
+        "name": _name(run),
+        "label": str(first[1]),
+        "line": f"{_name(run)} {rest}",
+        "dash": [4, 3] if run.translated else [1, 0],
+    }

@@ -124,7 +124,7 @@ def _run(
         figures = kept.load(one.key(study))
         if figures is not None:
             found[place] = _result(one, figures)
-    left = sorted((place for place in range(len(takers)) if place not in found), key=lambda place: _slow(takers[place]))
+    left = _in_turn([place for place in range(len(takers)) if place not in found], takers)
     before, total = len(found), len(takers)
     spending = _spending(setting)
 
@@ -169,6 +169,18 @@ def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
 def _named(one: Candidate) -> dict[str, Any]:
     """Return which run it is, for whoever looks at a study that is still under way."""
     return {"method": one.method.name, "varied": dict(one.variation.varied), "own": one.own, "policy": one.policy}
+
+
+def _in_turn(places: Sequence[int], takers: Sequence[Candidate]) -> list[int]:
+    """Return the runs in the order in which they are begun: one of each method first, under the owner's own bounds where it can.
+
+    So a study that is stopped early has seen every method, and the time left is known soon; the slow ones begin each round.
+    """
+    first: dict[str, int] = {}
+    for place in sorted(places, key=lambda place: not takers[place].policy):
+        first.setdefault(takers[place].method.name, place)
+    begun = set(first.values())
+    return sorted(places, key=lambda place: (place not in begun, _slow(takers[place])))
 
 
 def _slow(one: Candidate) -> int:

@@ -55,9 +55,14 @@ def _places_for(members: Integers, slot_group: Integers, slot_value: Integers, g
     """Return, for each left-over value, a uniformly drawn group that does not hold it yet."""
     places = np.empty(len(members), np.int64)
     for k, value in enumerate(members):
-        taken = np.zeros(groups, np.bool_)
-        taken[slot_group[slot_value == value]] = True
-        taken[places[:k][members[:k] == value]] = True
-        free = np.flatnonzero(~taken)
-        places[k] = free[random.below(len(free), 1)[0]]
+        held = np.append(slot_group[slot_value == value], places[:k][members[:k] == value])
+        places[k] = places_for(held, groups, random)
     return places
+
+
+def places_for(held: Integers, groups: int, random: Randomness) -> int:
+    """Return a uniformly drawn group that is none of these."""
+    taken = np.zeros(groups, np.bool_)
+    taken[held] = True
+    free = np.flatnonzero(~taken)
+    return int(free[random.below(len(free), 1)[0]])

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sfumato.arrays import Floats, Integers
+from sfumato.arrays import Flags, Floats, Integers
 from sfumato.groups._counted_kernels import by_sizes, cut_counted
 from sfumato.groups._cut_kernels import Secret, Tight, add_sets
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.cuts import Ledger
 from sfumato.groups.soft import Accounts
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 COLUMN, BOUNDARY, JOINS, PUBLISHED, LEFT, RIGHT = range(6)
 """What a row of a tree says of a node; COLUMN is −1 for a leaf."""
+
+Cut = tuple[int, int, bool, int]
+"""Column, boundary, whether missing goes left, size of the left side; size 0: none."""
 
 _CELLS = 1 << 25
 """So many counts are asked for at once."""
@@ -49,6 +54,9 @@ class Tally(Protocol):
 
     def pairs(self, tree: Integers, box: Integers) -> Integers:
         """Return [boxes × codes of all columns × values]."""
+
+    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+        """Return [boxes × columns × codes of all columns] on the left of these cuts."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,21 @@ class _Growing:
             at = here.stop
         return self.with_sets(np.concatenate(found))
 
+    def covered(self, nodes: list[int], histogram: Integers, boundary: Integers, joins: Integers, alpha: Fraction) -> Flags:
+        """Return [boxes × columns]: whether both sides of these cuts cover enough combinations of values for α."""
+        axes, at, found = self.axes, 0, np.zeros(boundary.shape, bool)
+        for box in self._boxes(nodes, len(axes.missing) * int(axes.first[-1])):
+            here = slice(at, at + int(box.max()) + 1)
+            left = self.tally.left_codes(self.tree, box, boundary[here], joins[here])
+            both = np.stack([left, histogram[here, None, :] - left])
+            sizes = both[..., : axes.first[1]].sum(axis=-1)
+            values = np.add.reduceat(both > 0, axes.first[:-1], axis=-1)
+            for k, j in np.ndindex(left.shape[:2]):
+                sides = zip(values[:, k, j].tolist(), sizes[:, k, j].tolist(), strict=True)
+                found[at + k, j] = all(people and _covers(prod(many), people, alpha) for many, people in sides)
+            at = here.stop
+        return found
+
     def _boxes(self, nodes: list[int], cells: int) -> list[Integers]:
         """Return numberings of the nodes, so many of them at once that what is counted stays small."""
         step = max(1, _CELLS // max(cells, 1))
@@ -137,10 +160,28 @@ class _Growing:
         return whole
 
 
+def _covers(combinations: int, people: int, alpha: Fraction) -> bool:
+    """Return whether so many combinations are enough for so many people, as `covering_table` has it."""
+    needed = 0 if alpha == 1 else -(-people * alpha.denominator // alpha.numerator)
+    return needed <= combinations and needed < 1 << 62
+
+
 def top_cuts(
-    tally: Tally, axes: Axes, secret: Secret, acceptance: tuple[Any, ...] | Accounts, *, people: int, shard: int
+    tally: Tally,
+    axes: Axes,
+    secret: Secret,
+    acceptance: tuple[Any, ...] | Accounts,
+    *,
+    people: int,
+    shard: int,
+    alpha: Fraction | None = None,
+    whole: bool = False,
 ) -> TopCuts:
-    """Return the first cuts of a table of so many people, and the boxes that are left for somebody to go on with."""
+    """Return the first cuts of a table of so many people, and the boxes that are left for somebody to go on with.
+
+    With `alpha` both sides of a cut must cover enough combinations of values to keep this bound on presence. `whole` boxes are
+    never divided, however large they are in the end.
+    """
     growing = _Growing(tally, axes, secret, people)
     leaves: list[Leaf] = []
     nodes, low = [0], np.zeros(1, np.int64)
@@ -153,7 +194,7 @@ def top_cuts(
             leaves.append(Leaf(nodes[place], int(low[place]), int(sizes[place]), account, False))
         nodes, low = [node for node, few in zip(nodes, small.tolist(), strict=True) if not few], low[~small]
         if nodes:
-            nodes, low = _level(growing, nodes, low, acceptance, leaves, shard)
+            nodes, low = _level(growing, nodes, low, acceptance, leaves, people if whole else shard, alpha)
     return TopCuts(growing.tree, tuple(sorted(_settled(leaves, acceptance), key=lambda leaf: leaf.begin)))
 
 
@@ -169,25 +210,44 @@ def _settled(leaves: list[Leaf], acceptance: tuple[Any, ...] | Accounts) -> list
 
 
 def _level(
-    growing: _Growing, nodes: list[int], low: Integers, acceptance: tuple[Any, ...] | Accounts, leaves: list[Leaf], shard: int
+    growing: _Growing,
+    nodes: list[int],
+    low: Integers,
+    acceptance: tuple[Any, ...] | Accounts,
+    leaves: list[Leaf],
+    shard: int,
+    alpha: Fraction | None,
 ) -> tuple[list[int], Integers]:
     """Cut the boxes of a level; final ones become leaves. Return the boxes of the next level and where they begin."""
     sizes = np.array([growing.people[node] for node in nodes], dtype=np.int64)
     high = low + sizes
     histogram, counts = growing.histograms(nodes)
-    axes, values = growing.axes, growing.secret.values
+    axes, values = growing.axes, growing.secret.first
     nothing = np.zeros((0, counts.shape[1]), np.int64)
     none_at = np.zeros(len(axes.missing) + 1, np.int64)
 
-    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> tuple[int, int, bool, int]:
-        found: tuple[int, int, bool, int] = cut_counted(
+    weights = np.tile(axes.weights, (len(nodes), 1))  # 0 for columns that a box must not be cut across
+
+    def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> Cut:
+        found: Cut = cut_counted(
             histogram[box], counts[box], int(sizes[box]), values, known, at,
-            axes.first, axes.missing, axes.position, axes.weights, rule,
+            axes.first, axes.missing, axes.position, weights[box], rule,
         )  # fmt: skip
+        return found
+
+    def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[Cut]:
+        """Return the cuts of a box, one a column, in the order in which they are tried; only the first where no α is kept."""
+        found = [cut(box, rule, known, at)]
+        while alpha is not None and found[-1][3]:
+            weights[box, found[-1][0]] = 0.0
+            found.append(cut(box, rule, known, at))
         return found
 
     boxes = range(len(nodes))
     if isinstance(acceptance, Ledger):
+        if alpha is not None:
+            boundary, joins = _candidates(axes, histogram, sizes, max(acceptance.floor, 1))
+            weights *= growing.covered(nodes, histogram, boundary, joins, alpha)
         open_ = acceptance.level(low, high)
         made = [cut(box, _of_box(open_, box), nothing, none_at) for box in boxes]
         late = acceptance.waiting
@@ -201,9 +261,9 @@ def _level(
         acceptance.settle(low, np.array([one[3] == 0 for one in made]))
     elif isinstance(acceptance, (Tight, Classical)):
         pairs = growing.pairs(nodes)
-        made = [cut(box, acceptance, pairs(box), axes.first) for box in boxes]
+        made = _covering(growing, nodes, histogram, [cuts(box, acceptance, pairs(box), axes.first) for box in boxes], alpha)
     else:
-        made = [cut(box, acceptance, nothing, none_at) for box in boxes]
+        made = _covering(growing, nodes, histogram, [cuts(box, acceptance, nothing, none_at) for box in boxes], alpha)
     fresh: list[int] = []
     begins: list[int] = []
     for box, (column, boundary_, joined, left) in enumerate(made):
@@ -221,6 +281,23 @@ def _level(
 def _of_box(acceptance: tuple[Any, ...], box: int) -> tuple[Any, ...]:
     """Return the acceptance of one box: the same, with the box's own account."""
     return acceptance._replace(ledger=acceptance.ledger[box : box + 1])  # type: ignore[attr-defined, no-any-return]
+
+
+def _covering(
+    growing: _Growing, nodes: list[int], histogram: Integers, tried: list[list[Cut]], alpha: Fraction | None
+) -> list[Cut]:
+    """Return for every box the first of its cuts whose sides cover enough, the last one, which is none, where no cut's do."""
+    if alpha is None:
+        return [found[0] for found in tried]
+    boundary = np.full((len(nodes), len(growing.axes.missing)), -1, np.int64)
+    joins = boundary.copy()
+    for box, found in enumerate(tried):
+        for column, last, joined, _ in found[:-1]:
+            boundary[box, column] = last
+            if joined:
+                joins[box, column] = growing.axes.first[column + 1] - growing.axes.first[column] - 1
+    fine = growing.covered(nodes, histogram, boundary, joins, alpha)
+    return [next((one for one in found[:-1] if fine[box, one[0]]), found[-1]) for box, found in enumerate(tried)]
 
 
 def _candidates(axes: Axes, histogram: Integers, sizes: Integers, floor: int) -> tuple[Integers, Integers]:
@@ -256,4 +333,5 @@ def _pieces(growing: _Growing, node: int, shard: int) -> list[int]:
 
 def secret_shape(bounds: Bounds) -> Secret:
     """Return what kernels need of the sensitive values where nobody's own value is at hand."""
-    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), len(bounds.values), *bounds.incidence)
+    first = bounds.apart[0] if bounds.apart else len(bounds.values)
+    return Secret(np.zeros((1, 0), np.int32), len(bounds.values), first, *bounds.incidence)

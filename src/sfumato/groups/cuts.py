@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, taken
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Secret, Tight, ceilings, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 
@@ -80,14 +80,14 @@ class Space:
         kind = narrow_type([column.size for column in columns]) if narrow else np.dtype(np.int32)
         codes = np.empty((len(columns), len(columns[0].codes)), kind)
         for j, column in enumerate(columns):
-            codes[j] = category_places(j, columns)[column.codes] if column.kind == "categorical" else column.codes
+            codes[j] = taken(category_places(j, columns), column.codes) if column.kind == "categorical" else column.codes
         return cls(codes, *axes(columns))
 
     @property
     def narrow(self) -> Array:
         """The codes in words of 16 bits where they fit: cuts wait for memory, and take half as long with half of it."""
         widest = int(np.diff(self.first).max(initial=0))
-        return self.codes.astype(np.int16) if widest <= np.iinfo(np.int16).max else self.codes
+        return self.codes.astype(np.int16, copy=False) if widest <= np.iinfo(np.int16).max else self.codes
 
 
 def narrow_type(sizes: Sequence[int]) -> np.dtype[Any]:
@@ -212,8 +212,7 @@ def cut_space(
         )
     begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
     order = np.argsort(begins)
-    group = np.empty(len(rows), np.int32)
-    group[rows] = np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order])
+    group = put_back(np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order]), rows)
     return Grouping(group, len(begins), basis, told=acceptance.told if isinstance(acceptance, Ledger) else None)
 
 

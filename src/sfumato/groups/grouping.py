@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Integers, Small, counted
 from sfumato.basis import Basis
 from sfumato.errors import ClaimBroken
-from sfumato.exact import floor_times
-from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.requirement import Bounds, SetBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Grouping:
     def sizes(self) -> Integers:
         """Number of people in each group."""
         there = self.group if self.group.min(initial=0) >= 0 else self.group[self.group >= 0]
-        return np.bincount(there, minlength=self.groups).astype(np.int64)
+        return counted(there, self.groups)
 
     @property
     def suppressed(self) -> int:
@@ -62,6 +62,15 @@ class Grouping:
 
 def histograms(group: Array, codes: Array, values: int) -> Histograms:
     """Return the histogram of every group, from one group number and one value code per person."""
+    groups = int(group.max(initial=-1)) + 1
+    if groups * values <= len(group):  # few enough to count them all
+        times = np.zeros(groups * values, np.int64)
+        step = max(_AT_ONCE, len(times))
+        for begin in range(0, len(group), step):
+            some = group[begin : begin + step].astype(np.int64) * values + codes[begin : begin + step]
+            times += np.bincount(some, minlength=len(times))
+        key = np.flatnonzero(times)
+        return Histograms((key // values).astype(np.int32), (key % values).astype(np.int32), times[key])
     key = group.astype(np.int64) * values + codes
     key.sort()
     fresh = np.ones(len(key), bool)
@@ -87,22 +96,30 @@ def require_bounds(
     """
     rooms = 1000 * sizes if told is None else 1000 + (sizes - 1) * told
     distinct, which = np.unique(rooms, return_inverse=True)
-    caps = np.array(
-        [[floor_times(limit / 1000, int(room)) if limit < 1 else _NO_CAP for room in distinct] for limit in limits],
-        dtype=np.int64,
-    )
+    caps = np.stack([_caps(limit, distinct) for limit in limits])
     broken = int((histograms.count > caps[histograms.value, which[histograms.group]]).sum())
     for one in sets:
         if one.limit < 1:
             member = np.isin(histograms.value, one.places)
             count = np.bincount(histograms.group[member], weights=histograms.count[member], minlength=len(sizes)).astype(np.int64)
-            most = np.array([floor_times(one.limit / 1000, int(room)) for room in distinct], dtype=np.int64)
-            broken += int((count > most[which]).sum())
+            broken += int((count > _caps(one.limit, distinct)[which]).sum())
     if broken:
         raise ClaimBroken(f"{broken} group counts exceed their bound: nothing is published")
 
 
 _NO_CAP = 1 << 62
+_AT_ONCE = 1 << 16
+
+
+def _caps(limit: Fraction, rooms: Integers) -> Integers:
+    """Return ⌊limit · room / 1000⌋ for every room, exactly; no cap for a limit of 1."""
+    if limit >= 1:
+        return np.full(len(rooms), _NO_CAP)
+    over, under = limit.numerator, limit.denominator * 1000
+    if over * int(rooms.max(initial=0)) < 1 << 63 and under < 1 << 63:
+        found: Integers = rooms * over // under
+        return found
+    return np.array([over * room // under for room in rooms.tolist()], dtype=np.int64)
 
 
 def canonical_order(bounds: Bounds) -> Integers:

@@ -48,3 +48,7 @@ class Step(IntEnum):
     """Which tests of a soft cut refuse, by the first and last place of a box along the cuts."""
     NOISE = 116
     """What is added to the counts of boxes."""
+    RECORDS = 117
+    """What is published of records, by their place."""
+    SHARDS = 118
+    """What is drawn where the people of a box of the first cuts are grouped by themselves, by its first place."""

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.arrays import Integers
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
 from sfumato.groups.anatomy import assign_by_anatomy, excess
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against
+from sfumato.privacy.requirement import Against, Bounds
 from sfumato.randomness import Randomness
 
 
@@ -45,26 +45,29 @@ class Anatomy(Method):
     def group(self, task: Task) -> Grouping:
         """Return Anatomy's groups; the private figures say how many people of which values were suppressed."""
         bounds = task.bounds
-        size = self.l or max(bounds.needs)
-        if size < max(bounds.needs):
-            raise PolicyError(
-                f"Anatomy(l={size}) cannot keep a bound of {min(bounds.limits)}: its groups of {size} show every value once",
-                hint=f"l = {max(bounds.needs)} or more, or leave l out",
-            )
+        size, removed = self.sizes(bounds)
         counts = np.array(bounds.counts, dtype=np.int64)
-        removed = np.array(excess(bounds.counts, size), dtype=np.int64)
-        if removed.any() and not self.suppress:
-            raise _not_eligible(bounds, size)
         task.progress("forming groups", 0.1)
         kept = _keep(task.codes, removed, task.random)
-        if len(kept) < size:
-            raise _not_eligible(bounds, size)
         left = Bounds(bounds.values, tuple(int(c) for c in counts - removed), bounds.limits)
         found = assign_by_anatomy(task.codes[kept], counts - removed, size, canonical_order(left), task.random)
         group = np.full(task.table.rows, -1, np.int32)
         group[kept] = found.group
         suppressed = {value: int(count) for value, count in zip(bounds.values, removed, strict=True) if count}
         return replace(found, group=group, figures={"l": size, "suppressed": suppressed})
+
+    def sizes(self, bounds: Bounds) -> tuple[int, Integers]:
+        """Return the size of groups, and how many people of each value stand in their way."""
+        size = self.l or max(bounds.needs)
+        if size < max(bounds.needs):
+            raise PolicyError(
+                f"Anatomy(l={size}) cannot keep a bound of {min(bounds.limits)}: its groups of {size} show every value once",
+                hint=f"l = {max(bounds.needs)} or more, or leave l out",
+            )
+        removed = np.array(excess(bounds.counts, size), dtype=np.int64)
+        if (removed.any() and not self.suppress) or bounds.total - int(removed.sum()) < size:
+            raise _not_eligible(bounds, size)
+        return size, removed
 
 
 def _keep(codes: Any, removed: Any, random: Randomness) -> Any:

@@ -14,21 +14,18 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
-from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
-from sfumato.parameters import check_parameters, plain, require_known
-from sfumato.privacy.bounds import Bounds
+from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 Way = Literal["boxes", "near", "setting", "distinct"]
@@ -115,7 +112,7 @@ class Made:
     parts: Integers | None = None
     links: Links | None = None
 
-    def at_rows(self, order: Integers) -> Made:
+    def at_rows(self, order: Array) -> Made:
         """Return the same for the table whose row `order[i]` is row i of the one that was published."""
         parts = None if self.parts is None else self.parts[np.argsort(order)]
         return replace(self, parts=parts, links=None if self.links is None else self.links.at_rows(order))
@@ -217,19 +214,19 @@ class Method(ABC):
         require_free_names(table, self.form)
         bounds = self.bounds(table, requirement)
         self.require_something_to_keep(bounds, requirement)
-        coins = randomness(random)
+        coins, tell = randomness(random), progress or silent
+        # Nothing holds the people in another order while the release is audited: memory is what limits a table.
         if self.by_counts:
-            task = Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), progress or silent)
-            made = self.make(task)
+            made = self.make(Task(table.by_values(), requirement, bounds, coins.spawn(MAKING), tell))
         else:
             shuffled, order = table.shuffled(coins.spawn(PEOPLE))
-            task = Task(shuffled, requirement, bounds, coins.spawn(MAKING), progress or silent)
-            made = self.make(task).at_rows(order)
+            made = self.make(Task(shuffled, requirement, bounds, coins.spawn(MAKING), tell)).at_rows(order)
+            del shuffled, order
         # No look at how coins fell: whether there is a release, and what is said of it, must not choose among draws.
         audit = audit_release(made.release, table, parts=made.parts, links=made.links, draw=False)
         if audit.holds is not True:
             raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
-        task.progress("done", 1.0)
+        tell("done", 1.0)
         sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
         return Publication(made.release, audit, {**made.figures, **sets}, self, bounds, made.links)
 
@@ -239,7 +236,9 @@ class Method(ABC):
         task.progress("checking every group", 0.8)
         kept = grouping.group >= 0 if grouping.suppressed else slice(None)
         secrets = task.secrets[:, kept]
-        found = histograms(np.tile(grouping.group[kept], len(secrets)), secrets.ravel(), len(task.bounds.values))
+        group = grouping.group[kept]
+        group = group if len(secrets) == 1 else np.tile(group, len(secrets))
+        found = histograms(group, secrets.ravel(), len(task.bounds.values))
         require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
         sizes = grouping.sizes
@@ -345,7 +344,10 @@ def secrets_of(table: Table) -> Array:
     """
     apart = [one.sensitive for one in table.apart()]
     first = np.cumsum([0, *(len(one.domain) for one in apart[:-1])])
-    return np.stack([one.codes.astype(np.int32) + start for one, start in zip(apart, first, strict=True)])
+    codes = np.empty((len(apart), table.rows), np.int32)
+    for own, one, start in zip(codes, apart, first, strict=True):
+        np.add(one.codes, start, out=own, casting="unsafe")
+    return codes
 
 
 def require_columns(table: Table, requirement: Requirement) -> None:

@@ -18,16 +18,15 @@ from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Made, Method, Task
 from sfumato.methods.show.randomized import show_randomized
 from sfumato.parameters import choice, parameter, rational
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomize.problem import Problem
 from sfumato.table.closed import closed
+from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 
@@ -118,7 +117,7 @@ class Randomizing(Method):
         if self.parameters == "computed":
             return super().bounds(table, requirement)
         counts = declared_counts(self.declared)
-        return requirement.bounds({label: counts[label] for label in self._domain(table).labels})
+        return requirement.bounds({label: counts[label] for label in self.published_domain(table).labels})
 
     def planned(self, requirement: Requirement, bounds: Bounds, people: int) -> RandomizationPlan:
         """Return the plan that publishing so many people under these bounds follows."""
@@ -128,15 +127,15 @@ class Randomizing(Method):
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are retentions and error bounds."""
         task.progress("finding parts and retentions", 0.0)
-        domain = self._domain(task.table)
+        domain = self.published_domain(task.table)
         plan = self.planned(task.requirement, task.bounds, task.table.rows)
         task.progress("randomizing values", 0.3)
         made = randomize(declared_codes(task.table, domain), plan, len(domain), task.random)
         task.progress("writing the release", 0.8)
         release, number = show_randomized(task, self, domain, plan, made)
-        return Made(release, _figures(plan), number[made.part].astype(np.int64))
+        return Made(release, plan_figures(plan), number[made.part].astype(np.int64))
 
-    def _domain(self, table: Table) -> Domain:
+    def published_domain(self, table: Table) -> Domain:
         """Return the values that may be published; with declared parameters the table decides none of them."""
         return table.sensitive.domain if self.parameters == "computed" else closed_domain(table, self.close(table.schema))
 
@@ -161,7 +160,8 @@ def declared_codes(table: Table, domain: Domain) -> Array:
     return np.array([place[label] for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
 
 
-def _figures(plan: RandomizationPlan) -> dict[str, Any]:
+def plan_figures(plan: RandomizationPlan) -> dict[str, Any]:
+    """Return what the receipt says of a plan: retentions and error bounds."""
     figures: dict[str, Any] = {
         "retention": float(plan.retention),
         "parts": retention_per_part(plan),

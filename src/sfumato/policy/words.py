@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from sfumato.exact import percent
 from sfumato.policy.profile import plain
 from sfumato.policy.vocabulary import MOST_SENSITIVE
+
+MAPPED = 8
+"""New names of categories that are listed."""
 
 RARE = Fraction(1, 100)
 """Of a value that fewer people have, "times surer" says little: four times 0.1 % is still almost nothing."""
@@ -41,6 +45,28 @@ def value_in_words(share: Fraction, bound: Fraction) -> str:
         f"{percent(share)} of people have it; a reader may become at most {percent(bound)} sure ({one_in}), "
         f"{float(bound / share):.3g} times surer than before"
     )
+
+
+def recoding_in_words(recode: Mapping[str, Any]) -> str:
+    """Return how a column is shown that is published coarser, from what a policy or a manifest says of it."""
+    said = []
+    if "width" in recode:
+        said.append(f"in bands of {recode['width']}")
+    if "round" in recode:
+        said.append(f"rounded to multiples of {recode['round']}")
+    if "bottom" in recode:
+        said.append(f"all below {recode['bottom']} as one")
+    if "top" in recode:
+        said.append(f"{recode['top']} and more as one")
+    if "prefix" in recode:
+        said.append(f"its first {'character' if recode['prefix'] == 1 else str(recode['prefix']) + ' characters'}")
+    if "to" in recode:
+        said.append(f"the {recode['to']} only")
+    if "map" in recode:
+        names = list(dict.fromkeys(recode["map"].values()))
+        listed = ", ".join(names[:MAPPED]) + (" …" if len(names) > MAPPED else "")
+        said.append(f"put together as {listed}" + (f", all else as {recode['other']}" if recode.get("other") else ""))
+    return ", ".join(said) or "coarser"
 
 
 def most_sensitive(shares: Mapping[str, Fraction], number: int = 3) -> list[str]:

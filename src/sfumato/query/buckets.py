@@ -44,7 +44,7 @@ from sfumato.query.models.scores import Weighed, sum_of
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import ENOUGH_BOXES, FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
 from sfumato.query.rows import BucketIndex, RowIndex
-from sfumato.query.sums import Term, add_as_papers, shift_of, weigh_people
+from sfumato.query.sums import Term, add_as_papers, deviation_of, shift_of, weigh_people
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
@@ -66,19 +66,26 @@ def few_boxes(boxes: int) -> str:
 
 
 def combine(
-    value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, counts: bool
+    value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, deviation: float | None = None
 ) -> tuple[float, float, str]:
     """Return value and variance from both models of the inside, and why there is no interval, if so.
 
     `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
     and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
-    the multiplicative model, which judges itself, and the squared distance between the two. Where that model finds a count far
+    the multiplicative model, which judges itself, and the squared distance between the two. Where that model finds a figure far
     from the papers', it speaks of strong links, and its prior with heavy tails tells less of a weight far out: what is unknown
-    of the weights then counts up to `_FAR` times more.
+    of the weights then counts up to `_FAR` times more. Far is measured in logarithms for a count. For a sum of numbers it is in
+    units of a `deviation`, how much more the sum is if everybody's number lies one standard deviation higher: an average that
+    moves by so much of it has odds that differ by as much in the logarithm between numbers one deviation apart. Where that is 0,
+    nothing is far.
     """
     if inner is None:
         return value + shift, variance, ""
-    far = min(_STEEP * abs(math.log(max(inner.value, 0.5) / max(value, 0.5))), 1.0) if counts else 0.0
+    if deviation is None:
+        far = abs(math.log(max(inner.value, 0.5) / max(value, 0.5)))
+    else:
+        far = abs(inner.value - value) / deviation if deviation > 0 else 0.0
+    far = min(_STEEP * far, 1.0)
     agreed = (inner.value - value) / shift if shift else 1.0
     adding = value + min(max(agreed, misses.trust), 1.0) * shift
     return (
@@ -173,7 +180,9 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=False)
+        value, variance, prior = combine(
+            value, shift, variance + more, inner, self.misses, deviation=deviation_of(self.index, people)
+        )
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
@@ -233,7 +242,7 @@ class BucketsEngine:
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value, shift, variance + more, inner, self.misses, counts=True)
+            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
             why = why or few_boxes(self.index.buckets) or prior
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
 

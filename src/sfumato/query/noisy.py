@@ -32,9 +32,9 @@ from sfumato.query.models.scores import sum_of
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
 from sfumato.query.rows import BucketIndex
-from sfumato.query.sums import Term, add_as_papers, shift_of, weigh_people
+from sfumato.query.sums import Term, add_as_papers, deviation_of, shift_of, weigh_people
+from sfumato.release.accounts import noise_variance
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
 
 DRIFT = 0.06
@@ -101,7 +101,9 @@ class NoisyEngine:
             return Total(value, noise + placed, LEANS)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
-        value, variance, prior = combine(value, shift, noise + placed + more, inner, MISSES["noisy"], counts=False)
+        value, variance, prior = combine(
+            value, shift, noise + placed + more, inner, MISSES["noisy"], deviation=deviation_of(index, people)
+        )
         return Total(value, variance, FEW if index.buckets < FEWEST else prior)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
@@ -127,7 +129,7 @@ class NoisyEngine:
             shift, more = self.trend.estimate(piece, rows, found, hits)
             inner = self.inside.estimate(piece.values, rows, found) if index.values <= MAX_VALUES else None
             drift = (DRIFT * float(mixed.sum())) ** 2
-            value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"], counts=True)
+            value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"])
             why = FEW if index.buckets < FEWEST else prior
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
 

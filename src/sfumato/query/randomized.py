@@ -7,12 +7,12 @@
     unbiased estimate of its variance: records are randomized by coins of their own. It may be negative (`Estimate.raw`);
     `Estimate.value` lies within what is certain.
 `likelihood`
-    See `sfumato.query.models.rates`. The default up to 600 values, by measurement (benchmarks/small_domain.py): on a census of
-    100,000 its mean error is 0.2 to 0.85 times the papers' for answers below 1,000 and 0.4 to 0.9 times for others. With the
-    paper's own queries on 300,000 people it is 0.5 to 1 times for Occupation, and up to 1.06 times (worse) for Education.
+    One likelihood of all columns: `sfumato.query.models.records`, on which `docs/answers.md` has the figures of real tables. The
+    default up to 600 values. A release too large for it (everybody's chances would take more than a gigabyte) is answered by
+    `sfumato.query.models.rates`, which knows single questions only.
 
 95 % intervals of `paper` follow from the coins alone and cover 93–97 % of each query's outcomes in tests; those of
-`likelihood` tell about queries at large, and how well is said in `sfumato.query.models.rates`. What is certain: nobody has a
+`likelihood` tell about queries at large. What is certain: nobody has a
 value in S who is in a part without such values, and everybody has who is in a part without others.
 """
 
@@ -35,9 +35,11 @@ from sfumato.query.language.compile import Piece, Pieces, Rows
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.rates import MAX_VALUES, MAX_WORK, Rates, Slots
+from sfumato.query.models.records import Records, learn_records, learnable
 from sfumato.query.rows import RowIndex
 from sfumato.query.sums import Term, weigh_people
 from sfumato.release.randomized import RandomizedRelease
+from sfumato.table.column import Column
 
 NO_INTERVAL = "no interval: the release tells too little of how many people have each value; estimator='paper' has one"
 
@@ -51,8 +53,10 @@ class RandomizedEngine:
 
     vocabulary: Vocabulary
     table: RowIndex
+    columns: tuple[Column, ...]
     slot: Small
     slots: Slots
+    drawn: Floats | None
 
     @classmethod
     def of(cls, release: RandomizedRelease) -> RandomizedEngine:
@@ -75,7 +79,8 @@ class RandomizedEngine:
         if not np.array_equal(key[order][place], wanted):
             raise QueryError("the release shows values that their part does not have", hint="audit it, and get it again")
         vocabulary = Vocabulary.of(release.quasi, release.domain, declared_in(release.manifest.schema))
-        return cls(vocabulary, RowIndex.of(release.quasi, release.rows), order[place].astype(np.int32), slots)
+        table = RowIndex.of(release.quasi, release.rows)
+        return cls(vocabulary, table, release.quasi, order[place].astype(np.int32), slots, _drawn(release, slots))
 
     @property
     def no_likelihood(self) -> str:
@@ -114,7 +119,8 @@ class RandomizedEngine:
         return add_up([self._guess_one(piece, estimator) for piece in pieces], self.table.rows)
 
     def _guess_one(self, piece: Piece, estimator: Estimator) -> Guess:
-        shown = self.find(piece.rows)
+        rows, people = self.table.find(piece.rows)
+        shown = self.shown(rows, people)
         least, most = self._certain(shown, piece.values)
         weights = self.weights(piece.values)
         raw = float(shown @ weights)
@@ -123,7 +129,12 @@ class RandomizedEngine:
                 return Guess(least, 0.0, least, most, raw=least)
             return Guess(raw, math.sqrt(self._variance(shown, weights, piece.values)), least, most, raw=raw)
         reason = NO_INTERVAL if self.rates.vague else ""
-        value, variance = (least, 0.0) if least == most else self.rates.estimate(shown, piece.values)
+        if least == most:
+            value, variance = least, 0.0
+        elif learnable(self.columns, self.rates, self.table.rows):
+            value, variance = self.records.estimate(piece.values, rows, people)
+        else:
+            value, variance = self.rates.estimate(shown, piece.values)
         return Guess(value, math.sqrt(variance), least, most, reason, raw)
 
     def _certain(self, shown: Floats, values: Flags) -> tuple[float, float]:
@@ -205,6 +216,11 @@ class RandomizedEngine:
         """What the likelihood estimator needs."""
         return Rates.of(self.slots, self.published, self.reconstruct(self.published), self._sample())
 
+    @learns(Records)
+    def records(self) -> Records:
+        """Each person's chances, by one likelihood of all columns."""
+        return learn_records(self.table, self.columns, self.slot, self.rates, self.drawn)
+
     def _sample(self) -> list[tuple[float, Floats]]:
         """Return share and published counts of the most frequent single quasi values."""
         rows = self.table.rows
@@ -221,3 +237,12 @@ class RandomizedEngine:
             shown = self.find(Rows({column: accepted}))
             sample.append((float(shown.sum()) / rows, shown))
         return sample
+
+
+def _drawn(release: RandomizedRelease, slots: Slots) -> Floats | None:
+    """Return the chance of each slot's value to come into its part, where parts were declared and drawn person by person."""
+    if any(part.shares is None or part.weight is None for part in release.parts):
+        return None
+    own = np.array([float(part.weight * share) for part in release.parts for share in part.shares])  # type: ignore[operator, union-attr]
+    found: Floats = own / slots.by_value(own)[slots.value]
+    return found

@@ -106,6 +106,21 @@ def add_as_papers(index: BucketIndex, terms: Sequence[Weighed]) -> tuple[float, 
     return value, found if found > 1e-12 * scale else 0.0
 
 
+def deviation_of(index: BucketIndex, terms: Sequence[Weighed]) -> float:
+    """Return how much more a sum of numbers is if everybody's lies one standard deviation higher; 0 for shares and counts."""
+    box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
+    share, total = np.maximum(index.totals, 0.0) / index.people, 0.0
+    for term in terms:
+        if term.unit is None:
+            heads = index.table.heads(term.rows)
+            counted = np.bincount(box, index.st_count * (term.scores[index.st_value] != 0), index.buckets)
+            people = np.bincount(index.bucket[term.rows], np.ones(len(term.rows)) * heads, index.buckets) / np.maximum(
+                index.shown, 1
+            )
+            total += term.unit_for(share, heads) / 2 * max(float(people @ counted), 0.0)
+    return total
+
+
 def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
     """Return what the adding model adds to a sum, and the variance of that; errors of unlike scores are added up."""
     index, model = trend.index, trend.posterior

@@ -23,7 +23,7 @@ class Randomized:
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
+class Entries:
     """The (part, value) pairs of a plan, sorted by value, then part; those of v begin at `start[v]`. No counts if declared."""
 
     part: Integers
@@ -33,7 +33,8 @@ class _Entries:
     start: Integers
 
     @classmethod
-    def of(cls, plan: RandomizationPlan, values: int) -> _Entries:
+    def of(cls, plan: RandomizationPlan, values: int) -> Entries:
+        """Return the pairs of a plan for so many values."""
         part = np.repeat(np.arange(len(plan.parts)), [len(part.values) for part in plan.parts])
         value = np.concatenate([np.array(part.values, dtype=np.int64) for part in plan.parts])
         order = np.lexsort((part, value))
@@ -43,16 +44,20 @@ class _Entries:
         return cls(part[order], value[order], counts if plan.declared else counts[order], [kept[k] for k in order], start)
 
 
-def randomize(codes: Array, plan: RandomizationPlan, values: int, random: Randomness) -> Randomized:
+def randomize(
+    codes: Array, plan: RandomizationPlan, values: int, random: Randomness, entry: Integers | None = None
+) -> Randomized:
     """Return every record's part and published value; `codes` are true values, below `values`.
 
     With computed parameters the per-value counts of each part are exactly the plan's, and which records of a value go where is
     random. With declared ones each record draws its part by a coin of its own, so nothing that is published of it depends on
     another record. Either way its value is then kept with exactly its retention probability, else replaced by a value of the part
-    drawn uniformly, independently of all other records.
+    drawn uniformly, independently of all other records. `entry` says where records go, if that was drawn before.
     """
-    entries = _Entries.of(plan, values)
-    if len(plan.parts) == 1:
+    entries = Entries.of(plan, values)
+    if entry is not None:
+        pass
+    elif len(plan.parts) == 1:
         entry = entries.start[codes]
     else:
         entry = _drawn(codes, plan, entries, random) if plan.declared else _dealt(codes, entries, random)
@@ -67,7 +72,7 @@ def randomize(codes: Array, plan: RandomizationPlan, values: int, random: Random
     return Randomized(part.astype(np.int32), value)
 
 
-def _dealt(codes: Array, entries: _Entries, random: Randomness) -> Integers:
+def _dealt(codes: Array, entries: Entries, random: Randomness) -> Integers:
     """Return an entry per record: the records of each value, in random order, fill the places that the plan has for it."""
     shuffled = random.permutation(len(codes))
     by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -76,7 +81,7 @@ def _dealt(codes: Array, entries: _Entries, random: Randomness) -> Integers:
     return entry
 
 
-def _drawn(codes: Array, plan: RandomizationPlan, entries: _Entries, random: Randomness) -> Integers:
+def _drawn(codes: Array, plan: RandomizationPlan, entries: Entries, random: Randomness) -> Integers:
     """Return an entry per record, drawn by its own coin with the chance that its value goes to each part."""
     shares = [dict(zip(part.values, part.shares, strict=True)) for part in plan.parts]
     weights = [plan.parts[p].weight * shares[p][v] for p, v in zip(entries.part.tolist(), entries.value.tolist(), strict=True)]

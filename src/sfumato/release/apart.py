@@ -16,15 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
+from sfumato.errors import FormatError
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
-from sfumato.release.careful import require_tables
+from sfumato.release.coding import require_tables
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noisy_claim
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 
@@ -143,8 +144,7 @@ class ApartRelease(Release):
         names = secret_names(manifest)
         if not set(names) <= set(tables):
             require_tables(tables, cls.form, names)
-        shared = {name: table for name, table in tables.items() if name not in names}
-        return [{**shared, ST: tables[name]} for name in names]
+        return split_tables(manifest, tables)
 
     @classmethod
     def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
@@ -161,6 +161,16 @@ def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
     kept = {"quasi", "bucket", "boxes", "group", "columns", "start", "told", "draws"} & set(vars(parts[0]))
     shared = {name: getattr(parts[0], name) for name in kept}
     return (parts[0], *(replace(part, **shared) for part in parts[1:]))
+
+
+def split_tables(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
+    """Return the tables that each sensitive column would have alone, where each has one of its own values."""
+    names = secret_names(manifest)
+    shared = {name: table for name, table in tables.items() if name not in names}
+    try:
+        return [{**shared, ST: tables[name]} for name in names]
+    except KeyError as missing:
+        raise FormatError(f"the table {missing.args[0]!r} is not there") from None
 
 
 def secret_names(manifest: Manifest) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,8 @@ import pyarrow.compute as pc
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.boxes import Box, Ranges, Sets
-from sfumato.release.careful import decoded
-from sfumato.release.coded import SETS
-from sfumato.release.coding import code_column
+from sfumato.release.coding import code_column, decoded
+from sfumato.release.parquet_meta import SETS
 from sfumato.table.column import Kind
 
 MINIMUM, MAXIMUM, MISSING = "_min", "_max", "_missing"
@@ -44,11 +44,23 @@ def lists_as_text(table: pa.Table) -> pa.Table:
     return table
 
 
-def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Box:
-    """Return a box column from the records; `first` is one row of each group, and all others must show the same."""
+def read_box(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers, *, part: bool = False) -> Box:
+    """Return a box column from the records; `first` is one row of each group, and all others must show the same.
+
+    Records that are only a `part` of a table may have a flag that is raised in another part.
+    """
     if kind == "categorical":
         return _read_sets(name, records[name], group, first)
-    return _read_ranges(records, name, kind, group, first)
+    found = _read_ranges(records, name, kind, group, first)
+    if name + MISSING in records.column_names and not part:
+        require_flag(found)
+    return found
+
+
+def require_flag(box: Ranges) -> None:
+    """Raise `FormatError` where no group says that values are missing, and a column is there to say it."""
+    if not box.has_missing:
+        raise FormatError(f"table 'records': column {box.name + MISSING!r} is there although it says nothing")
 
 
 def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: Integers) -> Ranges:
@@ -62,8 +74,6 @@ def _read_ranges(records: pa.Table, name: str, kind: Kind, group: Small, first: 
     missing = np.zeros(len(group), bool)
     if name + MISSING in records.column_names:
         missing = np.asarray(decoded(records[name + MISSING]).to_numpy(zero_copy_only=False), dtype=bool)
-        if not missing.any():
-            raise FormatError(f"table 'records': column {name + MISSING!r} is there although it says nothing")
     _require_same(name, [low, high, missing], group, first)
     found = Ranges(name, kind, both.values, low[first], high[first], missing[first])
     if ((found.low < 0) != (found.high < 0)).any() or (found.low > found.high).any():
@@ -120,6 +130,43 @@ def _list_of(text: str) -> list[str | None]:
 def as_json(entry: list[str | None]) -> str:
     """Return a list as a release in CSV spells it."""
     return json.dumps(entry, ensure_ascii=False)
+
+
+def joined_boxes(parts: Sequence[Box], number: Integers) -> Box:
+    """Return what groups show in all parts of a table: `number` is the group of each entry, ascending over the parts.
+
+    A group that is continued in the next part must show the same there.
+    """
+    values = pa.concat_arrays([part.values for part in parts]).unique()
+    values = values.take(pc.sort_indices(values))
+    places = [np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int32), len(values)) for one in parts]
+    whole: Box
+    if isinstance(parts[0], Sets):
+        sets = [one for one in parts if isinstance(one, Sets)]
+        length = np.concatenate([np.diff(one.start) for one in sets])
+        start = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+        codes = np.concatenate([place[one.codes] for place, one in zip(places, sets, strict=True)]).astype(np.int32)
+        whole = Sets(parts[0].name, values, start, codes)
+    else:
+        ranges = [one for one in parts if isinstance(one, Ranges)]
+        low, high = (
+            np.concatenate([np.where(end < 0, -1, place[end]) for place, end in zip(places, ends, strict=True)]).astype(np.int32)
+            for ends in ([one.low for one in ranges], [one.high for one in ranges])
+        )
+        whole = Ranges(parts[0].name, parts[0].kind, values, low, high, np.concatenate([one.missing for one in ranges]))
+    again = np.flatnonzero(number[1:] == number[:-1]) + 1
+    if len(again) and not _alike(whole.take(again), whole.take(again - 1)):
+        raise _differ(parts[0].name)
+    return whole.take(np.flatnonzero(np.append(True, number[1:] != number[:-1])))
+
+
+def _alike(one: Box, other: Box) -> bool:
+    if isinstance(one, Sets) and isinstance(other, Sets):
+        return np.array_equal(one.start, other.start) and np.array_equal(one.codes, other.codes)
+    assert isinstance(one, Ranges)
+    assert isinstance(other, Ranges)
+    same = (np.array_equal(*pair) for pair in ((one.low, other.low), (one.high, other.high), (one.missing, other.missing)))
+    return all(same)
 
 
 def _require_same(name: str, arrays: list[Array], group: Small, first: Integers) -> None:

@@ -10,18 +10,40 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Floats, Integers, Small
+from sfumato.arrays import Floats, Integers, Small, counted, taken
 from sfumato.errors import FormatError
-from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
+from sfumato.release.accounts import (
+    account_listing,
+    account_names,
+    account_tables,
+    noise_listing,
+    noise_names,
+    noise_tables,
+    noisy_claim,
+    noisy_counts,
+    read_accounts,
+    read_noise,
+    renumbered,
+)
 from sfumato.release.base import Release
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    dictionary_array,
+    groups_of,
+    match_rows,
+    require_counts,
+    require_distinct,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
-from sfumato.table.column import Column, Kind
+from sfumato.table.column import Column, Domain, Kind
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 BUCKET = "bucket"
 COUNT = "count"
@@ -72,6 +94,8 @@ class BucketsRelease(Release):
         """Number of people in each bucket."""
         rows = self.runs()
         buckets = 1 + max(int(rows.bucket.max(initial=-1)), int(self.st_bucket.max(initial=-1)))
+        if rows.times is None:
+            return counted(rows.bucket, buckets)
         return np.bincount(rows.bucket, weights=rows.times, minlength=buckets).astype(np.int64)
 
     @cached_property
@@ -138,12 +162,15 @@ class BucketsRelease(Release):
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
+        rows = self.runs()
+        return (Shown("qit", rows.bucket, combine(list(rows.quasi))), *self.told_of_buckets()), len(self.sizes)
+
+    def told_of_buckets(self) -> tuple[Shown, ...]:
+        """Return what the tables beside `qit` show."""
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        rows = self.runs()
-        tables = (Shown("qit", rows.bucket, combine(list(rows.quasi))), Shown("st", self.st_bucket, entries))
-        return (*tables, *account_listing(self.told), *noise_listing(self.draws)), len(self.sizes)
+        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *noise_listing(self.draws))
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
@@ -155,7 +182,7 @@ class BucketsRelease(Release):
         return replace(
             self,
             quasi=tuple(column.take(rows) for column in self.quasi),
-            bucket=order.number[self.bucket[rows]],
+            bucket=taken(order.number, taken(self.bucket, rows)),
             st_bucket=order.number[self.st_bucket[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
@@ -188,9 +215,9 @@ class BucketsRelease(Release):
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
-        told = cls.of_buckets(manifest, tables, np.bincount(bucket, minlength=buckets), in_any_order=in_any_order)
+        facts = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        return cls(manifest, quasi, bucket, **told)
+        return cls(manifest, quasi, bucket, **facts)
 
     @classmethod
     def from_buckets(

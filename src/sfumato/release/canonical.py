@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small
+from sfumato.arrays import Array, Integers, Small, counted, taken
 from sfumato.errors import FormatError
 from sfumato.release._canonical_kernels import first_fall, ranks, sort_ties
-from sfumato.table.sorting import ascending, sorted_with_places
+from sfumato.table.coding import ascending, falls, place_type, sorted_with_places
 
 _AT_ONCE = 1 << 20
 
@@ -34,12 +34,12 @@ class Order:
     """`number[g]` is the canonical number of group g, from 0 on; `rows[t][i]` is the row that stands i-th in table t."""
 
     number: Small
-    rows: tuple[Integers, ...]
+    rows: tuple[Array, ...]
 
 
 def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
     """Return the canonical order of these tables of groups 0 … groups−1, whatever order they are in."""
-    sorted_rows = [ascending(_packed(table), used_up=True) for table in tables]
+    sorted_rows = [_by_group(table) for table in tables]
     starts = [_starts(table.group, groups) for table in tables]
     order = _by_first_rows(tables[0].key, sorted_rows[0], starts[0])
     if order is None:
@@ -47,10 +47,10 @@ def canonical_order(tables: Sequence[Shown], groups: int) -> Order:
         order = sort_ties(start, keys, ascending(keys[start[:-1]] + 1))
     number = np.empty(groups, np.int32)
     number[order] = np.arange(groups, dtype=np.int32)
-    return Order(number, tuple(rows[_segments(begin, order)] for rows, begin in zip(sorted_rows, starts, strict=True)))
+    return Order(number, tuple(taken(rows, _segments(begin, order)) for rows, begin in zip(sorted_rows, starts, strict=True)))
 
 
-def _by_first_rows(key: Integers, rows: Integers, start: Integers) -> Integers | None:
+def _by_first_rows(key: Integers, rows: Array, start: Integers) -> Integers | None:
     """Return the order of groups by the first row of each, where no two begin alike; None where that does not decide."""
     if (start[1:] == start[:-1]).any():
         return None
@@ -61,13 +61,10 @@ def _by_first_rows(key: Integers, rows: Integers, start: Integers) -> Integers |
 def require_canonical(tables: Sequence[Shown], groups: int) -> None:
     """Raise `FormatError` unless rows and groups are in canonical order; group numbers must lie in 0 … groups−1."""
     for table in tables:
-        group = table.group.astype(np.int64)
-        falls = group[1:] < group[:-1]
-        falls |= (group[1:] == group[:-1]) & (table.key[1:] < table.key[:-1])
-        if falls.any():
+        if _rows_fall(table):
             raise _out_of_order(f"the rows of table {table.name!r} are")
     starts = [_starts(table.group, groups) for table in tables]
-    if groups > 1 and _groups_fall([table.key for table in tables], starts):
+    if groups > 1 and groups_fall([table.key for table in tables], starts):
         raise _out_of_order("the numbers of groups are")
 
 
@@ -90,6 +87,20 @@ def _out_of_order(what: str) -> FormatError:
     )
 
 
+def _by_group(table: Shown) -> Array:
+    """Return the rows by group, then by key."""
+    return ascending(_packed(table), used_up=True) if falls(table.key) else ascending(table.group)
+
+
+def _rows_fall(table: Shown) -> bool:
+    """Return whether a row comes after one of a later group, or after one of its group with a larger key."""
+    for begin in range(0, len(table.key) - 1, _AT_ONCE):
+        group, key = table.group[begin : begin + _AT_ONCE + 1], table.key[begin : begin + _AT_ONCE + 1]
+        if ((group[1:] < group[:-1]) | ((group[1:] == group[:-1]) & (key[1:] < key[:-1]))).any():
+            return True
+    return False
+
+
 def _packed(table: Shown) -> Integers:
     """Return a number per row that ascends with group and key."""
     keys = int(table.key.max(initial=0)) + 1
@@ -104,10 +115,10 @@ def _packed(table: Shown) -> Integers:
 
 
 def _starts(group: Array, groups: int) -> Integers:
-    return np.concatenate(([0], np.cumsum(np.bincount(group, minlength=groups)))).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(counted(group, groups)))).astype(np.int64)
 
 
-def _groups_fall(keys: Sequence[Integers], starts: Sequence[Integers]) -> bool:
+def groups_fall(keys: Sequence[Integers], starts: Sequence[Integers]) -> bool:
     """Return whether a group comes after the next one, all rows being sorted; mostly the first row of a table decides."""
     begin = starts[0]
     if (begin[1:] == begin[:-1]).any():
@@ -137,12 +148,12 @@ def _sequences(keys: Sequence[Integers], starts: Sequence[Integers]) -> tuple[In
     return start, joined
 
 
-def _segments(start: Integers, order: Integers) -> Integers:
+def _segments(start: Integers, order: Integers) -> Array:
     """Return the places of the groups' rows, group after group in this order."""
     length = np.diff(start)[order]
     end = np.cumsum(length)
-    places: Integers = np.repeat(start[:-1][order] - (end - length), length)
+    places: Array = np.repeat((start[:-1][order] - (end - length)).astype(place_type(int(start[-1]))), length)
     for begin in range(0, len(places), _AT_ONCE):
         some = places[begin : begin + _AT_ONCE]
-        some += np.arange(begin, begin + len(some))
+        some += np.arange(begin, begin + len(some), dtype=some.dtype)
     return places

@@ -17,10 +17,11 @@ import pyarrow as pa
 from sfumato.arrays import Array, Flags, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, Runs, published_names
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.coding import code_column, joined_columns, take_table, whole_numbers
+from sfumato.release.counted_ranges import CountedRanges, read_ranges
 from sfumato.release.files import files_of, kind_of, not_listed, require_sound, stored_part, stored_table
 from sfumato.release.manifest import Manifest
+from sfumato.release.ranges import RECORDS, RangesRelease
 from sfumato.table.column import Column
 
 NEAR = ("safe", "soft", "tight", "noisy")
@@ -28,9 +29,13 @@ NEAR = ("safe", "soft", "tight", "noisy")
 
 
 def counts_rows(manifest: Manifest) -> bool:
-    """Return whether a release is read by counting: boxes as buckets whose people lie in several files."""
-    large = len(manifest.tables.get("qit", {}).get("files", ())) > 1
-    return large and manifest.form == BucketsRelease.form and manifest.basis in NEAR and not manifest.apart
+    """Return whether a release is read by counting: boxes as buckets, or any groups as ranges, in several files."""
+    if manifest.form not in (BucketsRelease.form, RangesRelease.form):
+        return False
+    rows = "qit" if manifest.form == BucketsRelease.form else RECORDS
+    if len(manifest.tables.get(rows, {}).get("files", ())) < 2 or manifest.apart:
+        return False
+    return manifest.basis in NEAR if manifest.form == BucketsRelease.form else manifest.basis != "paper"
 
 
 class CountedBuckets(BucketsRelease):
@@ -78,9 +83,14 @@ class CountedBuckets(BucketsRelease):
         return self.one_by_one()._disorder if alike.any() else super()._disorder
 
 
-def read_counted(directory: Path, manifest: Manifest) -> CountedBuckets:
+def read_counted(directory: Path, manifest: Manifest) -> CountedBuckets | CountedRanges:
     """Return a large release in a directory, read a file at a time; files that its manifest does not describe are refused."""
     problems: list[str] = []
+    if manifest.form == RangesRelease.form:
+        ranges = read_ranges(directory, manifest, problems)
+        require_sound(directory, problems)
+        ranges.require_canonical()
+        return ranges
     kind = kind_of(manifest)
     extra = not_listed(directory, manifest)
     if extra:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.arrays import Integers, Small
+from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError, OutputError
 from sfumato.release.atomic import write_private
 from sfumato.release.files import MANIFEST, read_file
@@ -28,12 +28,12 @@ class Links:
     linked: Small
     carried: Integers
 
-    def at_rows(self, order: Integers) -> Links:
+    def at_rows(self, order: Array) -> Links:
         """Return the links to a table whose row `order[i]` is row i of the one they speak of."""
         linked = order[self.linked].astype(np.int32)
         owner = np.repeat(np.arange(len(self.carried)), np.diff(self.start))
         ascending = np.lexsort((linked, owner))  # in each record by row: the order of coins must not remain
-        return Links(self.start, linked[ascending], order[self.carried])
+        return Links(self.start, linked[ascending], order[self.carried].astype(np.int64))
 
     def save(self, path: str | Path) -> None:
         """Write the sidecar to a new file that only its owner can read; a place inside a release is refused."""

@@ -11,18 +11,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Floats, Small
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    decoded,
+    dictionary_array,
+    match_rows,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 PART = "part"
 RECORDS = "records"
@@ -56,10 +65,17 @@ class RandomizedRelease(Release):
         """Whether shares, parts and retention were declared, and not computed from the table."""
         return self.manifest.parameters.get("parameters") == "declared"
 
+    @cached_property
+    def tally(self) -> Integers:
+        """[parts × values]: how often each value is published in each part."""
+        shape = len(part_entries(self.manifest)), len(self.domain)
+        key = self.part.astype(np.int64) * shape[1] + self.value
+        return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
+
     def counts(self, part: int) -> Floats:
         """Return how often each value of a part is published in it, in the order of the part's values."""
-        shown = np.bincount(self.value[self.part == part], minlength=len(self.domain))
-        return shown[self.parts[part].values].astype(np.float64)
+        found: Floats = self.tally[part][self.parts[part].values].astype(np.float64)
+        return found
 
     @cached_property
     def priors(self) -> tuple[Floats, ...]:
@@ -144,7 +160,7 @@ class RandomizedRelease(Release):
         if records.num_rows != manifest.rows:
             raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
         entries = part_entries(manifest)
-        part = _part_numbers(records, len(entries))
+        part = part_numbers(records, len(entries))
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
         listed = listed_values(entries, records.select(sensitive_names))
         both = pa.concat_tables([listed, pa.table({name: decoded(records[name]) for name in sensitive_names})])
@@ -172,7 +188,8 @@ def randomized_claim(adversary: Adversary, *, declared: bool, one_row_per_person
     return Claim("association", adversary, statement)
 
 
-def _part_numbers(records: pa.Table, parts: int) -> Small:
+def part_numbers(records: pa.Table, parts: int) -> Small:
+    """Return the part of each record, from 0 on."""
     number = whole_numbers(records, PART, RECORDS)
     if number.max(initial=1) > parts:
         raise FormatError(f"table 'records': parts should be numbers from 1 to {parts}")

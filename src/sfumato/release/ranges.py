@@ -18,11 +18,10 @@ from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.careful import groups_of, require_tables, take_table
-from sfumato.release.coding import code_domain, people_table, sensitive_columns
+from sfumato.release.coding import code_domain, groups_of, people_table, require_tables, sensitive_columns, take_table
 from sfumato.release.manifest import Manifest
+from sfumato.table.column import Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 GROUP = "group"
 RECORDS = "records"
@@ -147,15 +146,7 @@ class RangesRelease(Release):
         """Return the same with rows and groups in the order in which they are read."""
         quasi, sensitive, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS, *account_names(manifest)))
-        there = set(tables[RECORDS].column_names)
-        expected = {
-            name: kind
-            for one in quasi
-            for name, kind in possible_columns(one, kinds[one]).items()
-            if kind != "flag" or name in there
-        }
-        expected |= {name: kinds[name] for name in sensitive} | {GROUP: "group"}
-        records = take_table(tables, RECORDS, expected)
+        records = take_table(tables, RECORDS, expected_columns(manifest, tables[RECORDS]))
         if records.num_rows != manifest.rows:
             raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
         group, groups = groups_of(records, GROUP, RECORDS)
@@ -165,6 +156,16 @@ class RangesRelease(Release):
         domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
         told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
         return cls(manifest, boxes, group, domain, value.astype(np.int32), told=told)
+
+
+def expected_columns(manifest: Manifest, records: pa.Table) -> dict[str, str]:
+    """Return the columns that such a table has, and the kind of each; a flag only where it is there."""
+    quasi, sensitive, kinds = published_names(manifest)
+    there = set(records.column_names)
+    shown = {
+        name: kind for one in quasi for name, kind in possible_columns(one, kinds[one]).items() if kind != "flag" or name in there
+    }
+    return shown | {name: kinds[name] for name in sensitive} | {GROUP: "group"}
 
 
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:

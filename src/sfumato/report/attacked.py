@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sfumato.attacks import ATTACKS, AttackResult, attack
@@ -46,9 +47,14 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
     blocks.append(
         Terms([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in ATTACKS.items() if _tried(name, results)])
     )
-    left = [f"{one.name}: not done, {one.refused}." for one in results if one.refused]
+    left = [f"{one.name}: not done, {_plain(one.refused)}." for one in results if one.refused]
     blocks += [Words(left)] if left else []
     return Section("attacks", "What attacks reach", blocks)
+
+
+def _plain(why: str) -> str:
+    """Return a reason without what to type instead."""
+    return re.sub(r" \([^()]*(?:=…|--)[^()]*\)", "", why)
 
 
 def _tried(name: str, results: Sequence[AttackResult]) -> bool:

@@ -176,7 +176,7 @@ def unique(case: Case) -> Section | None:
     rows = [(one["k"], f"{one['people']:,}", percent(one["people"] / total, 1)) for one in data]
     shows = case.release.form in ("buckets", "randomized")
     means = (
-        "That is no breach of the promise: the release shows quasi values as they are, and a unique person's row is found by "
+        "That is no breach of the promise: the release shows everybody's quasi values, and a unique person's row is found by "
         "whoever knows her. What is then learned of her is her group, or a value that a coin may have replaced; the bounds are "
         "about that."
         if shows

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sfumato.auditor import Finding
 from sfumato.exact import percent
-from sfumato.policy.words import rule_in_words
+from sfumato.policy.words import recoding_in_words, rule_in_words
 from sfumato.release.manifest import KNOWS
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
 
 FORMS: Mapping[str, str] = {
-    "buckets": "Every person's row is shown with its exact quasi values and the number of a group. A second table says how often "
-    "each sensitive value occurs in each group, not who has it.",
+    "buckets": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
+    "how often each sensitive value occurs in each group, not who has it.",
     "ranges": "Quasi values are shown as ranges and sets that several people share, beside the sensitive values of these people.",
     "columns": "Quasi columns are shown apart: which values occur in which group, not which belong to one person.",
     "views": "One table has quasi values by group, another one column with the sensitive values: what goes together is hidden.",
-    "randomized": "Every person's row is shown with its exact quasi values; the sensitive value was kept or replaced by a coin.",
+    "randomized": "Every person's row is shown, with the quasi values listed below; the sensitive value was kept or replaced "
+    "by a coin.",
     "synthetic": "No row is about anybody: records were drawn from counts to which noise was added.",
 }
 
@@ -36,9 +38,9 @@ COVERS: Mapping[str, tuple[str, ...]] = {
 def published(case: Case) -> Section:
     """Return what recipients see."""
     manifest = case.release.manifest
-    recoded = manifest.schema.get("recode", {})
+    recoded = manifest.schema["declared"]["recode"]
     rows = [
-        (str(one["name"]), "published", "coarser, as the policy says" if one["name"] in recoded else "as it is")
+        (str(one["name"]), "published", recoding_in_words(recoded[one["name"]]) if one["name"] in recoded else "as it is")
         for one in manifest.schema["quasi"]
     ]
     rows += [(str(one["name"]), "sensitive", "bound to no single person") for one in manifest.schema["sensitive"]]
@@ -127,7 +129,12 @@ def audited(case: Case) -> Section:
     blocks += [Note(f"Problem: {one}", "bad") for one in audit.problems]
     blocks += [Note(f"Warning: {one}", "careful") for one in audit.warnings]
     if audit.stronger and not case.public:
-        found = [(name, f"{one.text}: {one.figure:.3g}") for name, one in audit.stronger.items()]
+        found = [(name, f"{one.text}: {_figure(one)}") for name, one in audit.stronger.items()]
         blocks += [Words(["Measured beyond the claims, and promised to nobody:"]), Terms(found)]
     blocks += [Words([audit.notice[:1].upper() + audit.notice[1:] + "."])] if audit.notice else []
     return Section("audit", "The audit", blocks)
+
+
+def _figure(one: Finding) -> str:
+    """Return a belief or a share in percent, and anything else, such as odds, as it is."""
+    return f"{one.figure:.3g}" if one.figure > 1 or "odds" in one.text else percent(one.figure, 1)

@@ -42,7 +42,13 @@ def _expected(case: Case) -> list[Block]:
         "Anybody with the release can ask how many people fulfil a condition, and gets an estimate with its error. What "
         "to expect, computed from the release alone:"
     )
-    return [Words([words, *notes]), *(grid for name, one in each.items() for grid in _quality(name, one))]
+    return [Words([words, *map(_without, notes)]), *(grid for name, one in each.items() for grid in _quality(name, one))]
+
+
+def _without(note: str) -> str:
+    """Return in a sentence why some answers have no interval."""
+    why = note.removeprefix("no interval: ").replace("mostly prior", "they mostly follow how frequent values are in all")
+    return f"Some answers come without an interval: {why}." if why != note else f"{note[:1].upper()}{note[1:]}."
 
 
 def _quality(secret: str, found: Quality) -> list[Block]:

@@ -6,31 +6,41 @@ same file by a hash of their quasi values, and one file after another is walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Integers
-from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.audit import completed
-from sfumato.auditor.buckets import Walked, audit_buckets
-from sfumato.auditor.claims import Case
-from sfumato.auditor.histograms import Histograms
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.auditor.apart import audit_apart
+from sfumato.auditor.audit import completed, read_tables
+from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
+from sfumato.auditor.claims import Case, Histograms
+from sfumato.auditor.columns import audit_columns
+from sfumato.auditor.counted import Counted
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
-from sfumato.auditor.original import other_columns, other_schema, true_codes
+from sfumato.auditor.original import numbered, other_columns, true_codes, unlike_schema
+from sfumato.auditor.parts import PartCounts, ReadParts, Slots, added_counts, count_parts
+from sfumato.auditor.randomized import audit_randomized
+from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
+from sfumato.release.apart import ApartBuckets
+from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
+from sfumato.release.counted_ranges import read_ranges
+from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
-from sfumato.scale.reread import Reread, reread
+from sfumato.scale.reread import Reread, RereadRecords, reread, reread_records, row_keys
+from sfumato.table.coding import dealt, sorted_with_places
 from sfumato.table.column import Column
-from sfumato.table.sorting import sorted_with_places, sorted_words
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21
@@ -45,44 +55,209 @@ def audit_parts(
     people: Blocks | None = None,
     *,
     draw: bool = True,
+    placed: Integers | None = None,
 ) -> Audit:
-    """Return the audit of a buckets release on disk; with the table's outline and everybody's codes also against those.
+    """Return the audit of a release on disk, read in parts; with the table's outline and everybody's codes also against those.
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
+    `placed` is what the publisher of a randomized release knows: [parts × values] how many people are where.
     """
     table = None if outline is None else outline.table
     try:
-        read = reread(directory, manifest, place / "release")
-        problems = [*read.problems, *read.release.contradictions()]
-        shown = {"qit": _empty(read.release), "st": read.release.tables()["st"].slice(0, 0)}
-        comparable = table
-        if table is not None:
-            problems += other_schema(manifest, table)
-            unlike = other_columns(manifest, shown, table)
-            problems += unlike
-            comparable = None if unlike else table
+        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, placed))
+    except FormatError as error:
+        return Audit(claims=(), problems=(error.message,), with_table=table is not None)
+    return completed(found.audit, manifest, found.texts, table, found.problems)
+
+
+class _Asked(NamedTuple):
+    """What is audited, and against what: see `audit_parts`."""
+
+    directory: Path
+    manifest: Manifest
+    place: Path
+    table: Table | None
+    people: Blocks | None
+    draw: bool
+    placed: Integers | None
+
+
+class _Judged(NamedTuple):
+    """The audit of a form, every published value once, and what was wrong before."""
+
+    audit: Audit
+    texts: dict[str, pa.Table]
+    problems: list[str]
+
+
+def _buckets(asked: _Asked) -> _Judged:
+    directory, manifest, place, table, people, draw, _ = asked
+    read = reread(directory, manifest, place / "release")
+    whole: Any = ApartBuckets(manifest, read.each) if manifest.apart else read.release
+    problems = [*read.problems, *whole.contradictions()]
+    secrets = [one.domain.table.slice(0, 0) for one in read.each]
+    comparable = _comparable(manifest, {"qit": _empty(read.release.quasi), **_named(secrets)}, table, problems)
+    own = _own_codes(comparable)
+    passes = count()
+
+    def judge(case: Case[BucketsRelease]) -> Audit:
+        codes = own[next(k for k, one in enumerate(read.each) if one is case.release)] if own else None
 
         def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
             assert people is not None
-            return _walked(read, histograms, against, people, place / "people")
+            assert codes is not None
+            return _walked(read, histograms, against, people, place / f"people{next(passes)}", codes)
 
         def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
-            return _walked_noise(read, against, people, place / "people")
+            return _walked_noise(read, against, people, place / f"people{next(passes)}")
 
-        audit = audit_buckets(Case(read.release, comparable, None, None, None, draw), walk, walk_noise)
-    except FormatError as error:
-        return Audit(claims=(), problems=(error.message,), with_table=table is not None)
-    return completed(audit, manifest, _texts(read.release), table, problems)
+        return audit_buckets(case, walk, walk_noise)
 
-
-def _empty(release: BucketsRelease) -> pa.Table:
-    return pa.table({column.name: column.values.slice(0, 0) for column in release.quasi})
+    case: Case[Any] = Case(whole, comparable, None, None, None, draw)
+    audit = audit_apart(case, judge) if manifest.apart else judge(case)
+    quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
+    return _Judged(audit, quasi | _named([one.domain.table for one in read.each]), problems)
 
 
-def _texts(release: BucketsRelease) -> dict[str, pa.Table]:
-    """Return every published value once, for whoever looks at texts."""
-    quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in release.quasi}
-    return quasi | {"st": release.domain.table}
+def _named(secrets: Sequence[pa.Table]) -> dict[str, pa.Table]:
+    return {f"st{k}": one for k, one in enumerate(secrets)}
+
+
+def _own_codes(table: Table | None) -> list[Array]:
+    """Return for each secret that is protected by itself which of its values each code of the sensitive attribute has."""
+    if table is None:
+        return []
+    domain = table.sensitive.domain
+    if not table.schema.apart:
+        return [np.arange(len(domain))]
+    return [domain.part(name)[1] for name in domain.names]
+
+
+def _ranges(asked: _Asked) -> _Judged:
+    directory, manifest, place, table, people, draw, _ = asked
+    problems: list[str] = []
+    release = read_ranges(directory, manifest, problems)
+    if release._disorder is not None:
+        problems.append(release._disorder.message)
+    problems += release.contradictions()
+    none = np.zeros(0, np.int32)
+    shown = {"records": pa.table({name: one for box in release.boxes for name, one in box_arrays(box, none).items()})}
+    shown["secrets"] = release.domain.table.slice(0, 0)
+    comparable = _comparable(manifest, shown, table, problems)
+    batches = None
+    if comparable is not None:
+        assert people is not None
+        batches = _Distinct(comparable, people, place / "people")
+    audit = audit_ranges(Case(release, comparable, None, None, None, draw), batches)
+    texts = {box.name: pa.table({box.name: box.values}) for box in release.boxes}
+    return _Judged(audit, texts | {"records": release.domain.table}, problems)
+
+
+def _columns(asked: _Asked) -> _Judged:
+    directory, manifest, place, table, people, draw, _ = asked
+    stored = read_release(directory)  # all its tables tell of groups, none of people
+    problems = list(stored.problems)
+    release: Any = read_tables(manifest, stored.tables, problems)
+    comparable = _comparable(manifest, dict(stored.tables), table, problems)
+    own, parts = _own_codes(comparable), release.parts if manifest.apart else (release,)
+    everybody = None
+    if comparable is not None:
+        assert people is not None
+        everybody = _Distinct(comparable, people, place / "people")
+
+    def judge(case: Case[Any]) -> Audit:
+        k = next(k for k, one in enumerate(parts) if one is case.release)
+        return audit_columns(case, None if everybody is None else everybody.of(own[k]))
+
+    case: Case[Any] = Case(release, comparable, None, None, None, draw)
+    return _Judged(audit_apart(case, judge) if manifest.apart else judge(case), dict(stored.tables), problems)
+
+
+def _randomized(asked: _Asked) -> _Judged:
+    read = reread_records(asked.directory, asked.manifest, asked.place / "release")
+    problems = [*read.problems, *read.release.contradictions()]
+    shown = {"records": _empty(read.release.quasi), "secrets": read.release.domain.table.slice(0, 0)}
+    comparable = _comparable(asked.manifest, shown, asked.table, problems)
+    passes = count()
+
+    def counted(numbers: ReadParts, table: Table) -> Iterator[PartCounts]:
+        truth = true_codes(read.release.domain.labels, table).astype(np.int64)
+        for some in _together(read, table, asked.people, asked.place / f"people{next(passes)}"):
+            yield count_parts(some.key, some.bucket.astype(np.int64), truth[some.secret], numbers.slots)
+
+    def walk(numbers: ReadParts, table: Table) -> PartCounts:
+        return added_counts(counted(numbers, table), numbers.slots, _Exposed(lambda: counted(numbers, table)))
+
+    slots = ReadParts.of(read.release).slots
+    placed = None if asked.placed is None else asked.placed[slots.part, slots.value]
+    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, placed)
+    quasi = {f"records {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
+    return _Judged(audit, quasi | {"records": read.release.domain.table}, problems)
+
+
+class _Exposed:
+    """The mean belief of readers over people who are counted some at a time."""
+
+    def __init__(self, parts: Callable[[], Iterator[PartCounts]]) -> None:
+        self.parts = parts
+
+    def exposure(self, slots: Slots, shares: Floats, kept: Floats) -> float:
+        """Return the mean belief in the true value of a reader who takes these shares of each part as prior (per slot)."""
+        total, people = 0.0, 0
+        for one in self.parts():
+            rows = int(one.totals.sum())
+            total += one.classes.exposure(slots, shares, kept) * rows
+            people += rows
+        return total / max(1, people)
+
+
+JUDGES = {"buckets": _buckets, "ranges": _ranges, "columns": _columns, "randomized": _randomized}
+"""The forms that are audited a part at a time."""
+
+
+def _comparable(manifest: Manifest, shown: dict[str, pa.Table], table: Table | None, problems: list[str]) -> Table | None:
+    """Return the table where its people can be compared with those of the release; why not goes to `problems`."""
+    if table is None:
+        return None
+    problems += unlike_schema(manifest, table)
+    unlike = other_columns(manifest, shown, table)
+    problems += unlike
+    return None if unlike else table
+
+
+class _Distinct:
+    """The different people of a table, by quasi values and true value, one file of quasi combinations after another."""
+
+    def __init__(self, table: Table, people: Blocks, place: Path) -> None:
+        self.sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+        self.own: Array = np.arange(len(table.sensitive.domain))
+        place.mkdir(mode=0o700, exist_ok=True)
+        wide = Layout(tuple(np.dtype(np.int32) for _ in self.sizes))
+        many = max(1, -(-people.total // AT_ONCE))
+        self.files = [Blocks(place / f"original{part}", wide) for part in range(many)]
+        for *codes, secret in people:
+            _scatter([code.astype(np.int32) for code in codes], secret, self.files)
+
+    def of(self, codes: Array) -> _Distinct:
+        """Return the same people with a value of one secret, given for each code of the sensitive attribute."""
+        found = copy(self)
+        found.own = codes
+        return found
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __iter__(self) -> Iterator[Counted]:
+        for file in self.files:
+            columns = file.read()
+            columns[-1] = self.own[columns[-1]]
+            _, first, times = np.unique(row_keys(columns, self.sizes), return_index=True, return_counts=True)
+            *codes, secret = (column[first] for column in columns)
+            yield Counted(tuple(codes), secret, times.astype(np.int64))
+
+
+def _empty(quasi: Sequence[Column]) -> pa.Table:
+    return pa.table({column.name: column.values.slice(0, 0) for column in quasi})
 
 
 class _Together(NamedTuple):
@@ -93,7 +268,7 @@ class _Together(NamedTuple):
     secret: Array
 
 
-def _together(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
+def _together(read: Reread | RereadRecords, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
     """Yield everybody, one file of quasi combinations after another."""
     place.mkdir(mode=0o700, exist_ok=True)
     quasi = read.release.quasi
@@ -111,20 +286,20 @@ def _together(read: Reread, table: Table | None, people: Blocks | None, place: P
     for mine, real in zip(published, original, strict=True):
         *codes, bucket = mine.read()
         *others, secret = real.read()
-        yield _Together(_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
+        yield _Together(row_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
         for file in (mine, real):
             file.path.unlink(missing_ok=True)
 
 
-def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path) -> Walked:
-    """Return how the published people differ from those of the table."""
-    truth = true_codes(shown.labels, table)
-    start = shown.start.astype(np.int64)
+def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path, own: Array) -> Walked:
+    """Return how the published people differ from those of the table, `own` being what each code of a person stands for."""
+    truth = true_codes(shown.labels, table)[own]
     total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
     for some in _together(read, table, people, place):
-        words, bits = sorted_words(some.key)
-        known = (start, shown.value, shown.shares, len(shown.labels))
-        found = walk_people(words, bits, len(some.bucket), some.bucket, truth[some.secret], *known)
+        number = numbered(some.key)
+        many, published = int(number.max(initial=-1)) + 1, len(some.bucket)
+        mine, theirs = dealt(number[:published], many), dealt(number[published:], many)
+        found = walk_dealt(mine, theirs, some.bucket, truth[some.secret], shown)
         total.certain[:] += found[3]
         total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
     return total
@@ -173,16 +348,3 @@ def _scatter(codes: list[Array], last: Array, files: list[Blocks]) -> None:
         some = places[begin:end]
         file.append([*(code[some] for code in codes), last[some].astype(np.int32)])
         begin = end
-
-
-def _keys(codes: list[Array], sizes: list[int]) -> Integers:
-    """Return a number for every row, equal for equal codes."""
-    key = np.zeros(len(codes[0]), np.int64)
-    room = 1
-    for code, size in zip(codes, sizes, strict=True):
-        if room * size >= 1 << 62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
-        key = key * size + code
-        room *= size
-    return key

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -14,12 +15,13 @@ from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
 from sfumato.groups.soft import Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
-from sfumato.scale.collect import Collected, Kept, collect
+from sfumato.scale.collect import Kept
 from sfumato.scale.outline import Outline
-from sfumato.scale.shard import Cut, Cutting
+from sfumato.scale.shard import Cut, Cutting, Matching
+from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
 
@@ -43,36 +45,55 @@ class Rules:
     weights: object
     rule: Rule | None
     classical: Classical | None = None
+    form: str = "buckets"
+    alpha: Fraction | None = None
+    matching: Matching | None = None
 
 
 def boxes(
     outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
-) -> tuple[Collected, Frame, TopCuts]:
-    """Return all boxes in canonical order, where the people of each lie; the same ones that everybody in memory would give."""
+) -> tuple[list[Kept], TopCuts]:
+    """Return all boxes from left to right along the cuts, shard by shard: the same ones that everybody in memory would give."""
     progress("ordering categories", 0.3)
     frame = frame_of(outline, np.ones(len(outline.table.quasi)), people.total)
-    frame = Frame(frame.axes._replace(weights=_weights(outline, frame, people, rules)), frame.places, frame.values)
+    frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
     sizes = tuple(column.size for column in outline.table.quasi)
-    how = Cut(frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical)
+    absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
+    how = Cut(
+        frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha,
+        rules.matching, outline.rows,
+    )  # fmt: skip
     progress("cutting quasi space", 0.35)
     secret = secret_shape(bounds)
+    most = max(shard, 2 * rules.floor)
+    counter, accepted = Counter(frame, people.total), how.acceptance()
     cuts = top_cuts(
-        Counter(frame, people.total), frame.axes, secret, how.acceptance(), people=outline.rows, shard=max(shard, 2 * rules.floor)
+        counter,
+        frame.axes,
+        secret,
+        accepted,
+        people=outline.rows,
+        shard=most,
+        alpha=rules.alpha,
+        whole=rules.matching is not None,
     )
     progress("cutting quasi space", 0.5)
     shards = list(people.shards(how, cuts, lambda done: progress("cutting quasi space", 0.5 + 0.25 * done)))
-    return collect(shards), frame, cuts
+    return shards, cuts
 
 
 def _weights(outline: Outline, frame: Frame, people: People, rules: Rules) -> Floats:
+    if isinstance(rules.weights, np.ndarray):
+        return rules.weights
     if rules.weights != "association":
         return column_weights(outline.table.quasi, rules.weights)  # type: ignore[arg-type]
     root = np.array([[-1, -1, -1, 0, -1, -1]], dtype=np.int64)
     pairs: Integers = Counter(frame, people.total).pairs(root, np.zeros(1, np.int64))[0]
-    first, by_place = frame.axes.first, []
-    for j, place in enumerate(frame.places):
-        by_place.append(pairs[first[j] : first[j + 1]][place])  # codes as published, as a column has them
-    return weights_by_pairs([by_place])
+    first, ends = frame.axes.first, [int(one.max()) + 1 for one in frame.stack]
+    by_secret = []
+    for begin, end in zip([0, *ends], ends, strict=False):  # codes as published, as a column has them
+        by_secret.append([pairs[first[j] : first[j + 1], begin:end][place] for j, place in enumerate(frame.places)])
+    return weights_by_pairs(by_secret)
 
 
 def pieces(leaves: Sequence[Leaf]) -> list[int]:

@@ -10,8 +10,13 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.groups.counted import Leaf
+from sfumato.methods.show.manifest import without_unused
+from sfumato.release.boxes import Box, box_ranks
+from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.shard import Made
+from sfumato.scale.shown import Seen, Values, box_shown, together
+from sfumato.table.column import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +35,8 @@ class Kept:
 def keep(place: Path, name: str, layout: Layout, leaf: Leaf, made: Made, piece: int) -> Kept:
     """Write the rows of a shard to disk and return the rest."""
     rows = Blocks(place / name, layout)
-    rows.append(made.rows)
+    if made.rows:
+        rows.append(made.rows)
     lean = replace(made, rows=[])
     return Kept(leaf, rows, lean, piece)
 
@@ -83,10 +89,11 @@ class Collected:
         return columns, np.repeat(self.box[low:high], length)
 
 
-def collect(shards: Sequence[Kept]) -> Collected:
+def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
     """Return the boxes of all shards, which come from left to right along the cuts, numbered by their first rows.
 
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
+    `order`, if given, lists the boxes along the cuts in the order of their numbers.
     """
     sizes, firsts, shard, offset, piece = [], [], [], [], []
     for place, one in enumerate(shards):
@@ -100,7 +107,7 @@ def collect(shards: Sequence[Kept]) -> Collected:
     whole = np.cumsum(of_piece == 0) - 1  # pieces of one box follow one another
     boxes = int(whole[-1]) + 1
     head = np.flatnonzero(of_piece == 0)
-    order = np.lexsort(first[head].T[::-1])
+    order = np.lexsort(first[head].T[::-1]) if order is None else order
     number = np.empty(boxes, np.int64)
     number[order] = np.arange(boxes)
     runs = np.argsort(number[whole], kind="stable")
@@ -120,6 +127,44 @@ def collect(shards: Sequence[Kept]) -> Collected:
         told=None if told is None else told[head][order],
         along=_along(shards, of_piece)[head][order],
     )
+
+
+def seen_together(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Seen, ...]:
+    """Return what boxes show column by column, from left to right along the cuts."""
+    piece = np.concatenate([np.full(len(one.made.sizes), one.piece) for one in shards])
+    box = np.cumsum(piece == 0) - 1
+    return tuple(together([one.made.seen[j] for one in shards], box, column.size) for j, column in enumerate(columns))
+
+
+def collect_ranges(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[Box, ...]]:
+    """Return the boxes of all shards numbered by what they show, and that; equal ones by their values.
+
+    Of two boxes with the same ranges the one comes first whose values do, written one after another. Where these first differ in
+    how often a value occurs, that is the one which ends there, else the one in which it occurs more often.
+    """
+    shown = tuple(box_shown(column, one) for column, one in zip(columns, seen_together(shards, columns), strict=True))
+    rank = box_ranks(shown)
+    order = np.argsort(rank, kind="stable")
+    if (rank[order][1:] == rank[order][:-1]).any():
+        along = collect(shards, np.arange(len(rank)))
+        box, last = np.repeat(np.arange(len(rank)), along.entries), np.zeros(len(along.value), bool)
+        last[np.cumsum(along.entries) - 1] = True
+        key = along.value * np.int64(1 << 33) + np.where(last, along.count, (1 << 33) - 1 - along.count)
+        order = np.argsort(
+            canonical_order([Shown("ranges", np.arange(len(rank)), rank), Shown("values", box, key)], len(rank)).number
+        )
+    return collect(shards, order), tuple(box.take(order) for box in shown)
+
+
+def collect_columns(shards: Sequence[Kept], columns: Sequence[Column]) -> tuple[Collected, tuple[tuple[Column, Integers], ...]]:
+    """Return the boxes of all shards from left to right along the cuts; of every column their values, and where each begins."""
+    found = []
+    for column, one in zip(columns, seen_together(shards, columns), strict=True):
+        assert isinstance(one, Values)
+        used = without_unused(replace(column, codes=one.codes.astype(column.codes.dtype)))
+        found.append((used, np.concatenate(([0], np.cumsum(one.length))).astype(np.int64)))
+    boxes = len(found[0][1]) - 1
+    return collect(shards, np.arange(boxes)), tuple(found)
 
 
 def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Integers, Integers, Integers]:

@@ -38,6 +38,24 @@ class Duck:
             self.connection.execute(f"SET {name} = '{value}'")
         self.source = "source"
 
+    def quoted(self, name: str) -> str:
+        """Return a name as SQL has it."""
+        return quoted(name)
+
+    def lend(self, name: str, table: pa.Table) -> str:
+        """Give a small table a name, and return that as SQL has it."""
+        self.connection.register(name, table)
+        return quoted(name)
+
+    def keep(self, name: str, sql: str, *, made: bool = True) -> str:
+        """Give the result of a query a name, computed once where it is `made`; return the name as SQL has it."""
+        self.connection.execute(f"CREATE TEMP {'TABLE' if made else 'VIEW'} {quoted(name)} AS {sql}")
+        return quoted(name)
+
+    def use(self, name: str) -> None:
+        """Make what was kept under a name the source."""
+        self.source = name
+
     def close(self) -> None:
         """Let go of the connection and of what it spilled."""
         self.connection.close()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,26 +15,44 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
-from sfumato.groups.grouping import Grouping, Histograms, require_bounds
+from sfumato.groups.cuts import Space, axes, column_weights
+from sfumato.groups.fragments.cover import require_presence
+from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
+from sfumato.groups.near.matched import block_of, least_box, variety_of
+from sfumato.groups.near.order import Scale
+from sfumato.groups.near.widths import domain_widths
 from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
 from sfumato.methods.base import Task
+from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
-from sfumato.methods.show.manifest import group_manifest
+from sfumato.methods.randomizing import plan_figures as plan_figures_of
+from sfumato.methods.show.columns import fragment_facts
+from sfumato.methods.show.manifest import Stated, apart_manifest, group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
-from sfumato.privacy.bounds import Bounds
+from sfumato.methods.show.randomized import show_randomized
+from sfumato.privacy.requirement import Bounds
+from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
+from sfumato.randomness import Randomness
+from sfumato.release.apart import ApartColumns
+from sfumato.release.boxes import Box
+from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
+from sfumato.scale.blind import AnatomySlots, RoundRobin, Slots, deal
 from sfumato.scale.boxes import People, Rules, boxes
-from sfumato.scale.collect import Collected
+from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
+from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
-from sfumato.scale.write import write_buckets
-from sfumato.table.sensitive import Domain
+from sfumato.scale.randomized import randomized_records
+from sfumato.scale.shard import Matching
+from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
+from sfumato.table.column import Domain
 
 
 class Work(NamedTuple):
@@ -43,12 +64,15 @@ class Work(NamedTuple):
     directory: Path
     shard: int
     scratch: Callable[[str], Path]
+    coded: Callable[[], Blocks]
+    """Everybody's codes in files of this machine."""
+    shuffling: Randomness
+    """The coins that people are shuffled by before a method sees them."""
 
-    def cut(self, rules: Rules) -> tuple[Collected, TopCuts]:
-        """Return the boxes that these rules cut, and the first cuts."""
+    def cut(self, rules: Rules) -> tuple[list[Kept], TopCuts]:
+        """Return the boxes that these rules cut, shard by shard, and the first cuts."""
         task = self.task
-        made, _, cuts = boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
-        return made, cuts
+        return boxes(self.found, self.people, task.bounds, rules, task.random, shard=self.shard, progress=task.progress)
 
 
 class Written(NamedTuple):
@@ -57,22 +81,24 @@ class Written(NamedTuple):
     manifest: Manifest
     figures: dict[str, Any]
     sizes: Integers
+    placed: Integers | None = None
+    """[parts × values]: how many people of each true value are in each part of a randomized release."""
 
 
 def make_boxes(work: Work, method: Any) -> Written:
-    """Cut boxes, check every count against its bound, and write them as buckets."""
+    """Cut boxes, check every count against its bound, and write them."""
     tight = work.task.against == "reader"
     rule = None if tight else soft_rule(work.task.bounds, method.patience)
     cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
-    made, _ = work.cut(Rules(cutting, method.floor, method.weights, rule))
-    written = _as_buckets(work, method, made, cutting, {})
-    sizes = made.sizes
+    shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, form=method.form))
+    written = _written(work, method, shards, cutting, {})
+    sizes = written.sizes
     stopped = sizes[sizes < 2 * method.floor].sum() / max(int(sizes.sum()), 1)
     return written._replace(figures={**written.figures, "share_in_boxes_at_the_floor": float(stopped)})
 
 
 def make_mondrian(work: Work, method: Any) -> Written:
-    """Cut Mondrian's boxes, check them, and write them as buckets: strict ones, which no order of people decides."""
+    """Cut Mondrian's boxes, check them, and write them: strict ones, which no order of people decides."""
     for name, asked, known in (
         ("partition", method.partition, ("strict",)),
         ("constraint", method.constraint, ("bounds", "distinct", "entropy")),
@@ -84,26 +110,171 @@ def make_mondrian(work: Work, method: Any) -> Written:
             )
     bounds = work.task.bounds
     rule = classical(bounds, constraint=method.groups_keep, k=method.k, relaxed=False)
-    made, _ = work.cut(Rules("tight", method.k, None, None, rule))
-    return _as_buckets(work, method, made, "tight", method.said(bounds))
+    shards, _ = work.cut(Rules("tight", method.k, None, None, rule, method.form))
+    return _written(work, method, shards, "tight", method.said(bounds))
 
 
-def _as_buckets(work: Work, method: Any, made: Collected, basis: Any, said: dict[str, str]) -> Written:
-    """Check every count against its bound, and write the boxes as buckets."""
-    task = work.task
+def make_near(work: Work, method: Any) -> Written:
+    """Cut safe boxes of at most a shard of people, match people inside each as in memory, and write the groups."""
+    task, columns = work.task, work.found.table.quasi
+    if task.against == "reader":
+        raise NotProvable(
+            "method 'near-groups' against a reader is made in memory only: people are exchanged until groups of the whole "
+            "table get no nearer",
+            hint='against = "engineer", whose groups are matched inside boxes; or name = "boxes", or engine = "memory"',
+        )
+    if method.effort is not None:
+        method.group(task)  # which says why it is refused
+    widths = domain_widths(columns, work.found.table.schema)
+    floor = method.floor or 100
+    space = Space(np.zeros((len(columns), 0), np.int32), *axes(columns))
+    weights = variety_of(Scale.of(columns, widths, space), work.found.counts) * column_weights(columns, method.weights)
+    matching = Matching(columns, tuple(widths), floor, method.weights, block_of(work.found.rows), work.shuffling)
+    least = least_box(task.bounds, floor)
+    shards, _ = work.cut(Rules("safe", least, weights, None, None, method.form, None, matching))
+    written = _written(work, method, shards, "matched", {})
+    told = [one.made.figures for one in shards]
+    figures = {
+        "boxes": sum(one["boxes"] for one in told),
+        "people_left_over": sum(one["people_left_over"] for one in told),
+        "group_sizes": sorted({size for one in told for size in one["group_sizes"]}),
+        "blocks": sum(one["blocks"] for one in told),
+    }
+    return written._replace(figures={**written.figures, **figures})
+
+
+def make_ambiguity(work: Work, method: Any) -> Written:
+    """Cut boxes that keep a bound on presence too, check them, and write them column by column."""
+    if method.grouping != "boxes":
+        raise NotProvable(
+            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only",
+            hint='grouping = "boxes", or engine = "memory"',
+        )
+    task, columns = work.task, work.found.table.quasi
+    alpha = Fraction(task.requirement.presence or 1)
+    covered = prod(int(np.count_nonzero(counts)) for counts in work.found.counts)
+    require_presence(columns, work.found.rows, alpha, bounded=task.bounds.protects, covered=covered)
+    tight = task.against == "reader"
+    rule = None if tight else soft_rule(task.bounds, method.patience)
+    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
+    shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
+    made, shown = collect_columns(shards, columns)
+    _check(made, task.bounds)
+    grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), cutting, told=made.told)
+    stated = _stated(task, method, grouping, fragment_facts(grouping))
+    group = np.repeat(np.arange(grouping.groups, dtype=np.int32), made.entries)
+    quasi, start = (tuple(parts) for parts in zip(*shown, strict=True))
+    task.progress("writing", 0.75)
+    parts, first = [], 0
+    for one in work.found.table.apart():
+        domain = one.sensitive.domain
+        mine = (made.value >= first) & (made.value < first + len(domain))
+        entries = group[mine], (made.value[mine] - first).astype(np.int32), made.count[mine]
+        own = stated.of(domain.names[0]) if stated.apart else stated
+        parts.append(ColumnsRelease(own, quasi, start, domain, *entries, told=made.told))
+        first += len(domain)
+    release: Any = ApartColumns(stated, tuple(parts)).canonical() if stated.apart else parts[0].canonical()
+    return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
+
+
+def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
+    """Check every count of every box against its bound, and write the boxes in the method's form."""
+    task, columns = work.task, work.found.table.quasi
+    shown: tuple[Box, ...] = ()
+    if method.form == "ranges":
+        made, shown = collect_ranges(shards, columns)
+    else:
+        made = collect(shards)
     _check(made, task.bounds)
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
-    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
-    manifest = write_buckets(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, made)
-    sizes = made.sizes
-    figures = {
+    if method.form == "ranges":
+        stated = group_manifest(task, method, "ranges", grouping, {"groups": grouping.groups})
+        manifest = write_ranges(work.directory, stated, work.found, made, shown)
+    else:
+        public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
+        stated = _stated(task, method, grouping, public)
+        manifest = write_buckets(work.directory, stated, work.found, made)
+    return Written(manifest, _figures(made.sizes), made.sizes)
+
+
+def _stated(task: Task, method: Any, grouping: Grouping, public: dict[str, Any]) -> Manifest:
+    """Return the manifest of groups, also where each of several secrets is protected by itself."""
+    stated = [group_manifest(one, method, method.form, grouping, public) for one in task.parts()]
+    return stated[0] if not task.bounds.apart else apart_manifest(task, [Stated(one) for one in stated])
+
+
+def _figures(sizes: Integers) -> dict[str, Any]:
+    """Return what the publisher is told of groups of these sizes."""
+    return {
         "groups": len(sizes),
         "smallest": int(sizes.min()),
         "largest": int(sizes.max()),
         "loss": int(((sizes - 1) ** 2).sum()),
     }
-    return Written(manifest, figures, sizes)
+
+
+def make_blind(work: Work, method: Any) -> Written:
+    """Deal everybody to the groups of a plan, by coins of her place, and write them as buckets."""
+    bounds = work.task.bounds
+    chosen = method.plan(bounds, work.task)
+    numbers = np.array(chosen.setting.numbers, dtype=np.int64)
+    slots = RoundRobin(np.array(chosen.allocation, dtype=np.int64), numbers, canonical_order(bounds))
+    return _dealt(work, method, slots, plan_figures(chosen), complete=chosen.complete)
+
+
+def make_anatomy(work: Work, method: Any) -> Written:
+    """Deal everybody to Anatomy's groups."""
+    if method.suppress:
+        raise NotProvable(
+            "method 'anatomy' with suppress = true is made in memory only", hint='suppress = false, or engine = "memory"'
+        )
+    bounds = work.task.bounds
+    size, removed = method.sizes(bounds)
+    counts = np.array(bounds.counts, dtype=np.int64)
+    assert not removed.any()
+    slots = AnatomySlots(counts, size, canonical_order(bounds), work.task.random, work.scratch("slots"))
+    return _dealt(work, method, slots, {"l": size, "suppressed": {}})
+
+
+def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, complete: bool = True) -> Written:
+    task, table = work.task, work.found.table
+    task.progress("assigning people to groups", 0.4)
+    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+    dealt = deal(work.coded(), sizes, slots, task.random, work.scratch("dealt"), work.shard)
+    for begin in range(0, dealt.entries.total, work.shard):
+        group, value, count = dealt.entries.part(begin, min(begin + work.shard, dealt.entries.total))
+        shown = Histograms((group - group[0]).astype(np.int32), value.astype(np.int32), count)
+        require_bounds(shown, dealt.sizes[group[0] : group[-1] + 1], task.bounds.limits, None, task.bounds.sets)
+    grouping = Grouping(np.zeros(0, np.int32), len(dealt.sizes), "blind", complete=complete)
+    public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
+    task.progress("writing", 0.75)
+    manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
+    return Written(manifest, {**_figures(dealt.sizes), **figures}, dealt.sizes)
+
+
+def make_randomized(work: Work, method: Any) -> Written:
+    """Randomize everybody's value by coins of her place, and write the records."""
+    task, table = work.task, work.found.table
+    task.progress("finding parts and retentions", 0.3)
+    domain = method.published_domain(table)
+    plan = method.planned(task.requirement, task.bounds, table.rows)
+    nobody = np.zeros(0, np.int32)
+    empty, number = show_randomized(task, method, domain, plan, Randomized(nobody, nobody))
+    described = [part.described for part in empty.parts]
+    if any(one == two for one, two in pairwise(sorted(described))):
+        raise NotProvable(
+            f"method {method.name!r}: two parts of its plan are described alike, and only all records tell which comes first",
+            hint='engine = "memory"',
+        )
+    task.progress("randomizing values", 0.4)
+    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
+    codes = _declared(work.found, domain)
+    place = work.scratch("randomized")
+    made = randomized_records(work.coded(), sizes, plan, codes, len(domain), number, task.random, place, work.shard)
+    task.progress("writing", 0.75)
+    manifest = write_records(work.directory, empty.manifest, work.found, domain, made.rows)
+    return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.placed)
 
 
 def make_noisy(work: Work, method: Any) -> Written:
@@ -116,7 +287,8 @@ def make_noisy(work: Work, method: Any) -> Written:
     gamma = odds_within(task.bounds)
     ratio = noise_ratio(gamma)
     floor = method.floor_for(gamma, work.found.rows)
-    made, cuts = work.cut(Rules("noisy", floor, method.weights, None))
+    shards, cuts = work.cut(Rules("noisy", floor, method.weights, None))
+    made = collect(shards)
     cut = len(made.sizes)
     task.progress("adding noise to every count", 0.7)
     counts = _true_counts(made, _declared(work.found, domain), len(domain))
@@ -167,26 +339,32 @@ def _check(made: Collected, bounds: Bounds) -> None:
 Maker = Callable[[Work, Any], Written]
 MAKERS: dict[tuple[str, str], Maker] = {
     ("boxes", "buckets"): make_boxes,
+    ("boxes", "ranges"): make_boxes,
+    ("burel-perturbation", "randomized"): make_randomized,
     ("noisy-boxes", "buckets"): make_noisy,
+    ("small-domain", "randomized"): make_randomized,
+    ("uniform", "randomized"): make_randomized,
+    ("ambiguity", "columns"): make_ambiguity,
+    ("anatomy", "buckets"): make_anatomy,
     ("mondrian", "buckets"): make_mondrian,
+    ("mondrian", "ranges"): make_mondrian,
+    ("multi-size", "buckets"): make_blind,
+    ("near-groups", "buckets"): make_near,
+    ("near-groups", "ranges"): make_near,
 }
 """How each method is made beyond memory, in each form."""
+
+EACH = {("boxes", "buckets"), ("ambiguity", "columns")}
+"""What is made beyond memory also where each of several secrets is protected by itself."""
 
 REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
     "ring": "every record is matched with people of the whole table",
     "decoys": "decoys are exchanged between buckets of the whole table",
-    "ambiguity": "which values a box covers is decided against the whole table",
     "priview": "which values a box covers is decided against the whole table",
-    "near-groups": "whole boxes are matched and annealed at once, which has not been divided yet",
-    "multi-size": "everybody is dealt to groups in one order of coins, which has not been divided yet",
-    "anatomy": "everybody is dealt to groups in one order of coins, which has not been divided yet",
-    "burel-perturbation": "everybody's coin is drawn in one order, which has not been divided yet",
     "privbayes": "its network is learned from the whole table",
     "noisy-tables": "its tables are counted in memory",
-    "uniform": "everybody's coin is drawn in one order, which has not been divided yet",
-    "small-domain": "everybody's coin is drawn in one order, which has not been divided yet",
 }
 """Why every other method is made in memory only."""
 
@@ -201,9 +379,14 @@ def scales(method: Method) -> str:
     return REASONS.get(method.name, "it looks at all people at once")
 
 
-def maker_of(method: Method) -> Maker:
-    """Return how a method is made beyond memory; raise where it is not."""
+def maker_of(method: Method, *, each: bool = False) -> Maker:
+    """Return how a method is made beyond memory, also where `each` of several secrets is protected by itself; raise if not."""
     why = scales(method)
+    if not why and each and (method.name, method.form) not in EACH:
+        raise NotProvable(
+            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory only',
+            hint='name = "boxes" with form = "buckets"; or engine = "memory", or protect = "combination"',
+        )
     if not why:
         return MAKERS[method.name, method.form]
     forms = sorted(form for name, form in MAKERS if name == method.name)

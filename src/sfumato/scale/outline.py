@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Integers, Unsigned
-from sfumato.errors import InputError, PolicyError
+from sfumato.arrays import Array, Integers, Small, Unsigned
+from sfumato.errors import InputError
 from sfumato.table.assemble import (
     Source,
     check_domain,
@@ -24,13 +24,11 @@ from sfumato.table.assemble import (
 )
 from sfumato.table.cells import cell_column
 from sfumato.table.coding import Reading, code_column, split
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import Column, Sensitive, code_type
 from sfumato.table.fingerprint import value_hashes
 from sfumato.table.parse import guess
-from sfumato.table.people import Choice
-from sfumato.table.person_key import PersonKey
+from sfumato.table.people import Choice, PersonKey
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Sensitive
 from sfumato.table.table import Table
 
 
@@ -54,6 +52,13 @@ class Tallied(Sensitive):
     def counts(self) -> Integers:
         """Number of people with each value."""
         return self.tally
+
+    def apart(self) -> tuple[Sensitive, ...]:
+        """Return the attribute of each sensitive column by itself, in the order of the columns."""
+        if len(self.domain.names) == 1:
+            return (self,)
+        parts = [self.domain.part(name) for name in self.domain.names]
+        return tuple(Tallied(one, self.codes, _weighed(codes, self.tally, len(one))) for one, codes in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +93,19 @@ class Outline:
         return self.table.rows
 
     @property
+    def stack(self) -> Small:
+        """[secrets × codes of the sensitive attribute]: the values of each secret that is protected by itself, one after another.
+
+        Of one attribute these are its own codes.
+        """
+        domain = self.table.sensitive.domain
+        if not self.table.schema.apart:
+            return np.arange(len(domain), dtype=np.int32)[None, :]
+        parts = [domain.part(name) for name in domain.names]
+        first = np.cumsum([0, *(len(one) for one, _ in parts)]).tolist()
+        return np.stack([codes.astype(np.int32) + start for (_, codes), start in zip(parts, first, strict=False)])
+
+    @property
     def types(self) -> tuple[np.dtype[np.unsignedinteger], ...]:
         """The smallest type for the codes of each quasi column, then of the sensitive values."""
         return (*(code_type(column.size) for column in self.table.quasi), code_type(max(len(self.table.sensitive.domain), 1)))
@@ -106,11 +124,6 @@ def outline(
 
     `without` gives the same source without the rows that have one of these values in one of these columns.
     """
-    if schema.apart:
-        raise PolicyError(
-            'protect = "each": several secrets, each by itself, are published in memory only',
-            hint='engine = "memory", or protect = "combination"',
-        )
     if schema.identifier and schema.one_row_per_person and not schema.people_rule.key:
         several, rows = engine.repeated(schema.identifier)
         if several:

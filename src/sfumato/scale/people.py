@@ -1,60 +1,107 @@
-"""One row a person where DuckDB holds the rows: the same choice, by the same coins, as for a table in memory."""
+"""One row a person where an engine holds the rows: the same choice, by the same coins, as for a table in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness, SecureRandomness, randomness
-from sfumato.scale.duck import Duck, quoted
-from sfumato.table.people import CHOOSING, Choice, People, by_coins, persons, ranks, refuse_several
-from sfumato.table.person_key import PersonKey, may_be_key, person_keys
-from sfumato.table.sound import comparable
+from sfumato.table.people import (
+    CHOOSING,
+    Choice,
+    People,
+    PersonKey,
+    by_coins,
+    may_be_key,
+    person_keys,
+    persons,
+    ranks,
+    refuse_several,
+)
+from sfumato.table.source import comparable
+
+
+class Sql(Protocol):
+    """An engine that understands SQL, and has the source under a name."""
+
+    source: str
+
+    def quoted(self, name: str) -> str:
+        """Return a name as its SQL has it."""
+
+    def schema(self) -> pa.Schema:
+        """Return names and Arrow types of the source's columns."""
+
+    def table(self, sql: str) -> pa.Table:
+        """Return the result of a query, which must be small."""
+
+    def number(self, sql: str) -> int:
+        """Return the one number that a query gives."""
+
+    def rows(self) -> int:
+        """Return how many rows the source has."""
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different values of columns (c0, c1, …), and how often each occurs (n)."""
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows those are."""
+
+    def lend(self, name: str, table: pa.Table) -> str:
+        """Give a small table a name, and return that as SQL has it."""
+
+    def keep(self, name: str, sql: str, *, made: bool = True) -> str:
+        """Give the result of a query a name, computed once where it is `made`; return the name as SQL has it."""
+
+    def use(self, name: str) -> None:
+        """Make what was kept under a name the source."""
+
 
 _SAMPLE = 200_000
 """About so many rows are looked at to see what follows from a column that may number people."""
 
 
 def choose(
-    duck: Duck, rule: People, used: Sequence[str], compared: Sequence[str], random: Randomness | int | bytes | None
+    engine: Sql, rule: People, used: Sequence[str], compared: Sequence[str], random: Randomness | int | bytes | None
 ) -> Choice:
     """Make one row a person the source of the engine, and return what there is to tell about the choice."""
+    quoted = engine.quoted
     keys = ", ".join(quoted(name) for name in rule.key)
-    source = quoted(duck.source)
-    rows = duck.rows()
+    source = quoted(engine.source)
+    rows = engine.rows()
     for name in rule.key:
-        absent = duck.number(f"SELECT count(*) FROM {source} WHERE {quoted(name)} IS NULL")
+        absent = engine.number(f"SELECT count(*) FROM {source} WHERE {quoted(name)} IS NULL")
         if absent:
             raise InputError(
                 f"column {name!r}: {absent:,} of {rows:,} rows have no value, so that it is not known whose rows they are",
                 hint="give every person a key, or leave these rows out of the table",
             )
-    people = duck.number(f"SELECT count(*) FROM (SELECT 1 FROM {source} GROUP BY {keys})")
+    people = engine.number(f"SELECT count(*) FROM (SELECT 1 FROM {source} GROUP BY {keys}) AS p")
     coins = random if isinstance(random, bytes) else randomness(random).spawn(CHOOSING).words(4).tobytes()
     if people == rows:
         return Choice(rule.keep, rows, people, 0, coins)
     if rule.by is None:
-        refuse_several(rule, *duck.repeated(list(rule.key)))
-    values = duck.distinct([str(rule.by)])
-    ranked = pa.table({"v": values.column("c0"), "r": pa.array(ranks(values.column("c0"), rule))})
-    duck.connection.register("ranked", ranked)
+        refuse_several(rule, *engine.repeated(list(rule.key)))
+    values = engine.distinct([str(rule.by)])
+    ranked = engine.lend("ranked", pa.table({"v": values.column("c0"), "r": pa.array(ranks(values.column("c0"), rule))}))
     on = f"s.{quoted(str(rule.by))} IS NOT DISTINCT FROM k.v"
-    duck.connection.execute(
-        f"CREATE TEMP TABLE early AS SELECT {keys}, min(r) AS best FROM {source} AS s JOIN ranked AS k ON {on} GROUP BY {keys}"
-    )
+    early = engine.keep("early", f"SELECT {keys}, min(r) AS best FROM {source} AS s JOIN {ranked} AS k ON {on} GROUP BY {keys}")
     same = " AND ".join(f"s.{quoted(name)} = e.{quoted(name)}" for name in rule.key)
-    listed = ", ".join(f"s.{quoted(name)}" for name in dict.fromkeys([*rule.key, *used, *compared]))
+    wanted = list(dict.fromkeys([*rule.key, *used, *compared]))
+    listed = ", ".join(f"s.{quoted(name)}" for name in wanted)
     person = ", ".join(f"s.{quoted(name)}" for name in rule.key)
-    duck.connection.execute(
-        f"CREATE TEMP VIEW candidates AS SELECT {listed}, count(*) OVER (PARTITION BY {person}) AS times "
-        f"FROM {source} AS s JOIN ranked AS k ON {on} JOIN early AS e ON {same} AND k.r = e.best"
+    candidates = engine.keep(
+        "candidates",
+        f"SELECT {listed}, count(*) OVER (PARTITION BY {person}) AS times "
+        f"FROM {source} AS s JOIN {ranked} AS k ON {on} JOIN {early} AS e ON {same} AND k.r = e.best",
+        made=False,
     )
-    tied_rows = duck.table("SELECT * EXCLUDE (times) FROM candidates WHERE times > 1")
+    tied_rows = engine.table(f"SELECT {', '.join(map(quoted, wanted))} FROM {candidates} WHERE times > 1")
     chosen, tied = by_coins(
         tied_rows,
         np.arange(tied_rows.num_rows),
@@ -62,33 +109,31 @@ def choose(
         [*rule.key, *compared],
         SecureRandomness(coins),
     )
-    duck.connection.register("drawn", tied_rows.take(pa.array(chosen)))
+    drawn = engine.lend("drawn", tied_rows.take(pa.array(chosen)))
     shown = ", ".join(quoted(name) for name in used)
-    duck.connection.execute(
-        f"CREATE TEMP TABLE people AS SELECT {shown} FROM candidates WHERE times = 1 UNION ALL SELECT {shown} FROM drawn"
-    )
-    duck.source = "people"
+    engine.keep("people", f"SELECT {shown} FROM {candidates} WHERE times = 1 UNION ALL SELECT {shown} FROM {drawn}")
+    engine.use("people")
     return Choice(rule.keep, rows, people, tied, coins)
 
 
-def suspects(duck: Duck, looked: Sequence[str], known: Sequence[str]) -> tuple[PersonKey, ...]:
+def suspects(engine: Sql, looked: Sequence[str], known: Sequence[str]) -> tuple[PersonKey, ...]:
     """Return the columns that look like keys of people with several rows; numbers of values are exact, the rest by a sample.
 
     A sample has all rows of the values that it has, so that what rows of one value agree in is seen as in the whole.
     """
-    source, types = quoted(duck.source), {field.name: field.type for field in duck.schema()}
+    source, types = engine.quoted(engine.source), {field.name: field.type for field in engine.schema()}
     names = [name for name in looked if comparable(types[name])]
     found = []
     for name in names:
         if name in known:
             continue
-        counted = duck.table(f"SELECT count(DISTINCT {quoted(name)}), count({quoted(name)}) FROM {source}")
+        counted = engine.table(f"SELECT count(DISTINCT {engine.quoted(name)}), count({engine.quoted(name)}) FROM {source}")
         people, rows = (int(counted.column(k)[0].as_py()) for k in (0, 1))
         if not may_be_key(name, people, rows):
             continue
         share = max(1, rows // _SAMPLE)
-        some = duck.table(
-            f"SELECT {', '.join(quoted(one) for one in names)} FROM {source} WHERE hash({quoted(name)}) % {share} = 0"
+        some = engine.table(
+            f"SELECT {', '.join(map(engine.quoted, names))} FROM {source} WHERE hash({engine.quoted(name)}) % {share} = 0"
         )
         columns: dict[str, Any] = {one: some.column(one) for one in names}
         found += [replace(key, people=people, rows=rows) for key in person_keys(columns, known=known) if key.column == name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ from sfumato.auditor.result import Audit
 from sfumato.budget import book
 from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
-from sfumato.methods.base import MAKING, Task
+from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.methods.show import require_free_names
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.register import open_register
@@ -25,8 +25,8 @@ from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.makers import Work, maker_of
 from sfumato.scale.outline import Outline
+from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
-from sfumato.table.unique import require_shared_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def prepare(
     table.require_people()
     require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
-    maker = maker_of(chosen)
+    maker = maker_of(chosen, each=table.schema.apart)
     chosen.require_provable(table, requirement)
     require_free_names(table, chosen.form)
     bounds = chosen.bounds(table, requirement)
@@ -80,10 +80,12 @@ def prepare(
     task = Task(table, requirement, bounds, coins.spawn(MAKING), tell)
     tell("coding rows", 0.1)
     people = engine.people(outline)
-    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch), chosen)
+    coded = partial(engine.coded, outline)
+    written = maker(Work(task, outline, people, directory, limits.shard, engine.scratch, coded, coins.spawn(PEOPLE)), chosen)
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
-    audit = audit_parts(directory, manifest, engine.scratch("audit"), outline, engine.coded(outline), draw=False)
+    place, coded_people = engine.scratch("audit"), engine.coded(outline)
+    audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, placed=written.placed)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)

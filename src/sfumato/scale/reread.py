@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,16 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
+from sfumato.release.apart import split_tables
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.canonical import Shown, groups_fall
+from sfumato.release.coding import code_column, code_domain, decoded, joined_columns, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
+from sfumato.release.parts import listed_values, part_entries
+from sfumato.release.randomized import PART, RECORDS, RandomizedRelease, part_numbers
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 
@@ -31,6 +36,8 @@ class Reread:
     release: BucketsRelease
     rows: Blocks
     problems: tuple[str, ...]
+    each: tuple[BucketsRelease, ...] = ()
+    """Where each of several secrets is protected by itself: the release of each; the first is `release`."""
 
 
 def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
@@ -51,19 +58,93 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         bucket = whole_numbers(part, BUCKET, "qit") - 1
         local.add([code_column(name, kinds[name], part[name]) for name in quasi_names], bucket)
     quasi, rows = local.joined()
-    sizes, ordered = _sizes(rows, [column.size for column in quasi])
+    sizes, ordered = _sizes(rows)
     if int(sizes.sum()) != manifest.rows:
         raise FormatError(f"table 'qit' has {int(sizes.sum())} rows, the manifest says {manifest.rows}")
     if not len(sizes) or not sizes.all():
         raise FormatError("table 'qit': buckets should be numbered 1, 2, … without gaps, the same in every table")
-    if not ordered:
-        problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     small: dict[str, pa.Table] = {}
     for name in manifest.tables:
         if name != "qit":
             small[name] = stored_table(directory, manifest, name, kind, problems)
-    release = BucketsRelease.from_buckets(manifest, small, quasi, sizes)
-    return Reread(release, rows, tuple(problems))
+    own: list[tuple[Manifest, Mapping[str, pa.Table]]] = [(manifest, small)]
+    if manifest.apart:
+        own = list(zip(map(manifest.of, manifest.secrets), split_tables(manifest, small), strict=True))
+    each = tuple(BucketsRelease.from_buckets(stated, tables, quasi, sizes) for stated, tables in own)
+    # As a release of several secrets lists its tables: those of the first, then what the others show of values.
+    told = [*each[0].told_of_buckets(), *(one.told_of_buckets()[0] for one in each[1:])]
+    if not ordered or _buckets_fall(rows, [column.size for column in quasi], told, len(sizes)):
+        problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
+    return Reread(each[0], rows, tuple(problems), each)
+
+
+@dataclass(frozen=True, eq=False)
+class RereadRecords:
+    """A randomized release without its rows, and those as blocks: a code a quasi column, then the slot (part and value)."""
+
+    release: CountedRecords
+    rows: Blocks
+    problems: tuple[str, ...]
+
+
+class CountedRecords(RandomizedRelease):
+    """A randomized release of which it is only known how often each part publishes each value."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, quasi: tuple[Column, ...], domain: Domain, tally: Integers) -> CountedRecords:
+        """Return the release with these numbers, [parts × values]."""
+        none = np.zeros(0, np.int32)
+        release = cls(manifest, quasi, domain, none, none)
+        vars(release)["tally"] = tally
+        return release
+
+
+def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRecords:
+    """Return what a release of the form randomized holds, read a part at a time into a private place; see `reread`."""
+    problems: list[str] = []
+    extra = not_listed(directory, manifest)
+    if extra:
+        problems.append(f"{extra} files lie in the release that its manifest does not list")
+    names, secret, kinds = published_names(manifest)
+    require_tables(dict.fromkeys(manifest.tables, pa.table({})), RandomizedRelease.form, (RECORDS,))
+    wanted = {name: kinds[name] for name in names} | {PART: "group"} | {name: kinds[name] for name in secret}
+    entries, local = part_entries(manifest), _Local(place, names)
+    release: CountedRecords | None = None
+    for file in files_of(RECORDS, manifest.tables[RECORDS], kind_of(manifest)):
+        records = take_table({RECORDS: stored_part(directory, manifest.tables[RECORDS], file, problems)}, RECORDS, wanted)
+        listed = listed_values(entries, records.select(secret))
+        both = pa.concat_tables([listed, pa.table({name: decoded(records[name]) for name in secret})])
+        domain, codes = code_domain(both, tuple(kinds[name] for name in secret))
+        known = code_domain(listed, domain.kinds)[0]
+        if len(known) != len(domain):
+            raise FormatError("table 'records' shows values that no part has")
+        if release is None:
+            tally = np.zeros((len(entries), len(domain)), np.int64)
+            release = CountedRecords.of(manifest, (), known, tally)
+            number = np.full(tally.shape, -1, np.int64)
+            ranked = [one.described for one in release.parts]
+            if sorted(ranked) != ranked:
+                problems.append(f"the numbers of parts are {_ORDER}")
+            if any(one == two for one, two in pairwise(ranked)):
+                raise FormatError("two parts are described alike; such a release is audited in memory")
+            for i, one in enumerate(release.parts):
+                number[i, one.values] = np.arange(len(one)) + (number >= 0).sum()
+        part, value = part_numbers(records, len(entries)), codes[listed.num_rows :]
+        if (number[part, value] < 0).any():
+            raise FormatError(f"{int((number[part, value] < 0).sum())} records show a value that their part does not have")
+        np.add.at(release.tally, (part, value), 1)
+        columns = [code_column(name, kinds[name], records[name]) for name in names]
+        local.add(columns, number[part, value])
+    assert release is not None
+    if int(release.tally.sum()) != manifest.rows:
+        raise FormatError(f"table 'records' has {int(release.tally.sum())} rows, the manifest says {manifest.rows}")
+    quasi, rows = local.joined()
+    part_of, value_of = np.nonzero(number >= 0)
+    slot = np.argsort(number[part_of, value_of])
+    part_of, value_of = part_of[slot], value_of[slot]
+    if _rows_fall([part_of[slots], *codes, value_of[slots]] for *codes, slots in rows):
+        problems.append(f"the rows of table 'records' are {_ORDER}")
+    return RereadRecords(CountedRecords.of(manifest, quasi, release.domain, release.tally), rows, tuple(problems))
 
 
 class _Local:
@@ -92,32 +173,67 @@ class _Local:
         return tuple(columns), whole
 
 
-def _sizes(rows: Blocks, widths: list[int]) -> tuple[Integers, bool]:
-    """Return how many rows each bucket has, and whether rows are sorted by bucket and values, and buckets by their first rows.
-
-    Buckets that begin with the same row are compared no further here: boxes never do.
-    """
-    sizes, ordered = np.zeros(0, np.int64), True
-    last: list[int] | None = None
-    head: list[int] | None = None
-    for *codes, bucket in rows:
+def _sizes(rows: Blocks) -> tuple[Integers, bool]:
+    """Return how many rows each bucket has, and whether rows are sorted by bucket and values."""
+    sizes = np.zeros(0, np.int64)
+    for *_, bucket in rows:
         many = int(bucket.max(initial=-1)) + 1
         if many > len(sizes):
             sizes = np.concatenate([sizes, np.zeros(many - len(sizes), np.int64)])
         sizes += np.bincount(bucket, minlength=len(sizes))
-        keys = [bucket, *codes]
-        if last is not None:
-            keys = [np.concatenate([np.array([before], key.dtype), key]) for before, key in zip(last, keys, strict=True)]
-        ordered = ordered and not _falls(keys)
-        fresh = np.flatnonzero(np.concatenate([[last is None or last[0] != bucket[0]], bucket[1:] != bucket[:-1]]))
-        heads = [code[fresh] for code in codes]
-        if head is not None:
-            heads = [np.concatenate([np.array([before], one.dtype), one]) for before, one in zip(head, heads, strict=True)]
-        if len(heads[0]):
-            ordered = ordered and not _falls(heads)
-            head = [int(one[-1]) for one in heads]
-        last = [int(bucket[-1]), *(int(code[-1]) for code in codes)]
-    return sizes, ordered
+    return sizes, not _rows_fall([bucket, *codes] for *codes, bucket in rows)
+
+
+def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
+    """Return whether a row comes after the next one, in a block or at the border of two."""
+    last: list[int] | None = None
+    for keys in blocks:
+        if last is not None and _falls([np.array([before, key[0]]) for before, key in zip(last, keys, strict=True)]):
+            return True
+        if _falls(keys):
+            return True
+        last = [int(key[-1]) for key in keys]
+    return False
+
+
+def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Shown], buckets: int) -> bool:
+    """Return whether a bucket comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
+    starts = [np.searchsorted(one.group, np.arange(buckets + 1)).astype(np.int64) for one in tables]
+    held: list[Array] | None = None  # the rows of the last bucket of a block, which may go on in the next one
+    for block, columns in enumerate(rows):
+        if held is not None:
+            columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
+        *codes, bucket = columns
+        low, high = int(bucket[0]), int(bucket[-1])
+        begin = int(np.searchsorted(bucket, high))
+        held = [column[begin:] for column in columns]
+        end = high + (block == len(rows.rows) - 1)
+        if end - low > 1:
+            whole = slice(0, len(bucket) if end > high else begin)
+            own = [np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)]
+            own += [start[low : end + 1] - start[low] for start in starts]
+            keys = [row_keys([code[whole] for code in codes], widths)]
+            keys += [one.key[start[low] : start[end]] for one, start in zip(tables, starts, strict=True)]
+            if groups_fall(keys, own):
+                return True
+        if low < high and end == high:
+            # The next block begins with the last bucket again; the one before it is compared with it there.
+            previous = int(np.searchsorted(bucket, high - 1))
+            held = [column[previous:] for column in columns]
+    return False
+
+
+def row_keys(codes: Sequence[Array], sizes: Sequence[int]) -> Integers:
+    """Return a number for every row that ascends with its codes, equal for equal ones."""
+    key = np.zeros(len(codes[0]), np.int64)
+    room = 1
+    for code, size in zip(codes, sizes, strict=True):
+        if room * size >= 1 << 62:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            room = int(key.max(initial=0)) + 1
+        key = key * size + code
+        room *= size
+    return key
 
 
 def _falls(keys: list[Array]) -> bool:

@@ -2,29 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, Small, taken
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
-from sfumato.groups.grouping import histograms
+from sfumato.groups.fragments._box_kernels import Covered
+from sfumato.groups.fragments.boxes import CoveringAccounts
+from sfumato.groups.fragments.cover import covering_table
+from sfumato.groups.grouping import Grouping, histograms
+from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.groups.streams import Step
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
+from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
+from sfumato.table.coding import ascending
+from sfumato.table.column import Column
 
 Cutting = Literal["safe", "tight", "soft", "noisy"]
 """What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """How the people of a leaf are matched: as in memory, in an order of coins of their own."""
+
+    columns: tuple[Column, ...]
+    widths: tuple[float, ...]
+    floor: int
+    weights: Mapping[str, float] | None
+    block: int
+    shuffling: Randomness
+
+    def groups(self, how: Cut, leaf: Leaf, columns: Sequence[Array], alone: bool) -> tuple[list[Array], Grouping]:
+        """Return the people of a leaf, sorted by their values, in an order of coins, and their groups.
+
+        Where they are all people there are, `alone`, coins are those of memory.
+        """
+        coins = (
+            (self.shuffling, how.random)
+            if alone
+            else tuple(one.spawn(Step.SHARDS).spawn(leaf.begin) for one in (self.shuffling, how.random))
+        )
+        order = coins[0].permutation(len(columns[0]))
+        people = [column[order] for column in columns]
+        *quasi, secret = people
+        bounds, axes = how.bounds, how.frame.axes
+        counts = np.bincount(secret, minlength=len(bounds.values)).tolist()
+        found = matched_groups(
+            [replace(one, codes=codes) for one, codes in zip(self.columns, quasi, strict=True)],
+            secret.astype(np.int64),
+            replace(bounds, counts=tuple(counts)),
+            widths=self.widths,
+            block=self.block,
+            floor=self.floor,
+            weights=self.weights,
+            random=coins[1],
+            space=Space(how.frame.codes(quasi).astype(np.int32), axes.first, axes.missing, axes.position),
+        )
+        return people, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +88,31 @@ class Cut:
     rule: Rule | None
     random: Randomness
     classical: Classical | None = None
+    absent: tuple[int, ...] | None = None
+    """Where boxes are shown column by column, as ranges or lists of values: see `ranged`. Else their people's rows are."""
 
-    def acceptance(self, *, begin: int = 0, told: int | None = None, most: int | None = None) -> tuple[object, ...] | Accounts:
-        """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account."""
+    alpha: Fraction | None = None
+    """A bound on presence that every box keeps."""
+    matching: Matching | None = None
+    """How people are matched inside boxes, which are then not shown."""
+    people: int = 0
+
+    def acceptance(
+        self, *, begin: int = 0, told: int | None = None, most: int | None = None, codes: Small | None = None
+    ) -> tuple[object, ...] | Accounts:
+        """Return what accepts cuts: of everybody, or of at most so many people from this place on, with their account.
+
+        `codes` are those of these people, where cuts must leave enough combinations on both sides; else the caller sees to that.
+        """
+        covering = None if self.alpha is None or codes is None else covering_table(codes.shape[1], self.alpha)
         if self.cutting == "soft":
             assert self.rule is not None
-            if told is None:
-                return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, most=most)
-            return Accounts(self.bounds, self.rule, self.floor, self.random, begin=begin, first=told, most=most)
+            given: dict[str, Any] = {"begin": begin, "most": most} | ({} if told is None else {"first": told})
+            if covering is not None and codes is not None:
+                return CoveringAccounts(self.bounds, self.rule, self.floor, self.random, codes, covering, **given)
+            return Accounts(self.bounds, self.rule, self.floor, self.random, **given)
+        if covering is not None and codes is not None:
+            return Covered(*need_table(self.bounds, most=most), max(self.floor, 1), self.cutting == "tight", codes, covering)
         if self.cutting == "noisy":
             return Even(self.floor)
         if self.classical is not None:
@@ -60,7 +126,8 @@ class Cut:
 class Made:
     """The boxes of a shard in canonical order: rows of codes, how many people each box has, its first row, counts and account.
 
-    `box` numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
+    Where boxes are shown column by column there are no rows, but what they show (`seen`), and boxes lie along the cuts. `box`
+    numbers the boxes from left to right along the cuts, for whatever is drawn or joined by that number.
     """
 
     rows: list[Array]
@@ -73,31 +140,58 @@ class Made:
     box: Integers
     tree: Tree | None = None
     """The cuts of a shard, without its people, where they decide which boxes are joined."""
+    seen: tuple[Seen, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     """Return the boxes of the people of a leaf, given their published codes, the sensitive value last."""
     people = len(columns[0])
-    quasi, secret = list(columns[:-1]), columns[-1].astype(np.int32)
+    # Near people lie together, which makes cuts faster; and whatever order a task meets people in, it is this one.
+    coded = list(zip(columns, (*how.sizes, how.frame.stack.shape[1]), strict=True))
+    by_values = ascending(combine_codes(coded), used_up=True)
+    columns = [taken(column, by_values) for column in columns]
+    quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
     group, groups, told = np.zeros(people, np.int32), 1, None
     if how.cutting == "soft":
         told = np.array([leaf.told], dtype=np.int64)
     tree = None
     axes = how.frame.axes
-    if how.cutting == "noisy" and not leaf.final:
+    figures: Mapping[str, Any] = {}
+    if how.matching is not None:
+        rows_, found = how.matching.groups(how, leaf, columns, people == how.people)
+        quasi, secrets = rows_[:-1], np.stack(how.frame.secrets(rows_))
+        group, groups, figures = found.group, found.groups, found.figures
+    elif how.cutting == "noisy" and not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
         tree = even_tree(space, axes.weights, how.floor)
         group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
     elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
-        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people)
-        seen = secret_of(secret, how.bounds)
+        codes = None if how.alpha is None else space.codes.astype(np.int32)
+        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
+        seen = secret_of(secrets, how.bounds)
         found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
         group, groups = found.group, found.groups
         told = acceptance.told if isinstance(acceptance, Accounts) else None
+    shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
+    if how.absent is not None:
+        return Made(
+            rows=[],
+            sizes=np.bincount(group, minlength=groups).astype(np.int64),
+            firsts=np.zeros((groups, 0), np.int64),
+            entries=np.bincount(shown.group, minlength=groups).astype(np.int64),
+            value=shown.value.astype(np.int64),
+            count=shown.count,
+            told=told,
+            box=np.arange(groups),
+            tree=tree,
+            figures=figures,
+            seen=tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True)),
+        )
     key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
-    shown = histograms(group, secret, how.frame.values)
-    order = canonical_order([Shown("qit", group, key)], groups)
+    entries = Shown("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
+    order = canonical_order([Shown("qit", group, key), entries], groups)  # boxes differ by their first rows
     rows, number = order.rows[0], order.number
     box = np.argsort(number)
     sizes = np.bincount(group, minlength=groups)[box].astype(np.int64)
@@ -114,4 +208,5 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
         told=None if told is None else told[box],
         box=box,
         tree=tree,
+        figures=figures,
     )

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,21 +20,30 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
+from sfumato.randomness import Randomness
 from sfumato.scale.boxes import pieces, shard_of
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline, outline
+from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import fingerprints
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
+from sfumato.scale.spark_sql import SparkSql
 from sfumato.scale.tally import Add, Sum
-from sfumato.table.coding import Reading
+from sfumato.table.assemble import Rows
+from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.rows import Rows
+from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.source import ending_of
+
+_BLOCK = 1 << 17
+"""So many people at least are in one block of codes, but for the last of a partition."""
+_SMALL = 1 << 22
+"""Sums of so many bytes come from all partitions at once; larger ones one after another."""
 
 
 class SparkSource:
@@ -110,8 +119,9 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class SparkEngine:
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
-    def __init__(self, source: Any, place: Path, limits: Limits) -> None:
-        self.place, self.limits = place, limits
+    def __init__(self, source: Any, place: Path, limits: Limits, *, random: Randomness | int | bytes | None = None) -> None:
+        self.place, self.limits, self.random = place, limits, random
+        self._sql: SparkSql | None = None
         self.source = SparkSource(source)
         self._coded: Blocks | None = None
         self._marks: tuple[Fingerprint, Fingerprint] | None = None
@@ -121,6 +131,8 @@ class SparkEngine:
         """Let go of what is kept in the cluster."""
         if self._frame is not None:
             self._frame.unpersist()
+        if self._sql is not None:
+            self._sql.close()
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
@@ -135,20 +147,21 @@ class SparkEngine:
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
         schema.check_columns(self.source.frame.columns, "the source")
-        if schema.people_rule.key:
-            raise InputError(
-                "people: the Spark engine does not choose among rows of one person",
-                hint="make one row a person first (Window and row_number), or engine='duckdb'",
-            )
-        if Rows(schema).in_doubt:
-            raise InputError(
-                "people: the Spark engine does not look for columns that number people, so it has to be told what a row is",
-                hint='people = { rows = "people" } states that every row is a person',
-            )
-        used = Rows(schema).used
-        self.source = SparkSource(self.source.frame.select(*(f"`{name}`" for name in used)))
+        rows = Rows(schema)
+        every = list(dict.fromkeys([*rows.used, *rows.beside]))
+        choice, found = None, cast("tuple[PersonKey, ...]", ())
+        frame = self.source.frame.select(*(f"`{name}`" for name in every))
+        if schema.people_rule.key or rows.in_doubt:
+            self._sql = SparkSql(frame)
+            if schema.people_rule.key:
+                choice = choose(self._sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
+            if rows.in_doubt:
+                looked = [name for name in self._sql.frame.columns if name not in schema.sensitive]
+                found = suspects(self._sql, looked, tuple(schema.people_rule.key))
+            frame = self._sql.frame
+        self.source = SparkSource(frame.select(*(f"`{name}`" for name in rows.used)))
         self._whole = self.source
-        self._outline = outline(self.source, schema, Reading(), without=self._without)
+        self._outline = outline(self.source, schema, Reading(), without=self._without, choice=choice, suspects=found)
         return self._outline
 
     def _without(self, absent: Mapping[str, pa.Array]) -> SparkSource:
@@ -174,7 +187,7 @@ class SparkEngine:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for row in self._frame.toLocalIterator():
+            for row in self._frame.toLocalIterator(prefetchPartitions=True):
                 blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
             self._coded = blocks
         return self._coded
@@ -187,11 +200,18 @@ class SparkEngine:
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
-    """Turn numbers of combinations into blocks of codes."""
+    """Turn numbers of combinations into blocks of codes: long ones, since each is divided among all shards."""
     codes, layout = shared.value
+    waiting: list[list[Array]] = []
+    rows = 0
     for batch in batches:
-        columns = [mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)]
-        yield _block(layout.pack(columns), batch.num_rows)
+        waiting.append([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)])
+        rows += batch.num_rows
+        if rows >= _BLOCK:
+            yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
+            waiting, rows = [], 0
+    if rows:
+        yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
 
 
 def _block(data: bytes, rows: int) -> pa.RecordBatch:
@@ -211,7 +231,9 @@ class SparkPeople:
         def total(empty: Callable[[], Any], add: Add) -> Any:
             work = partial(_summed, layout=self.layout, empty=empty, add=add)
             whole = empty()
-            for row in self.frame.mapInArrow(work, "sums binary").toLocalIterator():
+            sums = self.frame.mapInArrow(work, "sums binary")
+            small = sum(one.nbytes for one in whole) <= _SMALL
+            for row in sums.collect() if small else sums.toLocalIterator(prefetchPartitions=True):
                 for mine, theirs in zip(whole, pickle.loads(bytes(row["sums"])), strict=True):  # our own arrays, not a stranger's
                     mine += theirs
             return whole
@@ -229,7 +251,7 @@ class SparkPeople:
         found: dict[int, Kept] = {}
         order = pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
-        for row in made.toLocalIterator():
+        for row in made.toLocalIterator(prefetchPartitions=True):
             tell(len(found) / len(cuts.leaves))
             k: int = row["shard"]
             found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
@@ -255,15 +277,13 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
         which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
-        order = np.argsort(which, kind="stable")
-        ends = np.cumsum(np.bincount(which, minlength=len(cuts.leaves)))
-        begin = 0
-        for k, end in enumerate(ends.tolist()):
-            if end > begin:
-                data = layout.pack([column[order[begin:end]] for column in columns])
-                rows = pa.array([end - begin], pa.int32())
-                yield pa.record_batch({"shard": pa.array([k], pa.int32()), "rows": rows, "block": pa.array([data], pa.binary())})
-            begin = end
+        order, start = dealt(which, len(cuts.leaves))
+        ordered = [column[order] for column in columns]
+        rows = np.diff(start)
+        some = np.flatnonzero(rows)
+        parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
+        listed = {"shard": pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
+        yield pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
 
 
 def _cut(table: pa.Table, shared: Any) -> pa.Table:
@@ -273,7 +293,5 @@ def _cut(table: pa.Table, shared: Any) -> pa.Table:
     blocks = list(_blocks(iter(table.select(["rows", "block"]).to_batches()), layout))
     columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
     leaf: Leaf = cuts.leaves[k]
-    # Rows come in another order whenever a task is tried again: their own codes put them in one.
-    order = np.lexsort(columns)
-    made = make_shard(how, leaf, [column[order] for column in columns])
+    made = make_shard(how, leaf, columns)
     return pa.table({"shard": pa.array([k], pa.int32()), "made": pa.array([pickle.dumps(made)], pa.binary())})

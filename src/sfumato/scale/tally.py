@@ -29,6 +29,12 @@ class Frame:
     axes: Axes
     places: tuple[Small, ...]
     values: int
+    stack: Small
+    """[secrets × codes of the sensitive attribute]: the values that count; those of a second secret follow those of the first."""
+
+    def secrets(self, rows: Sequence[Array]) -> list[Small]:
+        """Return the value of each row, of every secret that is protected by itself."""
+        return [one[rows[-1]] for one in self.stack]
 
     def codes(self, columns: Sequence[Array]) -> Small:
         """Return published codes as cuts see them, [columns × rows]."""
@@ -68,7 +74,8 @@ def frame_of(outline: Outline, weights: Array, total: Sum) -> Frame:
             places.append(np.arange(column.size, dtype=np.int32))
     first, missing, position = axes_of(columns)
     published = np.concatenate([np.argsort(place) for place in places]).astype(np.int64)
-    return Frame(Axes(first, missing, position, published, weights), tuple(places), len(outline.table.sensitive.domain))
+    stack = outline.stack
+    return Frame(Axes(first, missing, position, published, weights), tuple(places), int(stack.max(initial=-1)) + 1, stack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +94,10 @@ class Counter:
             return np.zeros((boxes, int(first[-1])), np.int64), np.zeros((boxes, frame.values), np.int64)
 
         def add(rows: Sequence[Array], to: tuple[Integers, Integers]) -> None:
-            add_histograms(frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, *to)
+            histogram, counts = to
+            for secret in frame.secrets(rows):
+                add_histograms(frame.codes(rows), secret, tree, box, first, published, histogram, counts)
+                histogram = np.zeros_like(histogram)  # of quasi values once
 
         found: tuple[Integers, Integers] = self.total(empty, add)
         return found
@@ -99,8 +109,9 @@ class Counter:
         shape = (int(box.max()) + 1, len(frame.places), frame.values)
 
         def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            codes, secret = frame.codes(rows), rows[-1].astype(np.int32)
-            add_lefts(codes, secret, tree, box, first, published, boundary, joins, to[0])
+            codes = frame.codes(rows)
+            for secret in frame.secrets(rows):
+                add_lefts(codes, secret, tree, box, first, published, boundary, joins, to[0])
 
         found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
         return found
@@ -112,7 +123,25 @@ class Counter:
         shape = (int(box.max()) + 1, int(first[-1]), frame.values)
 
         def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            add_pairs(frame.codes(rows), rows[-1].astype(np.int32), tree, box, first, published, to[0])
+            codes = frame.codes(rows)
+            for secret in frame.secrets(rows):
+                add_pairs(codes, secret, tree, box, first, published, to[0])
 
         found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
         return found
+
+    def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
+        """Return [boxes × columns × codes of all columns] on the left of these cuts."""
+        frame = self.frame
+        first, published = frame.axes.first, frame.axes.published
+        sizes, boxes = np.diff(first).tolist(), int(box.max()) + 1
+
+        def empty() -> list[Integers]:
+            return [np.zeros((boxes, len(sizes), size), np.int64) for size in sizes]
+
+        def add(rows: Sequence[Array], to: list[Integers]) -> None:
+            codes = frame.codes(rows)
+            for one, total in zip(codes, to, strict=True):
+                add_lefts(codes, one.astype(np.int32), tree, box, first, published, boundary, joins, total)
+
+        return np.concatenate(self.total(empty, add), axis=2)

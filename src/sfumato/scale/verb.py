@@ -13,16 +13,14 @@ from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
-from sfumato.release.atomic import flush, move_new, refuse_existing, workshop
+from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
-from sfumato.release.undisturbed import let_in
-from sfumato.scale.audit import audit_parts
+from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.publish import prepare
@@ -129,14 +127,15 @@ def audit_directory(
     limits: Limits | None = None,
     engine: EngineName | None = None,
 ) -> tuple[Audit, Table | None]:
-    """Return the audit of a buckets release in a directory, people in files; with its source also against that.
+    """Return the audit of a release in a directory, people in files; with its source also against that.
 
     Beside it comes the source as a table without rows: its domains and counts. Without a schema it is read as the manifest says.
     """
     manifest = read_manifest(directory)
     if not audited_in_parts(manifest):
         raise FormatError(
-            "an audit beyond memory reads buckets of one secret", hint='engine = "memory" audits releases of every form'
+            "an audit beyond memory reads buckets and ranges of one secret",
+            hint='engine = "memory" audits releases of every form',
         )
     chosen = limits or Limits.of()
     with tempfile.TemporaryDirectory(prefix="sfumato-") as private:  # open to this user only, and gone at the end
@@ -154,8 +153,10 @@ def audit_directory(
 
 
 def audited_in_parts(manifest: Manifest) -> bool:
-    """Return whether a release can be audited a part at a time: buckets of one secret."""
-    return manifest.form == "buckets" and not manifest.apart
+    """Return whether a release can be audited a part at a time: by its form, and by how many secrets it protects."""
+    if manifest.apart and (manifest.form not in ("buckets", "columns") or manifest.basis == "noisy"):
+        return False
+    return manifest.form in JUDGES and "weaker_claim" not in manifest.parameters
 
 
 def declared_schema(manifest: Manifest, names: Sequence[str]) -> Schema:
@@ -174,7 +175,7 @@ def _engine(
     if name == "spark" or is_spark(source):
         from sfumato.scale.spark import SparkEngine, frame_of_files
 
-        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits)
+        return SparkEngine(source if is_spark(source) else frame_of_files(source), work, limits, random=random)
     from sfumato.scale.duckdb import DuckEngine
 
     return DuckEngine(source, work, limits, options=options, random=random)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.arrays import Array
 from sfumato.release import files
-from sfumato.release.accounts import account_tables
+from sfumato.release.accounts import account_tables, noise_tables
+from sfumato.release.apart import secret_names
+from sfumato.release.box_tables import box_arrays
+from sfumato.release.boxes import Box
 from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
+from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
-from sfumato.release.noise import noise_tables
+from sfumato.release.randomized import PART
+from sfumato.release.ranges import GROUP, RECORDS
+from sfumato.scale.blind import Dealt
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
-from sfumato.table.sensitive import Domain
+from sfumato.scale.places import Series
+from sfumato.table.column import Domain
 
 
 def write_buckets(
@@ -27,12 +36,78 @@ def write_buckets(
 
     The values of boxes are codes of the domain, the table's own where none is given.
     """
-    shown = outline.table.sensitive.domain if domain is None else domain
+    tables = {"qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end))}
+    for name, (shown, group, value, count) in _secrets(outline, manifest, boxes, domain).items():
+        tables[name] = _write(directory, name, len(value), _st(shown, group, value, count))
+    return _completed(directory, manifest, tables, {**account_tables(boxes.told), **noise_tables(draws, BUCKET)})
+
+
+def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, shown: tuple[Box, ...]) -> Manifest:
+    """Write the form ranges in the same way: the rows of a box follow from what it shows and from its counts."""
+    domain, ends = outline.table.sensitive.domain, np.cumsum(boxes.count)
+    of_entry = np.repeat(np.arange(len(boxes.sizes), dtype=np.int32), boxes.entries)
+
+    def part(begin: int, end: int) -> pa.Table:
+        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(ends, end, side="left") + 1
+        times = np.minimum(ends[low:high], end) - np.maximum(ends[low:high] - boxes.count[low:high], begin)
+        group, value = (np.repeat(one[low:high], times) for one in (of_entry, boxes.value))
+        columns: dict[str, pa.Array] = {}
+        for box in shown:
+            columns |= box_arrays(box, group)
+        columns |= sensitive_columns(domain, value.astype(np.int32))
+        return pa.table({**columns, GROUP: pa.array(group + 1, pa.int32())})
+
+    tables = {RECORDS: _write(directory, RECORDS, boxes.rows, part)}
+    return _completed(directory, manifest, tables, account_tables(boxes.told))
+
+
+def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: Dealt) -> Manifest:
+    """Write the form buckets from rows and entries that lie in files."""
+    domain = outline.table.sensitive.domain
+
+    def rows(begin: int, end: int) -> pa.Table:
+        *codes, group = dealt.rows.part(begin, end)
+        return pa.table({**_quasi(outline, codes), BUCKET: pa.array((group + 1).astype(np.int32))})
+
+    def entries(begin: int, end: int) -> pa.Table:
+        group, value, count = dealt.entries.part(begin, end)
+        st: dict[str, pa.Array] = {BUCKET: pa.array((group + 1).astype(np.int32))}
+        st |= sensitive_columns(domain, value.astype(np.int32))
+        return pa.table({**st, COUNT: pa.array(count, pa.int64())})
+
     tables = {
-        "qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end)),
-        "st": _write(directory, "st", len(boxes.value), _st(shown, boxes)),
+        "qit": _write(directory, "qit", dealt.rows.total, rows),
+        "st": _write(directory, "st", dealt.entries.total, entries),
     }
-    for name, table in {**account_tables(boxes.told), **noise_tables(draws, BUCKET)}.items():
+    return _completed(directory, manifest, tables, {})
+
+
+def write_records(directory: Path, manifest: Manifest, outline: Outline, domain: Domain, rows: Series) -> Manifest:
+    """Write the form randomized from records that lie in files."""
+
+    def records(begin: int, end: int) -> pa.Table:
+        part, *codes, value = rows.part(begin, end)
+        columns = {**_quasi(outline, codes), PART: pa.array((part + 1).astype(np.int32))}
+        return pa.table({**columns, **sensitive_columns(domain, value.astype(np.int32))})
+
+    return _completed(directory, manifest, {RECORDS: _write(directory, RECORDS, rows.total, records)}, {})
+
+
+def _quasi(outline: Outline, codes: Sequence[Array]) -> dict[str, pa.Array]:
+    return {
+        column.name: dictionary_array(replace(column, codes=mine))
+        for column, mine in zip(outline.table.quasi, codes, strict=True)
+    }
+
+
+def write_small(directory: Path, manifest: Manifest, tables: dict[str, pa.Table]) -> Manifest:
+    """Write a release whose tables tell of groups alone."""
+    return _completed(directory, manifest, {}, tables)
+
+
+def _completed(directory: Path, manifest: Manifest, tables: dict[str, Any], small: dict[str, pa.Table]) -> Manifest:
+    """Write small tables and, last, the manifest."""
+    for name, table in small.items():
         tables[name] = _write(directory, name, table.num_rows, _slices(table))
     written = replace(manifest, tables=tables)
     files.write_manifest(directory, written)
@@ -56,21 +131,30 @@ def _slices(table: pa.Table) -> Any:
 
 def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
     codes, box = boxes.part(begin, end)
-    columns: dict[str, pa.Array] = {
-        column.name: dictionary_array(replace(column, codes=mine))
-        for column, mine in zip(outline.table.quasi, codes, strict=True)
-    }
+    columns = _quasi(outline, codes)
     columns[BUCKET] = pa.array((box + 1).astype(np.int32))
     return pa.table(columns)
 
 
-def _st(domain: Domain, boxes: Collected) -> Any:
+def _secrets(outline: Outline, manifest: Manifest, boxes: Collected, domain: Domain | None) -> dict[str, Any]:
+    """Return the tables of sensitive values: domain, group, value and count of every entry; one of each secret by itself."""
     group = np.repeat(np.arange(1, len(boxes.sizes) + 1, dtype=np.int32), boxes.entries)
+    if not manifest.apart:
+        return {ST: (outline.table.sensitive.domain if domain is None else domain, group, boxes.value, boxes.count)}
+    found, first = {}, 0
+    for name, one in zip(secret_names(manifest), outline.table.apart(), strict=True):
+        values = one.sensitive.domain
+        mine = (boxes.value >= first) & (boxes.value < first + len(values))
+        found[name] = values, group[mine], boxes.value[mine] - first, boxes.count[mine]
+        first += len(values)
+    return found
 
+
+def _st(domain: Domain, group: Array, value: Array, count: Array) -> Any:
     def part(begin: int, end: int) -> pa.Table:
         st: dict[str, pa.Array] = {BUCKET: pa.array(group[begin:end])}
-        st |= sensitive_columns(domain, boxes.value[begin:end].astype(np.int32))
-        st[COUNT] = pa.array(boxes.count[begin:end], pa.int64())
+        st |= sensitive_columns(domain, value[begin:end].astype(np.int32))
+        st[COUNT] = pa.array(count[begin:end], pa.int64())
         return pa.table(st)
 
     return part

@@ -15,13 +15,23 @@ import pyarrow.types as pt
 from pyarrow import ipc
 
 from sfumato.errors import InputError
+from sfumato.table.assemble import Rows
 from sfumato.table.database import Database
-from sfumato.table.kept import Kept, remembered
 from sfumato.table.parse import guess
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema, check_unique
-from sfumato.table.sound import comparable, require_publishable, require_sound
-from sfumato.table.source import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, Source, ending_of, find
+from sfumato.table.source import (
+    LABELLED_ENDINGS,
+    SHEET_ENDINGS,
+    TEXT_ENDINGS,
+    Kept,
+    Source,
+    comparable,
+    ending_of,
+    find,
+    remembered,
+    require_publishable,
+    require_sound,
+)
 from sfumato.table.textfile import ReadOptions, TextFile
 
 Place = str | os.PathLike[str]
@@ -63,7 +73,8 @@ def read_arrow(
         for name in wanted:
             require_publishable(name, fields.field(name).type)
         beside = [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
-        table = _read_columns(source, fields, [*wanted, *beside], schema.identifier if schema else ())
+        plain = schema.identifier if schema else ()
+        table = _read_columns(source, fields, [*wanted, *beside], plain, coded=schema is not None and not beside)
     return _checked(table, source.name, rows)
 
 
@@ -200,14 +211,30 @@ def _schema_of(source: Source) -> pa.Schema:
         return _open_ipc(stream).schema
 
 
-def _read_columns(source: Source, fields: pa.Schema, columns: list[str], plain: Sequence[str]) -> pa.Table:
-    """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded."""
+def _read_columns(source: Source, fields: pa.Schema, columns: list[str], plain: Sequence[str], *, coded: bool) -> pa.Table:
+    """Return these columns, texts coded but for the `plain` ones; an Arrow file says itself what is coded.
+
+    Those of a Parquet file are read one after another, and with `coded` numbers and dates are coded at once: what is held of all
+    columns together is then four bytes an entry.
+    """
     with _seekable(source) as stream:
         if source.ending == ".parquet":
             texts = [field.name for field in fields if _is_text(field.type) and field.name not in plain]
             with pq.ParquetFile(stream, read_dictionary=texts) as file:
-                return file.read(columns=columns).select(columns)
+                one_by_one = (file.read(columns=[name]).column(name) for name in columns)
+                return pa.table(
+                    {
+                        name: _coded(column) if coded and name not in plain else column
+                        for name, column in zip(columns, one_by_one, strict=True)
+                    }
+                )
         return _open_ipc(stream, [fields.get_field_index(name) for name in columns]).read_all().select(columns)
+
+
+def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of numbers or dates as its values and a code per entry; others as they are."""
+    kind = column.type
+    return column.dictionary_encode() if pt.is_integer(kind) or pt.is_float64(kind) or pt.is_date(kind) else column
 
 
 def _open_ipc(stream: pa.NativeFile, fields: list[int] | None = None) -> Any:

@@ -13,24 +13,21 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.arrays import Array, Integers
+from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
-from sfumato.table.assemble import Source, assemble, combine_codes, combined
+from sfumato.table.assemble import Rows, Source, assemble, combine_codes, combined
 from sfumato.table.classes import Classes
-from sfumato.table.coding import Reading, build, taken
-from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.coding import Reading, ascending, build, taken
+from sfumato.table.column import Column, Domain, Kind, Sensitive, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
-from sfumato.table.kept import Kept
-from sfumato.table.people import Choice
-from sfumato.table.person_key import PersonKey
+from sfumato.table.people import Choice, PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain, Sensitive
-from sfumato.table.sorting import ascending
+from sfumato.table.source import Kept
 from sfumato.table.textfile import ReadOptions
 
 _SHOWN = 5
@@ -83,6 +80,7 @@ class Table:
         if isinstance(path, Kept) and not rows.chose:
             reading = replace(reading, known=path.memory)
         table = cls._of(data, rows, reading, "pyarrow")
+        del data
         pa.default_memory_pool().release_unused()  # the parser's buffers, several times the coded table
         return table
 
@@ -226,7 +224,7 @@ class Table:
         sensitive = _taken(self.sensitive, chosen)
         return replace(self, quasi=quasi, sensitive=sensitive, rows=len(chosen), _source=self._source.take(chosen))
 
-    def shuffled(self, random: Randomness) -> tuple[Table, Integers]:
+    def shuffled(self, random: Randomness) -> tuple[Table, Array]:
         """Return the same people in an order of coins, whatever the order of the rows, and the row of each of them here.
 
         They are first sorted by quasi values, then by the sensitive one, so that the same coins give the same table.
@@ -237,14 +235,14 @@ class Table:
         """Return the same people sorted by quasi values, then by the sensitive one."""
         return self._reordered(self._ascending())[0]
 
-    def _ascending(self) -> Integers:
+    def _ascending(self) -> Array:
         values = len(self.sensitive.domain)
         coded = [(column.codes, column.size) for column in self.quasi] + [(self.sensitive.codes, values)]
         return ascending(combine_codes(coded), used_up=True)
 
-    def _reordered(self, order: Integers) -> tuple[Table, Integers]:
+    def _reordered(self, order: Array) -> tuple[Table, Array]:
         quasi = tuple(column.take(order) for column in self.quasi)
-        sensitive = Sensitive(self.sensitive.domain, self.sensitive.codes[order])
+        sensitive = Sensitive(self.sensitive.domain, taken_at(self.sensitive.codes, order))
         return replace(self, quasi=quasi, sensitive=sensitive, _source=self._source.reordered(order)), order
 
     @cached_property

@@ -21,14 +21,14 @@ from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
 from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 
 
 @dataclass(eq=False)
-class _Covering(Accounts):
+class CoveringAccounts(Accounts):
     """Accounts of soft cuts whose sides have to cover enough combinations too."""
 
     codes: Small
@@ -66,7 +66,7 @@ def presence_boxes(
         need, start = need_table(bounds)
         acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
     else:
-        acceptance = _Covering(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
+        acceptance = CoveringAccounts(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
     rows, secret = np.arange(people, dtype=np.int32), secret_of(sensitive, bounds)
     basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
     chosen = column_weights(columns, weights)

@@ -57,15 +57,18 @@ def from_alpha(least: Fraction) -> str:
     return f'alpha = "{decimal_text(least)}"' + (" or more" if least < 1 else ", which leaves presence open")
 
 
-def require_presence(columns: Sequence[Column], people: int, alpha: Fraction, *, bounded: bool) -> None:
+def require_presence(
+    columns: Sequence[Column], people: int, alpha: Fraction, *, bounded: bool, covered: int | None = None
+) -> None:
     """Raise `Infeasible`, with the smallest α there is, unless all people in one group keep α.
 
-    An α of 1 is advised only where values are `bounded`: otherwise nothing would be protected.
+    An α of 1 is advised only where values are `bounded`: otherwise nothing would be protected. `covered` is how many
+    combinations their values make up, where the columns have no rows to tell.
 
     Disjoint boxes cover no more combinations together than the whole table does, so in some of them people / combinations is
     at least what it is in the table.
     """
-    covered = combinations(columns)
+    covered = combinations(columns) if covered is None else covered
     if alpha == 1 or people <= alpha * covered:
         return
     least = min(round_up(Fraction(people, covered)), Fraction(1))

@@ -26,15 +26,16 @@ import numpy as np
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.groups.near._match_kernels import Padded, match_blocks
+from sfumato.groups.near._match_kernels import Padded, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.order import Scale, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
+from sfumato.threads import in_threads
 
 BLOCK, LARGEST_BLOCK = 400, 1000
 """So many people of each pool are matched at once at most: in a large table, and in a small one, where there is time."""
@@ -68,18 +69,20 @@ def matched_groups(
     weights: Mapping[str, float] | None = None,
     random: Randomness,
     progress: Progress = silent,
+    space: Space | None = None,
 ) -> Grouping:
     """Return pure matched groups: near people together, so that rerunning the program tells an engineer nothing.
 
     `widths` are the widths of the columns' domains, upper − lower end or categories − 1, those seen unless given. At
     most `block` people of each pool are matched at once, which rests on the number of people unless given. A box holds
     at least `floor` people for every member of the smallest group that any value allows. All groups of a box have one size.
-    `weights` say which columns are cut first.
+    `weights` say which columns are cut first. `space` is that of the columns, where it is known.
     """
     progress("cutting quasi space", 0.0)
-    scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths)
-    least = max(floor * min(bounds.needs), 1)
-    boxes = _cut(columns, sensitive, bounds, least, variety(scale) * column_weights(columns, weights), random.spawn(Step.TURNS))
+    space = space or Space.of(columns)
+    scale = Scale.of(columns, [seen_width(column) for column in columns] if widths is None else widths, space)
+    chosen = variety(scale) * column_weights(columns, weights)
+    boxes = _cut(space, sensitive, bounds, least_box(bounds, floor), chosen, random.spawn(Step.TURNS))
     progress("packing values into pools", 0.1)
     drawn = []
     order = np.argsort(boxes.group, kind="stable")
@@ -87,7 +90,7 @@ def matched_groups(
     for box, rows in enumerate(np.split(order, np.cumsum(boxes.sizes)[:-1])):
         drawn.append(_draw(rows, sensitive, bounds, coins.spawn(box)))
     key = _keys(drawn, len(sensitive), random.spawn(Step.KEYS))
-    most = block or min(max(BLOCK, _WORK // len(sensitive)), LARGEST_BLOCK)
+    most = block or block_of(len(sensitive))
     blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
     _match(blocks, scale, sweeps, progress)
     left = [box.left for box in drawn if len(box.left)]
@@ -101,32 +104,49 @@ def matched_groups(
     return replace(grouping, figures=figures)
 
 
+def least_box(bounds: Bounds, floor: int) -> int:
+    """Return how many people a box holds at least: `floor` for every member of the smallest group that any value allows."""
+    return max(floor * min(bounds.needs), 1)
+
+
+def block_of(people: int) -> int:
+    """Return how many people of each pool are matched at once at most, in a table of so many."""
+    return min(max(BLOCK, _WORK // people), LARGEST_BLOCK)
+
+
 def variety(scale: Scale) -> Integers:
     """Return for each column how far apart two people are on average, roughly: a share of its domain, in units of 2^-30.
 
     Everything that is added up is whole, so that columns that tie are cut in the order of the columns, whoever stands first.
     """
+    sizes = np.diff(scale.first).tolist()
+    return variety_of(scale, [np.bincount(scale.codes[:, j], minlength=size) for j, size in enumerate(sizes)])
+
+
+def variety_of(scale: Scale, counts: Sequence[Integers]) -> Integers:
+    """Return the same from how often each code of each column occurs; categories may be in any order."""
     found = np.ones(len(scale.unit), np.int64)
-    for j in range(len(found)):
-        codes = scale.codes[:, j]
+    for j, count in enumerate(counts):
+        many = int(count.sum())
         if scale.unit[j] > 0:
-            alike = int((np.bincount(codes) ** 2).sum())
-            found[j] = round(scale.unit[j] * FINE) * (len(codes) ** 2 - alike) // len(codes) ** 2
+            alike = sum(times * times for times in count.tolist())
+            found[j] = round(scale.unit[j] * FINE) * (many**2 - alike) // many**2
         else:
-            place = scale.steps[scale.first[j] + codes[codes != scale.absent[j]]]
-            if len(place):
-                found[j] = int(np.abs(place - int(place.sum()) // len(place)).sum()) * 13 // (10 * len(place))
+            known = count if scale.absent[j] < 0 else count[: int(scale.absent[j])]
+            place = scale.steps[scale.first[j] : scale.first[j] + len(known)]
+            many = int(known.sum())
+            if many:
+                middle = int((place * known).sum()) // many
+                found[j] = int((np.abs(place - middle) * known).sum()) * 13 // (10 * many)
     return np.maximum(found, 1)
 
 
-def _cut(
-    columns: Sequence[Column], sensitive: Array, bounds: Bounds, least: int, weights: Floats, random: Randomness
-) -> Grouping:
+def _cut(space: Space, sensitive: Array, bounds: Bounds, least: int, weights: Floats, random: Randomness) -> Grouping:
     """Return the boxes of safe cuts, in which sides may touch; rows are met in an order of coins."""
     need, start = need_table(bounds)
     rows = random.permutation(len(sensitive)).astype(np.int32)
     acceptance = Padded(need, start, least)
-    return cut_space(Space.of(columns), secret_of(sensitive, bounds), rows, acceptance, basis="safe", weights=weights)
+    return cut_space(space, secret_of(sensitive, bounds), rows, acceptance, basis="safe", weights=weights)
 
 
 def _draw(rows: Integers, sensitive: Array, bounds: Bounds, random: Randomness) -> _Drawn:
@@ -202,17 +222,17 @@ def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Prog
     unit = np.zeros(int(scale.first[-1]), np.int64)
     for j in kinds:
         unit[scale.first[j] : scale.first[j + 1]] = round(scale.unit[j] * _UNIT)
+
+    def arrange(part: Integers) -> Integers:
+        people = np.array(part, order="C")
+        match_block(people, numbers, categories, unit, sweeps)
+        return people
+
     for stage in range(_STAGES):
         progress("matching people", 0.15 + 0.85 * stage / _STAGES)
         some = blocks[stage * len(blocks) // _STAGES : (stage + 1) * len(blocks) // _STAGES]
-        if not some:
-            continue
-        shape = np.array([part.shape for part in some], dtype=np.int64)
-        start = np.cumsum(shape.prod(axis=1)) - shape.prod(axis=1)
-        people = np.concatenate([part.ravel() for part in some])
-        match_blocks(people, start, shape[:, 0].copy(), shape[:, 1].copy(), numbers, categories, unit, sweeps)
-        for part, at in zip(some, start, strict=True):
-            part[:] = people[at : at + part.size].reshape(part.shape)
+        for part, arranged in zip(some, in_threads(arrange, some), strict=True):
+            part[:] = arranged
 
 
 def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int) -> Grouping:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato import __version__
-from sfumato.arrays import Small
+from sfumato.arrays import Small, counted
 from sfumato.groups.grouping import Grouping
 from sfumato.release.base import APART, Release
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.paper_claims import PAPER_CLAIMS
-from sfumato.table.column import Column, code_type
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Column, Domain, code_type
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task
@@ -66,7 +65,13 @@ def group_manifest(task: Task, method: Method, form: str, grouping: Grouping, pa
     )
 
 
-def apart_manifest(task: Task, parts: Sequence[Release]) -> Manifest:
+class Stated(NamedTuple):
+    """The manifest of a release whose tables lie elsewhere."""
+
+    manifest: Manifest
+
+
+def apart_manifest(task: Task, parts: Sequence[Release | Stated]) -> Manifest:
     """Return the manifest of a release whose sensitive columns are protected each by itself, from those of its parts."""
     first = parts[0].manifest
     names = task.table.sensitive.domain.names
@@ -139,7 +144,7 @@ def shown_domain(domain: Domain, value: Small) -> tuple[Domain, Small]:
 
 def without_unused(column: Column) -> Column:
     """Return the column with only the dictionary entries that occur: the others would tell about absent people."""
-    used = np.bincount(column.codes, minlength=column.size) > 0
+    used = counted(column.codes, column.size) > 0
     if used.all():
         return column
     present = used[: len(column.values)]

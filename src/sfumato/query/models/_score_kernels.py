@@ -84,6 +84,7 @@ def spread(
     entry: Any,
     value: Any,
     vague: Any,
+    leans: Any,
     place: Any,
     chances: Any,
     of: Any,
@@ -98,7 +99,8 @@ def spread(
     That is: the variance of the placement; with u what is open of the terms in a box in units of log-odds, the square of Σ u over
     boxes, and Σ u²; and what noise adds. weight[t, cell] is Σ of the weights of a cell's people in term t, both[t, u, cell] that
     of products of two terms'.
-    Added to differ[level, value]: how the sum grows with the weight of a level for a value.
+    Added to differ[level, value]: how the sum grows with the weight of a level for a value; noisy counts of a box follow the
+    model as far as it `leans`.
     """
     terms, many_scores = len(of), len(score)
     largest, shown = 0, 0
@@ -180,23 +182,31 @@ def spread(
                 lever[k] += part[d] * scores[d, k]
             total += vague[e + k]
             middle += vague[e + k] * lever[k]
-        if total > 0.0:
+        columns = _list_varying(varies, b, varying)
+        noisy = total > 0.0
+        if noisy:
             for k in range(many):
                 noise += vague[e + k] * (lever[k] - middle / total) ** 2
+                lever[k] = leans[e + k] * (lever[k] - middle / total)
             unsure += noise
-        columns = _list_varying(varies, b, varying)
+            columns = levels.shape[1]
+            for t in range(columns):
+                varying[t] = t
         for i in range(first, last):
             for d in range(many_scores):
                 left[d] = -part[d] * size[i]
             for t in range(terms):
                 left[of[t]] += weight[t, i]
-            busy = False
+            busy, follows = noisy, 0.0
             for d in range(many_scores):
                 busy = busy or abs(left[d]) > 1e-12
             if not busy:
                 continue
+            if noisy:
+                for k in range(many):
+                    follows += lever[k] * chances[place[b] + k * (last - first) + i - first]
             for k in range(many):
-                grown = 0.0
+                grown = size[i] * (lever[k] - follows) if noisy else 0.0
                 for d in range(many_scores):
                     grown += left[d] * (scores[d, k] - mean[i - first, d])
                 more[k] = grown * chances[place[b] + k * (last - first) + i - first]

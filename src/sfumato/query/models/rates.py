@@ -128,7 +128,7 @@ def reconstruct_counts(slots: Slots, raw: Floats, people: Floats) -> Counts:
 
 def _shrink(slots: Slots, raw: Floats, noise: Floats, even: Floats, centre: Floats) -> tuple[Floats, Floats, Floats]:
     """Return how likely each part is with this centre, and mean and variance of each count given what was reconstructed."""
-    spread = (_SPREADS[:, None] * even) ** 2
+    spread = (np.minimum(_SPREADS[:, None], slots.size[slots.part]) * even) ** 2  # no count exceeds the people of its part
     away = raw - centre
     log = -0.5 * (np.log(noise + spread) + away**2 / (noise + spread))
     top = log.max(0)

@@ -14,7 +14,7 @@ that explains most of the box:
   what is then counted twice (in an independence model this is exact);
 - what the model misses: each term's placement variance in units of log-odds, as for counts; groups of people err each for
   itself, different scores of the same people alike;
-- with noise, what it leaves open of λ's combination.
+- with noise, what it leaves open of λ's combination, which also moves with the weights as far as counts follow the model.
 """
 
 from __future__ import annotations
@@ -101,7 +101,19 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
     placed, alike, own, unsure = kernels.spread(
-        *cells.arrays, goals.entry, goals.value, goals.vague, inside.place, inside.chances, of, scores, unit, weight, both, differ
+        *cells.arrays,
+        goals.entry,
+        goals.value,
+        goals.vague,
+        goals.leans,
+        inside.place,
+        inside.chances,
+        of,
+        scores,
+        unit,
+        weight,
+        both,
+        differ,
     )
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()

@@ -13,15 +13,22 @@ is typical of a block is learned from all values, by the squares that the boxes 
 count above what was expected weighs as much as it shows: its logarithm moves by one a round, no more. A step that loses
 likelihood is cut to a third. Of more than `_BOXES` boxes H is taken from some, and of more than `_OWN` values the rarer
 ones share one.
+
+**Raking** scales the chances of a box's people until they add up to what the box shows. With noise, what it holds is not known: a
+count is then taken as Poisson around what the model expects, and as normal around what is shown; the goal is its posterior
+mean, never negative without being cut off, and its posterior variance is what noise leaves open. The model's expectations are
+first raked themselves, to the boxes' people and the values' sums over all boxes: these have the least noise of all that a release
+shows, and a model that is off in them would draw every box its way.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers
+from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.query.models import _softmax_kernels as kernels
 from sfumato.query.models.cells import Cells, Directions
 
@@ -33,7 +40,7 @@ ROUNDS = 10
 
 _REFRESH = (0, 1, 2, 3, 5, 7)  # rounds in which information and prior are renewed
 _TAILS = 2.0  # ν, degrees of freedom of the prior
-_START, _FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
+START, FREE = 0.1, 1e6  # τ² before anything is known, and of what everybody shares
 _TYPICAL, _WEIGHT = 0.02, 4.0  # prior guess of a block's typical square, and how many weights' worth it counts
 _LEAP = 1.0  # most that a weight moves in a round
 _OWN = 64  # values with an information matrix of their own
@@ -65,12 +72,12 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
     """Return the weights that make what boxes show [boxes × values] most likely; `noise` is the variance in each box's counts."""
     matrix, totals = directions.matrix, np.maximum(shown.sum(axis=0), 0.0)
     share = np.maximum(totals, 0.5) / max(totals.sum(), 1.0)
-    which, scale = _matrices(totals)
+    which, scale = matrices_of(totals)
     weights = np.zeros((matrix.shape[1], shown.shape[1]))
     weights[0] = np.log(share)
-    tau2 = np.full_like(weights, _START)
-    tau2[0] = _FREE
-    curvature: _Curvature | None = None
+    tau2 = np.full_like(weights, START)
+    tau2[0] = FREE
+    curvature: Curvature | None = None
     bold, before, step = 1.0, (-np.inf, weights), np.zeros_like(weights)
     for turn in range(rounds):
         tables = tables_of(matrix, weights)
@@ -82,9 +89,9 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         bold = min(1.0, 1.5 * bold)
         if curvature is None or turn in _REFRESH:
             precision = _information(cells, matrix, tables, expected, np.maximum(shown, expected), which, noise)
-            curvature = _Curvature.of(precision, which, scale, tau2)
+            curvature = Curvature.of(precision, which, scale, tau2)
             if turn:
-                tau2 = _tails(weights, curvature.unknown, tau2, directions)
+                tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
         pull = matrix.T @ gradient - weights / tau2
         # Every value's step is taken as if the others stood still: (1 − share) keeps two of them from overshooting together.
         step = np.clip(curvature.solve(pull) * (1.0 - share), -_LEAP, _LEAP)
@@ -106,7 +113,7 @@ def tables_of(matrix: Floats, weights: Floats) -> Floats:
     return tables
 
 
-def _matrices(totals: Floats) -> tuple[Integers, Floats]:
+def matrices_of(totals: Floats) -> tuple[Integers, Floats]:
     """Return which information matrix each value has, and its part of it: frequent values their own, the others one together."""
     which = np.full(len(totals), min(_OWN, len(totals)), np.int64)
     which[np.argsort(-totals, kind="stable")[:_OWN]] = np.arange(min(_OWN, len(totals)))
@@ -125,9 +132,9 @@ def _penalty(weights: Floats, tau2: Floats) -> float:
     return 0.5 * float((weights**2 / tau2).sum())
 
 
-def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
+def heavy_tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Directions) -> Floats:
     """Return τ² of every weight: between its own expected square and what is typical of its block."""
-    renewed = np.full_like(weights, _FREE)
+    renewed = np.full_like(weights, FREE)
     for block in range(int(directions.block.max(initial=-1)) + 1):
         own = directions.block == block
         square = weights[own] ** 2 + unknown[own]
@@ -140,7 +147,7 @@ def _tails(weights: Floats, unknown: Floats, tau2: Floats, directions: Direction
 
 
 @dataclass(frozen=True, eq=False)
-class _Curvature:
+class Curvature:
     """H + 1/τ² of every value as Cholesky factors, in single precision: each matrix is brought to a diagonal of ones first."""
 
     factors: Array
@@ -148,7 +155,8 @@ class _Curvature:
     unknown: Floats  # [directions × values]: the diagonals of the inverses
 
     @classmethod
-    def of(cls, precision: Array, which: Integers, scale: Floats, tau2: Floats) -> _Curvature:
+    def of(cls, precision: Array, which: Integers, scale: Floats, tau2: Floats) -> Curvature:
+        """Return the factors for the information of each value, scale · precision[which], and its prior variances."""
         from scipy.linalg.lapack import spotrf, spotri  # here and below: to ask what was learned before, scipy is not needed
 
         at = np.arange(len(tau2))
@@ -206,3 +214,64 @@ def _information(
         precision += along.transpose(0, 2, 1) @ along
     precision *= np.float32(boxes / len(chosen))
     return precision
+
+
+_ROUNDS = 40
+_MARGIN_ROUNDS = 10
+_LEAST = 1e-9
+
+
+class Goals(NamedTuple):
+    """What the chances of a box's people have to add up to: values and counts.
+
+    `vague` is the variance that noise leaves in each count, `leans` how much of a relative change in what the model expects it
+    follows: 0 without noise, 1 where noise says nothing. For a Poisson count that is its posterior variance by its mean.
+    """
+
+    entry: Integers  # first of each box, and one more
+    value: Small
+    people: Floats
+    vague: Floats
+    leans: Floats
+
+
+def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, noise: Floats) -> Goals:
+    """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
+    vague, leans = np.zeros_like(shown), np.zeros_like(shown)
+    if noise.any():
+        expected, _ = kernels.score(*cells.arrays, tables_of(directions.matrix, fit.weights), shown, noise)
+        expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, np.maximum(shown.sum(axis=0), 0.5))
+        shown, vague = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
+        leans = vague / expected
+        shown = np.maximum(shown * (cells.sizes / np.maximum(shown.sum(axis=1), _LEAST))[:, None], _LEAST)
+    box, value = np.nonzero(shown)
+    entry = np.searchsorted(box, np.arange(len(shown) + 1)).astype(np.int64)
+    return Goals(entry, value.astype(np.int32), *(part[box, value] for part in (shown, vague, leans)))
+
+
+def _with_margins(counts: Floats, sizes: Floats, totals: Floats) -> Floats:
+    """Return counts [boxes × values] scaled to these sums of boxes and, where it can be, of values."""
+    totals = totals * (sizes.sum() / totals.sum())
+    for _ in range(_MARGIN_ROUNDS):
+        counts = counts * (totals / counts.sum(axis=0))
+        counts = counts * (sizes / counts.sum(axis=1))[:, None]
+    return counts
+
+
+def places(cells: Cells, goals: Goals) -> Integers:
+    """Return where the chances of each box begin: a row for every value that it shows, an entry for every cell."""
+    many: Integers = np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
+    return many
+
+
+def rake(cells: Cells, directions: Directions, fit: Fit, goals: Goals) -> Array:
+    """Return the chances of all people, box by box."""
+    return rake_with(cells, tables_of(directions.matrix, fit.weights), goals)
+
+
+def rake_with(cells: Cells, tables: Floats, goals: Goals) -> Array:
+    """Return the chances of all people for given factors of the levels."""
+    place = places(cells, goals)
+    chances = np.zeros(int(place[-1]), np.float32)
+    kernels.rake(*cells.arrays, tables, goals.entry, goals.value, goals.people, place, _ROUNDS, chances)
+    return chances

@@ -1,0 +1,111 @@
+"""How often does naive Bayes name a person's value, from β-like releases and from differentially private records?
+
+Without and with Laplace's correction; of PrivBayes' records also by how near a number must be to a person's own to count, δ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks._show import Cell
+from benchmarks.attack_study import AT, NEAR
+from benchmarks.studies._draw import lines
+from benchmarks.studies._likeness_study import CENSUS, COIL, FULL, NOISE, OURS, QUICK, SCHEMES, found
+from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from sfumato.charts import Chart
+
+PLAIN = "without correction"
+VARIANTS = {PLAIN: "no correction", "": "corrected"}
+
+
+def measure(*, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+    """Return how often naive Bayes is right, against β and, of synthetic records, against δ."""
+    rows: list[dict[str, Any]] = []
+    for place in (CENSUS, COIL):
+        for way in ways:
+            for one in found(place, way, small=small, betas=betas, draws=draws):
+                same = {"table": one["table"], "way": way, "largest": one["largest"]}
+                for variant, words in VARIANTS.items():
+                    near = one["right"].get(f"{NEAR}, {variant}" if variant else NEAR)
+                    right = {"right": one["right"][variant], "near": near}
+                    rows.append({**same, "axis": "β", "at": float(one["beta"]), "variant": words, **right})
+                if one["beta"] == AT:
+                    for key, right in one["near"].items():
+                        corrected, distance = key.split()
+                        words = "corrected" if corrected == "1" else "no correction"
+                        rows.append({**same, "axis": "δ", "at": float(distance), "variant": words, "right": right, "near": None})
+    return rows
+
+
+def draw(rows: Rows) -> Chart:
+    """Return success against β without and with correction on both tables, and against δ."""
+    shown = [
+        {**row, "panel": f"{row['table']}, {row['variant']}, against β", "series": row["way"]}
+        for row in rows
+        if row["axis"] == "β"
+    ]
+    near = [row for row in rows if row["axis"] == "δ"]
+    shown += [
+        {**row, "panel": f"{row['table']}, against δ (β = {AT})", "series": f"{row['way']}, {row['variant']}"} for row in near
+    ]
+    return lines(shown, x="at", y="right", series="series", panel="panel", x_title="", y_title="named rightly", steps=True)
+
+
+def judge(rows: Rows) -> Verdict:
+    """Return whether the schemes stay unaffected by β, and whether PrivBayes grows easier prey and is easier than they."""
+    by = {(row["table"], row["variant"], row["at"], row["way"]): row for row in rows if row["axis"] == "β"}
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    last, first = (pick(row["at"] for row in rows if row["axis"] == "β") for pick in (max, min))
+
+    def ends(name: str, way: str, words: str = "no correction") -> tuple[float, float]:
+        return by[(name, words, first, way)]["right"], by[(name, words, last, way)]["right"]
+
+    flat = all(abs(b - a) < 0.01 for name in tables for way in SCHEMES for a, b in [ends(name, way)])
+    grows = all(b > a for name in tables for a, b in [ends(name, NOISE)])
+    prey = all(
+        (row["near"] or row["right"]) > max(by[(*key[:3], way)]["right"] for way in SCHEMES if (*key[:3], way) in by)
+        for key, row in by.items()
+        if key[3] == NOISE
+    )
+    told = []
+    for name in tables:
+        largest = next(row["largest"] for row in rows if row["table"] == name)
+        figures = ", ".join(
+            f"{way} {100 * ends(name, way, 'corrected')[0]:.1f} → {100 * ends(name, way, 'corrected')[1]:.1f} %"
+            for way in ("HG", "BuReL", NOISE, OURS)
+        )
+        told.append(f"{name}, where the largest value has {100 * largest:.1f} %: {figures}")
+    why = f"From β = {first:g} to {last:g} corrected naive Bayes names ({'; '.join(told)}). Without correction the schemes are "
+    why += (
+        f"{'unaffected' if flat else 'not unaffected'} by β, PrivBayes is {'ever' if grows else 'not'} easier prey as ε grows, "
+    )
+    why += f"and {'always' if prey else 'not always'} easier prey than the schemes."
+    return Verdict(weigh(flat, grows, prey), why)
+
+
+def table(rows: Rows) -> list[dict[str, Cell]]:
+    """Return how many of 100 are named, a line for each table, way and variant."""
+    lined: dict[tuple[str, str, str], dict[str, Cell]] = {}
+    for row in rows:
+        if row["axis"] == "β":
+            for words, right in ((row["variant"], row["right"]), (f"{row['variant']}, near numbers too", row["near"])):
+                if right is not None:
+                    key = row["table"], row["way"], words
+                    line = lined.setdefault(key, {"table": key[0], "named rightly, %": key[1], "naive Bayes": words})
+                    line[f"β = {row['at']:g}"] = f"{100 * right:.1f}"
+    return list(lined.values())
+
+
+STUDY = Study(
+    paper="matching",
+    figure="Figure 11",
+    says="naive Bayes is as right at every β on β-like data, and ever more on PrivBayes' as ε grows; the correction helps it "
+    "with PrivBayes and BuReL, hardly with the schemes.",
+    quick=QUICK,
+    full=FULL,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    table=table,
+)

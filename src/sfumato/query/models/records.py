@@ -1,0 +1,383 @@
+"""One likelihood of all columns for randomized releases: each person's chances of the sensitive values, seen through the coins.
+
+**The model.** Person i has value v with chance π_iv = softmax_v(Σ_k φ_ik·w_kv), as in boxes (`sfumato.query.models.softmax`):
+levels of single columns multiply the odds of a value, and a prior with heavy tails lets a few links be strong. What is seen of
+the person is a slot, the pair of a part and a published value y, and its chance is Σ_v π_iv·P(part | v)·P[v→y]. Which of the
+people of a value came into which part was drawn at random, so P(part | v) is a share of people, or declared. How many people
+have each value is not learned here: the chances add up to the reconstructed counts (`sfumato.query.models.rates`), so that with
+nothing else known the answer is that of independence.
+
+**The search** is a quasi-Newton one (L-BFGS) from the information of every value by itself. Values of one part go up and down
+together, since the part of a person is seen: a step for each value alone would go far too far. Prior and information are
+renewed a few times.
+
+**The estimate.** A person who shows what she shows has a wanted value with chance r; the count is Σ r over those asked about.
+They may differ from what single columns say of them by some log-odds δ, which is seen too: the score is Σ (r − p), p being the
+chance before anything is shown, and its information I = Σ (r − p)². The prior of δ is a mixture of normal ones, mostly narrow
+(`_BEYOND`): where what is shown speaks clearly against the model, and only there, the answer follows it. **Its variance** has
+
+- Σ r(1 − r), for who has the value;
+- Dᵀ S D, for the weights: D = Σ r(1 − r)φ, S the inverse of what slots tell about the weights of the set asked for *while those
+  of other values are unknown*, with a prior four times as wide;
+- that of δ, times (Σ r(1 − r))²;
+- what is unknown of the number of people who have the values at all, times the squared share of them who are asked about.
+
+Figures of real tables are in docs/answers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.query.models import _record_kernels as kernels
+from sfumato.query.models.cells import Directions, number_levels
+from sfumato.query.models.rates import Rates
+from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, tables_of
+from sfumato.query.rows import RowIndex
+from sfumato.query.shelf import fitting
+from sfumato.table.column import Column
+
+MOST_CHANCES = 250_000_000
+"""People × values up to which everybody's chances are held: 1 GB, 4 bytes each."""
+
+MOST_CURVATURE = 150_000_000
+"""Values × directions² up to which weights are learned."""
+
+_ROUNDS = (4, 4, 4, 4, 4)  # steps of the search, between which information and prior are renewed
+_GAIN = 0.5  # of log-likelihood: a step that gains less is the last
+_FIRST = 0.1  # of a step for each value alone, before anything is known of how values go together
+_MEMORY = 8  # steps that the search remembers
+_LEAP = 1.0  # most that a weight moves in a step
+_TRIES = 6  # times that a step which loses likelihood is made smaller
+_LOOKED = 30_000  # cells that information is taken from
+_WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
+_FEW_VALUES = 3  # sets of more values share one decomposition
+_BEYOND: Floats = np.array([[0.05, 0.8], [0.2, 0.15], [0.8, 0.05]])  # standard deviations of δ, and how usual they are
+_FEW = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What is learned once per release."""
+
+    rates: Rates
+    slot: Small  # of each person
+    cell: Small  # of each person: people with the same levels
+    levels: Small  # [cells × columns], numbered column by column
+    matrix: Floats  # [levels × directions], the first direction being the same for everybody
+    chances: Array  # [cells × values], float32: by quasi values alone
+    seen: Array  # of each person, float32: the chance of her slot
+    spread: Floats  # [parts × values]: the chance to be seen in a slot of the part by replacement
+    kept: Floats  # of each slot: by being kept there
+    tau2: Floats  # [directions × values]: prior variances
+    precision: Array  # [matrices × directions × directions], float32: what slots tell of the weights
+    lean: Array  # [matrices × directions], float32: how much the people of a value lean to a direction
+    which: Integers  # per value, its matrix
+    scale: Floats  # per value, its part of that matrix
+
+    version: ClassVar[int] = 1
+
+    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
+        """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`."""
+        rates, everybody = self.rates, len(self.cell)
+        if people == 0 or not wanted.any():
+            return 0.0, 0.0
+        if wanted.all():
+            return float(people), 0.0
+        mine = wanted[rates.slots.value]
+        known, unsure = float(rates.counts.mean @ mine), rates.counts.sum_variance(rates.slots, mine)
+        if people == everybody:
+            return known, unsure
+        slots = rates.slots
+        lines = len(self.matrix)
+        found, chance, score, told, differ = kernels.ask(
+            rows,
+            people,
+            self.slot,
+            self.cell,
+            slots.part,
+            slots.value,
+            self.levels,
+            self.chances,
+            self.seen,
+            self.spread,
+            self.kept,
+            wanted,
+            lines,
+        )
+        beyond, open_ = _beyond(score, told)
+        value = max(found + beyond * chance, 0.0)
+        unknown = self._unknown(wanted, self.matrix.T @ differ)
+        return value, chance + unknown + open_ * chance**2 + (value / max(known, _FEW)) ** 2 * unsure
+
+    def _unknown(self, wanted: Flags, along: Floats) -> float:
+        """Return the variance of the weights of a set of values along a direction."""
+        share = self.share
+        values = np.flatnonzero(wanted & (share > 0))
+        if 2 * share[values].sum() > 1:
+            values = np.flatnonzero(~wanted & (share > 0))
+        own = share[values]
+        p = float(own.sum())
+        if not 0 < p < 1:
+            return 0.0
+        if len(values) > _FEW_VALUES:
+            turn, strength, lean = self.typical
+            turned = turn.T @ (along - along[0] * lean)[1:]
+            return float((turned**2 / (p * (1 - p) * strength + 1.0 / float(((own / p) ** 2).sum()))).sum())
+        precision, lean = self._information(values)
+        precision *= p * (1 - p) / float((own * (1 - own)).sum())
+        tau2 = _WIDER * ((own / p) ** 2 * self.tau2[1:, values]).sum(axis=1)
+        precision[np.diag_indices_from(precision)] += 1.0 / tau2
+        along = (along - along[0] * lean)[1:]
+        return float(along @ np.linalg.solve(precision, along))
+
+    def _information(self, values: Integers) -> tuple[Floats, Floats]:
+        """Return what slots tell about the weights of some values, added up, and where their people lean."""
+        parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.precision))
+        used = np.flatnonzero(parts)
+        total: Floats = np.tensordot(parts[used], self.precision[used, 1:, 1:].astype(np.float64), axes=1).astype(np.float64)
+        lean: Floats = (parts[used] @ self.lean[used]) / parts.sum()
+        return total, lean
+
+    @cached_property
+    def share(self) -> Floats:
+        """The share of each value."""
+        share: Floats = self.rates.totals / self.rates.totals.sum()
+        return share
+
+    @cached_property
+    def typical(self) -> tuple[Floats, Floats, Floats]:
+        """What is known of the weights of a set of average values: directions in which data and prior speak of each one alone."""
+        share = self.share
+        total, lean = self._information(np.flatnonzero(share > 0))
+        root = np.sqrt(_WIDER * (self.tau2[1:] @ share))
+        strength, turn = np.linalg.eigh(total / float((share * (1 - share)).sum()) * np.outer(root, root))
+        return root[:, None] * turn, np.maximum(strength, 0.0), lean
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return what was learned, as arrays to be kept."""
+        return {name: array for name, array in vars(self).items() if name in _KEPT}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Records:
+        """Return the model that has these arrays; `ValueError` if they are not of this engine's release."""
+        slots, rows, columns = engine.slots, engine.table.rows, len(engine.columns)
+        matrix = fitting(arrays, "matrix", (None, None))
+        (lines, wide), values = matrix.shape, slots.values
+        levels = fitting(arrays, "levels", (None, columns), "<i4")
+        precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
+        found = cls(
+            engine.rates,
+            engine.slot,
+            fitting(arrays, "cell", (rows,), "<i4"),
+            levels,
+            matrix,
+            fitting(arrays, "chances", (len(levels), values), "<f4"),
+            fitting(arrays, "seen", (rows,), "<f4"),
+            fitting(arrays, "spread", (slots.parts, values)),
+            fitting(arrays, "kept", (len(slots.value),)),
+            fitting(arrays, "tau2", (wide, values)),
+            precision,
+            fitting(arrays, "lean", (len(precision), wide), "<f4"),
+            fitting(arrays, "which", (values,), "<i8"),
+            fitting(arrays, "scale", (values,)),
+        )
+        for numbers, below in ((levels, lines), (found.cell, len(levels)), (found.which, len(precision))):
+            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
+                raise ValueError("a number out of range")
+        return found
+
+
+_KEPT = frozenset(Records.__dataclass_fields__) - {"rates", "slot"}
+
+
+def _beyond(score: float, told: float) -> tuple[float, float]:
+    """Return mean and variance of δ, by which those asked about differ from what the model says of them."""
+    width, usual = _BEYOND.T
+    informed = max(told, 1e-12)
+    log = np.log(usual) - 0.5 * np.log1p(informed * width**2) + 0.5 * score**2 * width**2 / (1.0 + informed * width**2)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    spread = width**2 / (1.0 + informed * width**2)
+    mean = float(weight @ spread) * score
+    return mean, float(weight @ (spread + (score * spread - mean) ** 2))
+
+
+def learnable(columns: Sequence[Column], rates: Rates, rows: int) -> bool:
+    """Return whether a release is small enough for this model, and has quasi columns at all."""
+    # A column has at most 32 levels of its own, and a number 8 smooth functions.
+    wide = sum(min(column.size, 32) + 8 for column in columns)
+    return bool(columns) and rows * rates.slots.values <= MOST_CHANCES and rates.slots.values * wide**2 <= MOST_CURVATURE
+
+
+def learn_records(table: RowIndex, columns: Sequence[Column], slot: Small, rates: Rates, drawn: Floats | None = None) -> Records:
+    """Return what a randomized release teaches; `drawn` is the chance of each slot's value to be in its part, if declared."""
+    slots = rates.slots
+    numbered, directions = number_levels(table, columns)
+    # Columns of few levels first: the order that products and sums are shared in.
+    numbered = numbered[:, np.argsort([column.size for column in columns], kind="stable")]
+    order = np.lexsort(numbered.T[::-1])
+    people = numbered[order]
+    new = np.ones(len(people), bool)
+    new[1:] = (people[1:] != people[:-1]).any(axis=1)
+    cell = np.empty(len(people), np.int32)
+    cell[order] = np.cumsum(new) - 1
+    levels = np.ascontiguousarray(people[new])
+    place = rates.counts.mean / np.maximum(rates.totals, _FEW)[slots.value] if drawn is None else drawn
+    spread = np.zeros((slots.parts, slots.values))
+    spread[slots.part, slots.value] = place * (1 - slots.kept) / slots.size[slots.part]
+    seen = _Seen(
+        levels,
+        np.append(np.flatnonzero(new), len(people)),
+        slot[order],
+        slots.part,
+        slots.value,
+        slots.start,
+        spread,
+        place * slots.kept,
+        directions.matrix,
+    )
+    which, scale = matrices_of(rates.totals)
+    weights, tau2 = _learn_weights(seen, directions, rates.totals, which, scale)
+    precision, lean = seen.information(weights, which, alone=True)
+    tables = tables_of(directions.matrix, weights)
+    chances = np.empty((len(levels), slots.values), np.float32)
+    shown = np.empty(len(people), np.float32)
+    kernels.chances(levels, tables, cell, slot, slots.part, slots.value, spread, seen.kept, chances, shown)
+    return Records(
+        rates, slot, cell, levels, directions.matrix, chances, shown, spread, seen.kept, tau2, precision, lean, which, scale
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Everybody's slot, in order of the cells."""
+
+    levels: Small
+    start: Integers
+    slot: Small
+    part: Integers
+    value: Integers
+    begin: Integers
+    spread: Floats
+    kept: Floats
+    matrix: Floats
+
+    def score(self, weights: Floats) -> tuple[float, Floats, Floats]:
+        """Return the log-likelihood, the people of each value that are expected, and the gradient by direction and value."""
+        gradient = np.empty((len(self.matrix), self.spread.shape[1]))
+        tables = tables_of(self.matrix, weights)
+        likely, totals = kernels.score(
+            self.levels, self.start, self.slot, self.part, self.value, self.spread, self.kept, tables, gradient
+        )
+        return likely, totals, self.matrix.T @ gradient
+
+    def information(self, weights: Floats, which: Integers, *, alone: bool) -> tuple[Array, Array]:
+        """Return the information of each matrix of values, the totals being known, and where the people of its values lean.
+
+        What is told of a value while the others stand still, or `alone`, while nothing is known of them.
+        """
+        lines, step = len(self.matrix), max(1, len(self.levels) // _LOOKED)
+        pairs = np.zeros((lines, lines, int(which.max()) + 1), np.float32)
+        tables = tables_of(self.matrix, weights)
+        kernels.information(
+            self.levels, self.start, self.begin, self.value, self.spread, self.kept, tables, which, step, alone, pairs
+        )
+        both = np.ascontiguousarray(pairs.transpose(2, 0, 1))
+        at = np.arange(lines)
+        both[:, at, at] *= 0.5
+        both = both + both.transpose(0, 2, 1)
+        matrix = self.matrix.astype(np.float32)
+        precision = matrix.T @ both @ matrix
+        own = precision[:, 0, 0].copy()
+        lean = precision[:, 0] / np.maximum(own, 1e-30)[:, None]
+        precision -= own[:, None, None] * lean[:, :, None] * lean[:, None, :]
+        precision[:, 0, 0] = own
+        return precision, lean
+
+
+def _learn_weights(seen: _Seen, directions: Directions, totals: Floats, which: Integers, scale: Floats) -> tuple[Floats, Floats]:
+    """Return the most likely weights among those whose chances add up to the totals, and their prior variances."""
+    goal = np.maximum(totals, _FEW)
+    weights = np.zeros((seen.matrix.shape[1], len(totals)))
+    weights[0] = np.log(goal / goal.sum())
+    tau2 = np.full_like(weights, START)
+    tau2[0] = FREE
+    likely, expected, gradient = seen.score(weights)
+    for again, steps in enumerate(_ROUNDS):
+        precision, leaning = seen.information(weights, which, alone=False)
+        lean = leaning[which].T.astype(np.float64)
+        lean[0] = 0.0
+        curvature = Curvature.of(precision, which, scale, tau2)
+        if again:
+            tau2 = heavy_tails(weights, curvature.unknown, tau2, directions)
+            curvature = Curvature.of(precision, which, scale, tau2)
+        search = _Search(curvature, tau2)
+        # What moves a total moves the weight that everybody shares, and nothing else.
+        pull = gradient - lean * gradient[0]
+        aim = likely - _penalty(weights, tau2)
+        for _ in range(steps):
+            step = search.step(pull - weights / tau2)
+            before = aim
+            for part in 0.25 ** np.arange(_TRIES):
+                move = part * step
+                move[0] = np.clip(np.log(goal / np.maximum(expected, _FEW)), -_LEAP, _LEAP) - (lean * move).sum(axis=0)
+                likely, found, gradient = seen.score(weights + move)
+                aim = likely - _penalty(weights + move, tau2)
+                if aim > before - 1e-6 * abs(before):
+                    break
+            changed = gradient - lean * gradient[0]
+            search.learn(move, pull - changed)
+            weights, expected, pull = weights + move, found, changed
+            if abs(aim - before) < _GAIN:
+                break
+    return weights, tau2
+
+
+def _penalty(weights: Floats, tau2: Floats) -> float:
+    return 0.5 * float((weights[1:] ** 2 / tau2[1:]).sum())
+
+
+class _Search:
+    """The steps of L-BFGS, from the curvature of every value by itself. The first direction is left where it is."""
+
+    def __init__(self, curvature: Curvature, tau2: Floats) -> None:
+        self.curvature, self.tau2 = curvature, tau2
+        self.pairs: list[tuple[Floats, Floats, float]] = []  # steps, how the gradient fell along them, 1 / their product
+
+    def learn(self, move: Floats, fell: Floats) -> None:
+        """Remember how much the gradient of the likelihood fell along a move."""
+        step = move.copy()
+        step[0] = 0.0
+        slope = fell + step / self.tau2
+        slope[0] = 0.0
+        along = float((step * slope).sum())
+        if along > 0.0:
+            self.pairs = [*self.pairs, (step, slope, 1.0 / along)][-_MEMORY:]
+
+    def step(self, pull: Floats) -> Floats:
+        """Return the step to where the gradient should be zero, no weight moving more than `_LEAP`."""
+        found = pull.copy()
+        found[0] = 0.0
+        shares = []
+        for step, slope, inverse in reversed(self.pairs):
+            shares.append(inverse * float((step * found).sum()))
+            found -= shares[-1] * slope
+        found = self.curvature.solve(found) * self._scale()
+        for (step, slope, inverse), share in zip(self.pairs, reversed(shares), strict=True):
+            found += step * (share - inverse * float((slope * found).sum()))
+        found[0] = 0.0
+        capped: Floats = found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
+        return capped
+
+    def _scale(self) -> float:
+        if not self.pairs:
+            return _FIRST
+        _, slope, inverse = self.pairs[-1]
+        return 1.0 / max(inverse * float((slope * self.curvature.solve(slope)).sum()), _FEW)

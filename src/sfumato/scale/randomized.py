@@ -1,0 +1,100 @@
+"""Randomized records beyond memory: the plan on counts, coins by place, records in their order part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.arrays import Array, Integers
+from sfumato.groups.streams import Step
+from sfumato.randomize.apply import Entries, randomize
+from sfumato.randomize.plan import RandomizationPlan
+from sfumato.randomness import Randomness
+from sfumato.scale.blind import ranked_files
+from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.places import BLOCK, Series, sorted_files
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records in canonical order (part, quasi codes, value), and how many people of each true value are in each part."""
+
+    rows: Series
+    placed: Integers
+
+
+def randomized_records(
+    people: Blocks,
+    sizes: Sequence[int],
+    plan: RandomizationPlan,
+    declared: Array,
+    values: int,
+    number: Array,
+    random: Randomness,
+    place: Path,
+    at_once: int,
+) -> Records:
+    """Return everybody's record. `declared` is the published code of each true one, `number` the canonical one of each part.
+
+    Everybody's coins follow from her place: among all, sorted by their values; where the plan says how many people of a value are
+    in which part, among all by value and then by a coin of the first place. Records that stand there side by side draw from one
+    stream as records in memory do, each for itself.
+    """
+    files = sorted_files(people, people.layout, sizes, place / "ordered", at_once)
+    entries = Entries.of(plan, values)
+    dealt = len(plan.parts) > 1 and not plan.declared
+    if dealt:
+        files = ranked_files(files, sizes, random.spawn(Step.DEAL), place, at_once)
+    placed = np.zeros((len(plan.parts), values), np.int64)
+    ends = np.cumsum(entries.counts)
+    taken = entries_before = np.zeros(0, np.int64)
+    if dealt:
+        taken = np.zeros(values, np.int64)
+        entries_before = (ends - entries.counts)[entries.start[:-1].clip(max=len(ends) - 1)]
+
+    def records() -> Iterator[list[Array]]:
+        for block, columns in enumerate(_aligned(files)):
+            *codes, secret = columns[:-1] if dealt else columns
+            true = declared[secret]
+            entry = None
+            if dealt:
+                rank = _ranks(true, taken)
+                entry = np.searchsorted(ends, entries_before[true] + rank, side="right")
+            made = randomize(true, plan, values, random.spawn(Step.RECORDS).spawn(block), entry)
+            np.add.at(placed, (number[made.part], true), 1)
+            yield [number[made.part].astype(np.int32), *codes, made.value]
+
+    layout = Layout((np.dtype(np.int32), *people.layout.types[:-1], np.dtype(np.int32)))
+    rows = sorted_files(records(), layout, [len(plan.parts), *sizes[:-1], values], place / "records", at_once)
+    return Records(Series(rows), placed)
+
+
+def _ranks(value: Array, taken: Integers) -> Integers:
+    """Return how many people of the same value came before each, who come sorted by value; `taken` counts them."""
+    heads = np.flatnonzero(np.append(True, value[1:] != value[:-1]))
+    length = np.diff(np.append(heads, len(value)))
+    rank = np.arange(len(value)) - np.repeat(heads, length) + np.repeat(taken[value[heads]], length)
+    np.add.at(taken, value[heads], length)
+    found: Integers = rank
+    return found
+
+
+def _aligned(files: Sequence[Blocks]) -> Iterator[list[Array]]:
+    """Yield the rows of all files, a block of places at a time."""
+    held: list[Array] | None = None
+    for file in files:
+        if not file.total:
+            continue
+        columns = file.read()
+        file.path.unlink(missing_ok=True)
+        if held is not None:
+            columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
+        whole = len(columns[0]) // BLOCK * BLOCK
+        for begin in range(0, whole, BLOCK):
+            yield [column[begin : begin + BLOCK] for column in columns]
+        held = [column[whole:] for column in columns]
+    if held is not None and len(held[0]):
+        yield held
