@@ -37,7 +37,7 @@ def add(session: Session, address: str) -> None:
             with ui.tabs().classes("w-full") as tabs:
                 names = {name: told(ui.tab(name), mark=f"tab-{name}") for name in TABS}
             tabs.on_value_change(lambda event: asked.look(event.value))
-            with ui.tab_panels(tabs, value=names["Ask"]).classes("w-full"):
+            with ui.tab_panels(tabs, value=names["Ask"], animated=False).classes("w-full"):
                 with ui.tab_panel(names["Ask"]):
                     await _question(release, asked)
                 with ui.tab_panel(names["Cross table"]):
