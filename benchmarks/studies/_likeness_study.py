@@ -25,12 +25,13 @@ CENSUS, COIL = 0, 1
 FIRST = "matching_figure_08_census_error"
 """The study whose cases these are: `--again` for it measures anew, and the others take what is there."""
 
-QUICK = {"small": True, "betas": (1, 3, 10, 50), "draws": 1, "ways": WAYS}
-FULL = {"small": False, "betas": (1, 3, 10, 20, 50, 100), "draws": 3, "ways": (*WAYS, "noisy boxes")}
+QUICK = {"people": 1_000, "betas": (1, 3, 10, 50), "draws": 1, "ways": WAYS}
+FULL = {"people": 10_000, "betas": (1, 3, 10, 20, 50, 100), "draws": 3, "ways": (*WAYS, "noisy boxes")}
 
 
-def found(place: int, way: str, *, small: bool, betas: Sequence[int], draws: int) -> Rows:
-    """Return what was found of one way on one table: a row for every β that it keeps."""
+def found(place: int, way: str, *, people: int, betas: Sequence[int], draws: int) -> Rows:
+    """Return what was found of one way on one table, of 10,000 people or of 1,000: a row for every β that it keeps."""
+    small = people < 10_000
     case = {"table": place, "way": way, "small": small, "betas": list(betas), "draws": draws}
     return kept(FIRST, case, partial(_found, place, way, small, betas, draws))
 
@@ -49,11 +50,11 @@ def _theorem4(counts: Any) -> float:
     return float(counts.max() / counts[counts > 0].min() - 1)
 
 
-def errors(place: int, *, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+def errors(place: int, *, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
     """Return the errors of range counts against β, λ and Θ."""
     rows: list[dict[str, Any]] = []
     for way in ways:
-        for one in found(place, way, small=small, betas=betas, draws=draws):
+        for one in found(place, way, people=people, betas=betas, draws=draws):
             same = {"table": one["table"], "way": way}
             rows.append({**same, "axis": "β", "at": one["beta"], "error": one["errors"][USUAL]})
             if one["beta"] == AT:

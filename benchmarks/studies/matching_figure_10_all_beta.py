@@ -16,12 +16,12 @@ from benchmarks.studies._study import Rows, Study, Verdict, weigh
 from sfumato.charts import Chart
 
 
-def measure(*, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+def measure(*, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
     """Return errors against β: ranges on both tables, prefixes on the census."""
     rows: list[dict[str, Any]] = []
     for place in (CENSUS, COIL):
         for way in ways:
-            for one in found(place, way, small=small, betas=betas, draws=draws):
+            for one in found(place, way, people=people, betas=betas, draws=draws):
                 for kind in (USUAL, PREFIX):
                     if kind in one["errors"]:
                         same = {"panel": f"{one['table']}, {kind}", "theorem4": one["theorem4"], "alone": one["alone"][kind]}

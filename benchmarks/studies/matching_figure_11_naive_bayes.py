@@ -19,12 +19,12 @@ PLAIN = "without correction"
 VARIANTS = {PLAIN: "no correction", "": "corrected"}
 
 
-def measure(*, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+def measure(*, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
     """Return how often naive Bayes is right, against β and, of synthetic records, against δ."""
     rows: list[dict[str, Any]] = []
     for place in (CENSUS, COIL):
         for way in ways:
-            for one in found(place, way, small=small, betas=betas, draws=draws):
+            for one in found(place, way, people=people, betas=betas, draws=draws):
                 same = {"table": one["table"], "way": way, "largest": one["largest"]}
                 for variant, words in VARIANTS.items():
                     near = one["right"].get(f"{NEAR}, {variant}" if variant else NEAR)
