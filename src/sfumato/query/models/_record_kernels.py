@@ -248,9 +248,9 @@ def ask(
     """
     values, few = len(wanted), np.flatnonzero(wanted)
     flags, even = np.zeros(values, np.float32), np.zeros(spread.shape, np.float32)
-    for v in few:
-        flags[v] = 1.0
-        even[:, v] = spread[:, v]
+    for k in range(len(few)):
+        flags[few[k]] = 1.0
+        even[:, few[k]] = spread[:, few[k]]
     differ = np.zeros(lines)
     found, chance, score, told = 0.0, 0.0, 0.0, 0.0
     for t in range(count):
