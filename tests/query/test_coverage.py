@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.query import anatomy_workload, count_many, range_workload, true_answers
-from sfumato.table.generators import census
+from sfumato.query import And, In, Query, anatomy_workload, count_many, range_workload, true_answers
+from sfumato.table.generators import census, hospital
 from tests.query._releases import blind_buckets, people, release_of
 
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
@@ -71,3 +71,26 @@ def test_the_default_errs_less_than_the_papers_estimator(outcomes: np.ndarray) -
     mine, papers = (np.abs(outcomes[:, column] - actual) / actual for column in (2, 3))
     assert np.mean(mine) < 0.8 * np.mean(papers)
     assert np.median(mine) < 0.8 * np.median(papers)
+
+
+def test_intervals_of_blind_buckets_hold_for_the_strongest_link_of_each_value() -> None:
+    """Each diagnosis is asked about with the value of a column that it is really most linked with: such questions are asked."""
+    held = []
+    for seed in (1, 2, 3):
+        table = people(hospital(20_000, seed).drop_columns(["patient"]), ["diagnosis"])
+        release = release_of(table, blind_buckets(table.sensitive.codes, [4, 16], np.random.default_rng(700 + seed)))
+        labels = table.sensitive.domain.table["diagnosis"].to_pylist()
+        times = np.bincount(table.sensitive.codes, minlength=len(labels))
+        for value in np.flatnonzero(times >= 100):
+            cells = []
+            for column in table.quasi:
+                among = np.bincount(column.codes[table.sensitive.codes == value], minlength=column.size)
+                alone = np.bincount(column.codes, minlength=column.size) * (times[value] / times.sum())
+                code = int(np.where(alone >= 10, (among - alone) / np.sqrt(np.maximum(alone, 1)), -np.inf).argmax())
+                cells.append(((among[code] - alone[code]) / np.sqrt(max(alone[code], 1)), column, code, among[code]))
+            _, column, code, truth = max(cells, key=lambda cell: cell[0])
+            named = In(column.name, (column.dictionary()[code].as_py(),))
+            answer = release.count(Query(And((named, In("diagnosis", (labels[value],)))), terms="published"))
+            held.append(answer.low <= truth <= answer.high)
+    assert len(held) > 100
+    assert np.mean(held) > 0.88

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats
 from sfumato.attacks.learned import Learned
-from sfumato.release.coded import numbers_of
 from sfumato.release.coding import code_column, people_codes
+from sfumato.release.parquet_meta import numbers_of
 from sfumato.table.column import Column
 
 NEAR, NEAR_CORRECTED = 0.1, 0.0495

@@ -33,7 +33,7 @@ from sfumato.privacy import MODELS, Requirement
 from sfumato.randomness import Randomness
 from sfumato.table import ReadOptions, Schema, Table
 from sfumato.table.read import Place
-from sfumato.table.regular import TooLongError, read_text, refusal
+from sfumato.table.source import TooLongError, read_text, refusal
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
 from sfumato.errors import QueryError
-from sfumato.query._one_thread import one_thread
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
+from sfumato.query.engine import one_thread
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES

@@ -152,6 +152,9 @@ def show_crosstab(table: Crosstab) -> None:
     }
     chart = ui.echart(options).style(f"height: {60 + 26 * len(rows)}px; width: 100%")
     told(chart, role="img", mark="heat", label=f"lift of {table.names[0]} by {table.names[1]}; the same as a table below")
+    if len(rows) < len(table.rows) or len(columns) < len(table.columns):
+        drawn = f"Drawn are the first {len(rows)} of {len(table.rows)} rows and {len(columns)} of {len(table.columns)} columns"
+        ui.label(f"{drawn}; the table below has all of them.").classes("quiet")
     ui.label(
         "Lift: orange more, blue fewer people than if the columns were unrelated. Pale: chance could do that; * and full colour: "
         "the interval of the lift leaves 1 out."

@@ -217,9 +217,8 @@ def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[N
         job = job_of()
         row.set_visibility(job is not None and job.running)
         if job is not None and job.running:
-            left = "" if job.seconds_left is None else f", about {max(1, round(job.seconds_left))} s left"
             bar.set_value(job.done)
-            words.set_text("stopping" if job.cancelled else f"{job.stage}{left}")
+            words.set_text("stopping" if job.cancelled else f"{job.stage}{_left(job)}")
         elif job is not None and state["shown"] is not job:
             state["shown"] = job
             shown = done(job)
@@ -227,6 +226,14 @@ def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[N
                 await shown
 
     ui.timer(0.5, look)
+
+
+def _left(job: Job) -> str:
+    """Return how long work will take, where it does not say so itself."""
+    seconds = job.seconds_left
+    if seconds is None or " left" in job.stage:
+        return ""
+    return f", about {round(seconds / 60)} min left" if seconds > 90 else f", about {max(1, round(seconds))} s left"
 
 
 def _stop(job: Job | None) -> None:

@@ -34,6 +34,10 @@ def add(session: Session) -> None:
                     await _outcome(session, job)
 
             show_job(lambda: session.jobs.get("publish"), finished)
+            if session.jobs.get("publish") is None and _there(session):
+                with outcome:
+                    ui.label(f"{session.release_name} was published before.").classes("verdict")
+                    await _after(session)
 
 
 def _words(session: Session) -> list[str]:
@@ -73,6 +77,9 @@ def _start(session: Session) -> None:
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
         told(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
+        if _there(session):
+            heading(f"The release that lies in {session.release_name}")
+            await _after(session)
         return
     made = job.document
     whom = "people" if made["one_row_per_person"] else "rows"
@@ -86,6 +93,16 @@ async def _outcome(session: Session, job: Job) -> None:
         ui.label(warning).classes("bad")
     where = f": {made['receipt']}" if made.get("receipt") else ""
     ui.label(f"The receipt lies in your own register, outside the release. It is private{where}").classes("quiet")
+    await _after(session)
+
+
+def _there(session: Session) -> bool:
+    """Return whether there is a release where one would be published."""
+    return (session.release_place() / "manifest.json").is_file()
+
+
+async def _after(session: Session) -> None:
+    """Offer what comes after a release: checks with the table, and a look at its boxes."""
     _checks(session)
     await _picture(session)
 

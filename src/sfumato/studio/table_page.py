@@ -16,7 +16,7 @@ from sfumato.studio.frame import attempt, heading, main_button, opened, page, qu
 from sfumato.studio.jobs import shell
 from sfumato.studio.session import POLICY, Session, message
 from sfumato.table.histogram import Histogram, histograms
-from sfumato.table.unique import nearly_unique
+from sfumato.table.people import nearly_unique
 
 if TYPE_CHECKING:
     from sfumato.policy import Policy

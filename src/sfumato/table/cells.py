@@ -20,7 +20,7 @@ import pyarrow.types as pt
 
 from sfumato.table.coding import build, doubles, split
 from sfumato.table.column import MISSING, Column, as_text
-from sfumato.table.sound import require_publishable
+from sfumato.table.source import require_publishable
 
 NOTHING_KNOWN = "\0"
 """The text of a cell that holds neither text nor a number nor a date."""

@@ -14,7 +14,7 @@ from sfumato.groups.settings.one_size import best_one_size
 from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.two_size import best_two_size
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 Strategy = Literal["optimal", "top-down", "two-size", "one-size"]
 

@@ -12,7 +12,7 @@ from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import top_down
 from sfumato.groups.settings.two_size import Search, best_two_size
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -20,7 +20,7 @@ from sfumato.errors import Infeasible
 from sfumato.exact import floor_times, percent
 from sfumato.groups.grouping import canonical_order
 from sfumato.papers.heterogeneous.remainders import pack_remainders
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 Packed = Literal["paper", "tight"]
 

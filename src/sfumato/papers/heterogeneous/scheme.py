@@ -19,7 +19,7 @@ from sfumato.papers.heterogeneous.deal import Fill, deal, deal_far_apart
 from sfumato.papers.heterogeneous.matchers import Matcher, match
 from sfumato.papers.heterogeneous.packing import Packed, Packing, pack
 from sfumato.papers.heterogeneous.partition import cut_at_ranks
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
