@@ -140,7 +140,7 @@ def test_a_column_that_names_people_is_warned_of_and_the_keyboard_stays_where_it
     page.open("/").text("step-age")
     page.choose("role-patient", "quasi")
     assert "not published" in page.text("warning-patient")
-    wait(lambda: page.find("role-patient") == page.driver.switch_to.active_element)
+    wait(lambda: page.driver.switch_to.active_element.get_attribute("aria-label") == "role of patient")
     page.choose("role-patient", "identifier")
     wait(lambda: page.find("lane-identifier").find_element("css selector", '[data-mark="card-patient"]'))
 
