@@ -6,7 +6,8 @@ shares of random sets of values among people of one or two quasi values, shares 
 averages of a number by value, and differences of shares and of averages between two values of a column; of the second averages,
 sums and medians of the number (by the bins' middles) among people of one or two quasi values, and differences of averages. Groups
 have at least 50 people, and no two questions are the same as long as there are others. Coverage is that of 95 % intervals, by
-class and release; answers that say that they are mostly prior are counted apart. Errors are medians of |error|, in standard errors and in units of the figure's own spread.
+class and release; answers that say that they are mostly prior are counted apart. Errors are medians of |error|, in standard
+errors and in units of the figure's own spread.
 """
 
 from __future__ import annotations
