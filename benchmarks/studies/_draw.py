@@ -46,7 +46,7 @@ def lines(
             y,
             series,
             x if x_title is None else x_title,
-            (y_title or y) if number % columns == 0 else None,
+            (y if y_title is None else y_title) if number % columns == 0 else None,
             log_x,
             log_y,
             steps,
@@ -105,7 +105,7 @@ def _panel(
     wide = alt.Scale(type="log", nice=False, padding=12) if log_x else alt.Scale(nice=False, zero=False, padding=12)
     axis = alt.Axis(title=x_title, format="~s", tickCount=5, labelAngle=0)
     if steps:
-        rows = [{**row, x: str(row[x])} for row in rows]
+        rows = [{**row, x: f"{row[x]:,g}" if isinstance(row[x], float) else str(row[x])} for row in rows]
         order = list(dict.fromkeys(row[x] for row in rows))
         across = alt.X(f"{x}:N", sort=order, axis=alt.Axis(title=x_title, labelAngle=0), scale=alt.Scale(padding=0.3))
     else:

@@ -25,12 +25,13 @@ CENSUS, COIL = 0, 1
 FIRST = "matching_figure_08_census_error"
 """The study whose cases these are: `--again` for it measures anew, and the others take what is there."""
 
-QUICK = {"small": True, "betas": (1, 3, 10, 50), "draws": 1, "ways": WAYS}
-FULL = {"small": False, "betas": (1, 3, 10, 20, 50, 100), "draws": 3, "ways": (*WAYS, "noisy boxes")}
+QUICK = {"people": 1_000, "betas": (1, 3, 10, 50), "draws": 1, "ways": WAYS}
+FULL = {"people": 10_000, "betas": (1, 3, 10, 20, 50, 100), "draws": 3, "ways": (*WAYS, "noisy boxes")}
 
 
-def found(place: int, way: str, *, small: bool, betas: Sequence[int], draws: int) -> Rows:
-    """Return what was found of one way on one table: a row for every β that it keeps."""
+def found(place: int, way: str, *, people: int, betas: Sequence[int], draws: int) -> Rows:
+    """Return what was found of one way on one table, of 10,000 people or of 1,000: a row for every β that it keeps."""
+    small = people < 10_000
     case = {"table": place, "way": way, "small": small, "betas": list(betas), "draws": draws}
     return kept(FIRST, case, partial(_found, place, way, small, betas, draws))
 
@@ -49,11 +50,11 @@ def _theorem4(counts: Any) -> float:
     return float(counts.max() / counts[counts > 0].min() - 1)
 
 
-def errors(place: int, *, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+def errors(place: int, *, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
     """Return the errors of range counts against β, λ and Θ."""
     rows: list[dict[str, Any]] = []
     for way in ways:
-        for one in found(place, way, small=small, betas=betas, draws=draws):
+        for one in found(place, way, people=people, betas=betas, draws=draws):
             same = {"table": one["table"], "way": way}
             rows.append({**same, "axis": "β", "at": one["beta"], "error": one["errors"][USUAL]})
             if one["beta"] == AT:
@@ -81,7 +82,7 @@ def judge(most: str) -> Any:
         }
         burel, noise = (sum(one > 1 for one in ratio[other]) for other in (BUREL, NOISE))
         ends = {axis: [by[(axis, at, "HG")] for a, at in cases if a == axis] for axis in ("β", "Θ")}
-        falls = all(one[-1] < one[0] for one in ends.values())
+        falls = [one[-1] < one[0] for one in ends.values()]
         ours = [by[(*case, OURS)] for case in cases if (*case, OURS) in by]
         why = f"The best of HG, SG and GR errs less than published BuReL in {burel} of {len(ratio[BUREL])} cases, up to "
         why += f"{max(ratio[BUREL]):.1f} times less, and less than PrivBayes in {noise} of {len(ratio[NOISE])}, up to "
@@ -89,7 +90,7 @@ def judge(most: str) -> Any:
         why += f"{max(ratio[TUNED]):.2g} times as much as that best. HG's error goes from {_percent(ends['β'][0])} to "
         why += f"{_percent(ends['β'][-1])} as β grows and from {_percent(ends['Θ'][0])} to {_percent(ends['Θ'][-1])} as "
         why += f"selectivity does; soft boxes err {_percent(min(ours))} to {_percent(max(ours))}."
-        return Verdict(weigh(burel == len(ratio[BUREL]), noise == len(ratio[NOISE]), falls), why)
+        return Verdict(weigh(burel == len(ratio[BUREL]), noise == len(ratio[NOISE]), *falls), why)
 
     return judged
 

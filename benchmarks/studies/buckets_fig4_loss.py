@@ -15,7 +15,7 @@ from benchmarks.studies._study import Rows, Study, Verdict, weigh
 from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.plan import STRATEGIES, plan
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 ANATOMY = "Anatomy (no such release)"
 SLIGHTLY = 1.1

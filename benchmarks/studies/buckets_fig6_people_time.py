@@ -19,7 +19,7 @@ from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.two_size import SEARCHES, Search, best_two_size
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 REPEATS: dict[Search, int] = {"none": 2, "loss": 5, "full": 20}
 NAMES: dict[Search, str] = {"none": "no pruning", "loss": "loss pruning", "full": "full pruning"}

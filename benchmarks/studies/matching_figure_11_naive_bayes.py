@@ -19,12 +19,12 @@ PLAIN = "without correction"
 VARIANTS = {PLAIN: "no correction", "": "corrected"}
 
 
-def measure(*, small: bool, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
+def measure(*, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
     """Return how often naive Bayes is right, against β and, of synthetic records, against δ."""
     rows: list[dict[str, Any]] = []
     for place in (CENSUS, COIL):
         for way in ways:
-            for one in found(place, way, small=small, betas=betas, draws=draws):
+            for one in found(place, way, people=people, betas=betas, draws=draws):
                 same = {"table": one["table"], "way": way, "largest": one["largest"]}
                 for variant, words in VARIANTS.items():
                     near = one["right"].get(f"{NEAR}, {variant}" if variant else NEAR)
@@ -61,13 +61,16 @@ def judge(rows: Rows) -> Verdict:
     def ends(name: str, way: str, words: str = "no correction") -> tuple[float, float]:
         return by[(name, words, first, way)]["right"], by[(name, words, last, way)]["right"]
 
-    flat = all(abs(b - a) < 0.01 for name in tables for way in SCHEMES for a, b in [ends(name, way)])
-    grows = all(b > a for name in tables for a, b in [ends(name, NOISE)])
-    prey = all(
-        (row["near"] or row["right"]) > max(by[(*key[:3], way)]["right"] for way in SCHEMES if (*key[:3], way) in by)
-        for key, row in by.items()
-        if key[3] == NOISE
-    )
+    flat = [all(abs(b - a) < 0.01 for way in SCHEMES for a, b in [ends(name, way)]) for name in tables]
+    grows = [b > a for name in tables for a, b in [ends(name, NOISE)]]
+    prey = [
+        all(
+            (row["near"] or row["right"]) > max(by[(*key[:3], way)]["right"] for way in SCHEMES if (*key[:3], way) in by)
+            for key, row in by.items()
+            if key[0] == name and key[3] == NOISE
+        )
+        for name in tables
+    ]
     told = []
     for name in tables:
         largest = next(row["largest"] for row in rows if row["table"] == name)
@@ -76,12 +79,10 @@ def judge(rows: Rows) -> Verdict:
             for way in ("HG", "BuReL", NOISE, OURS)
         )
         told.append(f"{name}, where the largest value has {100 * largest:.1f} %: {figures}")
-    why = f"From β = {first:g} to {last:g} corrected naive Bayes names ({'; '.join(told)}). Without correction the schemes are "
-    why += (
-        f"{'unaffected' if flat else 'not unaffected'} by β, PrivBayes is {'ever' if grows else 'not'} easier prey as ε grows, "
-    )
-    why += f"and {'always' if prey else 'not always'} easier prey than the schemes."
-    return Verdict(weigh(flat, grows, prey), why)
+    why = f"From β = {first:g} to {last:g} corrected naive Bayes names ({'; '.join(told)}). Without correction β leaves the "
+    why += f"schemes unaffected on {sum(flat)} of {len(tables)} tables, PrivBayes is easier prey at the largest ε than at the "
+    why += f"least on {sum(grows)}, and always easier prey than the schemes on {sum(prey)}."
+    return Verdict(weigh(*flat, *grows, *prey), why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

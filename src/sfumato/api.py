@@ -19,9 +19,9 @@ from sfumato.release.base import Release
 from sfumato.release.files import read_manifest, read_release
 from sfumato.release.links import Links
 from sfumato.table.frames import column_names
+from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Role, Schema
 from sfumato.table.table import Table
-from sfumato.table.unique import require_shared_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,10 +126,7 @@ def publish(
     and returns what there is to tell of the release, which stays on disk (docs/scale.md). Without an engine, files together
     larger than 2 GB, and lazy frames, go to DuckDB.
     """
-    from sfumato.scale.choice import beyond_memory, require_engine
-
-    require_engine(engine)
-    if beyond_memory(table, engine):
+    if _beyond_memory(table, engine):
         if out is None:
             raise PolicyError("engine: a release beyond memory is written to a directory", hint='out="release"')
         return _published(
@@ -149,6 +146,16 @@ def publish(
     if out is not None:
         made.save(out)
     return made
+
+
+def _beyond_memory(source: Any, engine: str | None) -> bool:
+    """Return whether a source is published by an engine: never a `Table`, which is in memory, unless one is asked for."""
+    if engine is None and isinstance(source, Table):
+        return False
+    from sfumato.scale.choice import beyond_memory, require_engine
+
+    require_engine(engine)
+    return beyond_memory(source, engine)
 
 
 def _published(
@@ -371,16 +378,17 @@ def audit(
 
 def _in_parts(release: Path, table: Any, engine: EngineName | None) -> bool:
     """Return whether a release directory is audited beyond memory: as asked, else by the size of the release or the source."""
+    if table is None and engine is None:
+        manifest = read_manifest(release)
+        if not manifest.in_parts:
+            return False
+        from sfumato.scale.verb import audited_in_parts
+
+        return audited_in_parts(manifest)
     from sfumato.scale.choice import beyond_memory, require_engine
-    from sfumato.scale.verb import audited_in_parts
 
     require_engine(engine)
-    if isinstance(table, Table) or engine == "memory":
-        return False
-    if table is not None or engine is not None:
-        return beyond_memory(table, engine)
-    manifest = read_manifest(release)
-    return audited_in_parts(manifest) and any(len(facts["files"]) > 1 for facts in manifest.tables.values())
+    return not isinstance(table, Table) and engine != "memory" and beyond_memory(table, engine)
 
 
 def _understood(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,9 +13,8 @@ Number = int | float | str | Decimal | Fraction
 
 
 _LONGEST = 200
-_LONGEST_TEXT = 100_000
 _LARGEST = 1 << 1023
-_MOST_BITS = 1100
+MOST_BITS = 1100
 """Above and below the fraction line: room for every finite float, and little enough to be computed with."""
 
 
@@ -35,26 +33,9 @@ def exact(number: Number, name: str = "number") -> Fraction:
         found = _fraction(number)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError, ArithmeticError):
         raise problem from None
-    if found is None or max(found.numerator.bit_length(), found.denominator.bit_length()) > _MOST_BITS or abs(found) >= _LARGEST:
+    if found is None or max(found.numerator.bit_length(), found.denominator.bit_length()) > MOST_BITS or abs(found) >= _LARGEST:
         raise PolicyError(f"{name}: {typed(number)} has too many digits, or is too large, to be computed with", hint=problem.hint)
     return found
-
-
-def require_short(caller: str, parameters: Mapping[str, object]) -> None:
-    """Raise `PolicyError` for a parameter that takes long to write out or to compute with, before anything does either.
-
-    Whole numbers need at most 53 bits: more people than there are, and few enough for every kernel and every reader of JSON.
-    """
-    for name, value in parameters.items():
-        inside = (
-            [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-        )
-        for one in (value, *inside):
-            long = isinstance(one, str) and len(one) > _LONGEST_TEXT
-            large = isinstance(one, int) and abs(one) >= 1 << 53
-            fine = isinstance(one, Fraction) and max(one.numerator.bit_length(), one.denominator.bit_length()) > _MOST_BITS
-            if long or large or fine:
-                raise PolicyError(f"{caller}({name}=…): {typed(one)} is too {'long' if long else 'large or too fine'} to be used")
 
 
 def _fraction(number: Number) -> Fraction | None:

@@ -10,7 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.exact import Number, exact
+from sfumato.exact import MOST_BITS, Number, exact, typed
+
+_LONGEST_TEXT = 100_000
 
 Check = Callable[[str, Any], Any]
 """Takes "Method(name=…)" and the value given; returns the value to keep, or raises `PolicyError`."""
@@ -128,3 +130,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, (tuple, list)) else value
+
+
+def require_short(caller: str, parameters: Mapping[str, object]) -> None:
+    """Raise `PolicyError` for a parameter that takes long to write out or to compute with, before anything does either.
+
+    Whole numbers need at most 53 bits: more people than there are, and few enough for every kernel and every reader of JSON.
+    """
+    for name, value in parameters.items():
+        inside = (
+            [*value.keys(), *value.values()] if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+        )
+        for one in (value, *inside):
+            long = isinstance(one, str) and len(one) > _LONGEST_TEXT
+            large = isinstance(one, int) and abs(one) >= 1 << 53
+            fine = isinstance(one, Fraction) and max(one.numerator.bit_length(), one.denominator.bit_length()) > MOST_BITS
+            if long or large or fine:
+                raise PolicyError(f"{caller}({name}=…): {typed(one)} is too {'long' if long else 'large or too fine'} to be used")

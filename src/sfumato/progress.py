@@ -23,7 +23,7 @@ def in_a_line(stage: str, done: float) -> str:
     return f"{_MARK}{done:.4f} {stage}"
 
 
-def told_in_a_line(line: str) -> tuple[str, float] | None:
+def read_from_line(line: str) -> tuple[str, float] | None:
     """Return stage and fraction done of such a line; None for any other."""
     if not line.startswith(_MARK):
         return None

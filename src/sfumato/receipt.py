@@ -21,10 +21,9 @@ from sfumato import __version__
 from sfumato.errors import OutputError
 from sfumato.register import FORMAT, SUFFIX
 from sfumato.release import Release
-from sfumato.release.atomic import flush, move_new, refuse_existing, workshop, write_draft
+from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop, write_draft
 from sfumato.release.files import MANIFEST, TableFormat, sha256
 from sfumato.release.manifest import FORMAT as RELEASE
-from sfumato.release.undisturbed import let_in
 from sfumato.table.fingerprint import Fingerprint
 
 VERSION = 1

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from sfumato.auditor.lookalikes import look_alike_warnings, look_alikes
+from sfumato.auditor.audit import look_alike_warnings, look_alikes
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sfumato import Differential, FPrivacy, NoisyBoxes, audit, publication
 from sfumato.auditor import audit_release
 from sfumato.methods import noisy_boxes
 from sfumato.randomize.noise import two_sided
-from sfumato.release.noise import noisy_claim
+from sfumato.release.accounts import noisy_claim
 from tests.makers import closed_for, skewed
 
 SHARES = {f"v{k}": 9 - k for k in range(9)}

@@ -83,6 +83,7 @@ def test_results_are_one_parquet_and_a_picture_that_marks_the_policy(study, plac
     assert rows[0]["size"] > 0
     picture = (place / "picture.svg").read_text()
     assert "your policy: boxes" in picture
+    assert "One step tighter, theta = 8 → theta = 4, with boxes" in picture
     assert "prefers-color-scheme:dark" in picture
     assert json.loads(json.dumps(study.to_dict()))["runs"][0]["method"] == study.runs[0].method
 
@@ -102,6 +103,27 @@ def test_a_killed_study_goes_on_with_what_is_missing(study, people, place, monke
     again = sf.compare(people, POLICY, METHODS, vary={"theta": [4, 8]}, out=place, workers=2, attacks=(), **COLUMNS)
     assert len(begun) == 2
     assert [(run.method, run.error) for run in again.runs] == [(run.method, run.error) for run in study.runs]
+
+
+def test_a_study_begins_with_one_run_of_each_method_under_the_owners_bounds(people, monkeypatch):
+    begun = []
+
+    def noted(task, *_):
+        begun.append((task.method["name"], task.requirement["theta"]))
+        return {"note": "not run"}
+
+    monkeypatch.setattr(pool, "_one", noted)
+    sf.compare(people, POLICY, ["boxes", "mondrian"], vary={"theta": [2, 4, 8]}, workers=1, attacks=(), **COLUMNS)
+    assert begun[:2] == [("mondrian", "8"), ("boxes", "8")]
+    assert sorted(begun[2:]) == [("boxes", "2"), ("boxes", "4"), ("mondrian", "2"), ("mondrian", "4")]
+    assert begun[2][0] == "mondrian"
+
+
+def test_synthetic_data_stands_beside_also_where_methods_are_named(people, monkeypatch):
+    monkeypatch.setattr(pool, "_one", lambda *_: {"note": "not run"})
+    study = sf.compare(people, POLICY, ["boxes", "privbayes"], workers=1, attacks=(), **COLUMNS)
+    assert {run.method: bool(run.translated) for run in study.runs} == {"boxes": False, "privbayes": True}
+    assert not study.left_out
 
 
 def test_other_questions_are_another_study(study, people, place, monkeypatch):

@@ -194,7 +194,7 @@ def test_a_floor_larger_than_the_table_makes_one_box():
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.fractions(Fraction(1, 9), 1))
 def test_the_need_of_a_count_is_exact(counts, limit):
-    from sfumato.privacy.bounds import Bounds
+    from sfumato.privacy.requirement import Bounds
 
     bounds = Bounds(tuple(f"v{k}" for k in range(len(counts))), tuple(counts), (limit,) * len(counts))
     need, start = need_table(bounds)
@@ -204,7 +204,7 @@ def test_the_need_of_a_count_is_exact(counts, limit):
 
 
 def test_needs_of_huge_denominators_do_not_overflow():
-    from sfumato.privacy.bounds import Bounds
+    from sfumato.privacy.requirement import Bounds
 
     limit = Fraction(10**30 + 1, 2 * 10**30)
     need, _ = need_table(Bounds(("a", "b"), (3, 4), (limit, limit)))
@@ -275,7 +275,7 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
     whole = pairs.sum(axis=0)
     size = int(whole.sum())
     limit = Fraction(3, 5)
-    from sfumato.privacy.bounds import Bounds
+    from sfumato.privacy.requirement import Bounds
 
     need, start = need_table(Bounds(("a", "b", "c"), tuple(map(int, whole)), (limit,) * 3))
     best = 0

@@ -16,8 +16,8 @@ from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.soft import Rule, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.each import as_combinations, stacked
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made, outcomes
 from tests.makers import people

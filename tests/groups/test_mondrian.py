@@ -16,7 +16,7 @@ from sfumato.groups._mondrian_kernels import boundaries, entropy_suffices, power
 from sfumato.groups.cuts import Space
 from sfumato.groups.mondrian import Constraint, mondrian, require_room
 from sfumato.privacy import FPrivacy
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table
 

@@ -11,7 +11,7 @@ from sfumato.groups.boxes import cut_into_boxes
 from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.soft import Rule, leading
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.requirement import Bounds, SetBound
 from sfumato.randomness import SeededRandomness
 from tests.groups._soft_twin import ONE, Case, made
 from tests.groups.test_soft_proof import faults

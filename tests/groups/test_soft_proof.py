@@ -13,7 +13,7 @@ from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.soft import Accounts, Rule, default_patience, leading, refusing, soft_rule
 from sfumato.groups.streams import Step
 from sfumato.privacy import FPrivacy, LDiversity
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness, SeededRandomness
 from tests.groups._soft_twin import LEAST, ONE, Case, made, outcomes
 from tests.makers import people

@@ -16,8 +16,8 @@ import pytest
 
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds, SetBound
 from sfumato.privacy.each import as_combinations, stacked
+from sfumato.privacy.requirement import Bounds, SetBound
 from tests.makers import people
 from tests.methods.test_near_proof import Coins, orders, small_tables, worlds
 

@@ -24,7 +24,7 @@ from sfumato.methods import NearGroups
 from sfumato.methods.base import MAKING, PEOPLE
 from sfumato.policy import Policy
 from sfumato.privacy import FPrivacy, LDiversity
-from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.requirement import Bounds, SetBound
 from sfumato.randomness import Randomness, SeededRandomness
 from tests.makers import people, skewed
 

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.halves import Rule, half_boxes
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from tests.groups.fragments._worlds import belief, columns_of, makers
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -15,7 +15,7 @@ from sfumato.groups._mondrian_kernels import Classical, entropy_suffices, satisf
 from sfumato.groups.cuts import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness
 from tests.makers import people
 

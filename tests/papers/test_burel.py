@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato import BetaLikeness
 from sfumato.groups.burel import EcTree, plan_burel, value_buckets
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 COUNTS = {"a": 4, "b": 5, "c": 10, "d": 11, "e": 30, "f": 40}
 ROOT = (9, 21, 30, 40)

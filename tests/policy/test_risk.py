@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from fractions import Fraction
 from itertools import product
 
@@ -130,3 +131,29 @@ def test_what_a_step_gains_is_what_publishing_it_would_give() -> None:
     assert age.unique_without == table(**{"town": columns["town"], "secret": columns["secret"]}).unique_share()
     assert len(finding(risk)) == 3
     assert "instead of" in finding(risk)[2]
+
+
+def test_a_step_that_cuts_through_values_is_counted_by_people() -> None:
+    """Weeks become months, and a week may lie in two of them: who shares a week may be alone in a month."""
+    days = ["2024-01-29", "2024-02-01", "2024-01-02", "2024-01-03", "2024-01-10", "2024-03-05", "2024-03-06", "2024-04-02"]
+    made = table(
+        {"day": {"to": "week"}},
+        day=[date.fromisoformat(day) for day in days],
+        sex=["f", "f", "f", "m", "m", "m", "m", "f"],
+        secret=["a", "b"] * 4,
+    )
+    day = next(column for column in risk_of(made).columns if column.name == "day")
+    months = list(zip([day[:7] for day in days], ["f", "f", "f", "m", "m", "m", "m", "f"], strict=True))
+    assert day.step is not None
+    assert day.step.recode.to_dict() == {"to": "month"}
+    assert day.step.unique == Fraction(sum(months.count(one) == 1 for one in months), 8)
+
+
+def test_what_a_column_adds_is_what_comparing_everybody_gives() -> None:
+    coins = np.random.default_rng(3)
+    for _ in range(10):
+        columns = {name: coins.integers(0, many, 60).tolist() for name, many in (("a", 9), ("b", 4), ("c", 30))}
+        risk = risk_of(table(**columns, secret=coins.choice(["x", "y"], 60).tolist()))
+        for one in risk.columns:
+            others = list(zip(*(values for name, values in columns.items() if name != one.name), strict=True))
+            assert one.unique_without == Fraction(sum(others.count(row) == 1 for row in others), 60)

@@ -14,8 +14,7 @@ from sfumato.basis import Basis
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.coding import code_column, code_domain
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column
-from sfumato.table.sensitive import Sensitive
+from sfumato.table.column import Column, Sensitive
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from sfumato.errors import QueryError
 from sfumato.query import Between, In, Query, sql_workload
 from sfumato.query.language.compile import Accept, Join, Place, Rows, compile_condition
 from sfumato.query.language.disjoint import disjoint
-from sfumato.query.language.literals import MOST_NOTES
 from sfumato.query.language.sql import MAX_LENGTH, parse_sql
-from sfumato.query.language.vocabulary import Vocabulary
+from sfumato.query.language.vocabulary import MOST_NOTES, Vocabulary
 from sfumato.query.workload import true_answers
 from sfumato.table import Schema, Table
 

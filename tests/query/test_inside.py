@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sfumato.query import _one_thread
+from sfumato.query import engine
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels as kernels
-from sfumato.query.models import splits
+from sfumato.query.models import inside
 from sfumato.query.models.cells import Cells, number_levels
 from sfumato.query.models.inside import Inside, learn_inside
 from sfumato.query.models.softmax import learn_weights, tables_of
@@ -146,7 +146,8 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         squares += (spread[own & asked].sum() * (1 - share)) ** 2
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
-    cells = (model.index.table.each, model.cells.cell, model.by_column, *model.cells.arrays[1:])
+    boxes = (model.index.count(rows, len(rows)), model.sizes)
+    cells = (model.index.table.each, *boxes, model.cells.cell, model.by_column, model.weight, *model.cells.arrays[2:])
     arrays = (*cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
@@ -190,7 +191,7 @@ def test_the_same_release_gives_the_same_bytes_on_any_number_of_threads() -> Non
     made = []
     for threads in (1, 2):
         _, release = planted(rows=4_000, boxes=60)
-        with threadpool_limits(threads), _one_thread.one_thread():
+        with threadpool_limits(threads), engine.one_thread():
             made.append(learn_inside(BucketIndex.of(release), release.quasi).to_arrays())
     assert all((made[0][name] == made[1][name]).all() for name in made[0])
 
@@ -236,7 +237,7 @@ def test_noise_in_counts_widens_what_is_said_and_does_not_mislead() -> None:
 
 def test_pairs_are_two_near_boxes_or_three_one_of_them_the_first_half() -> None:
     means = np.random.default_rng(10).normal(size=(101, 5))
-    whole, first = splits.pair_boxes(means)
+    whole, first = inside.pair_boxes(means)
     assert set(np.bincount(whole)) <= {2, 3}
     assert (np.bincount(whole[first], minlength=whole.max() + 1) == 1).all()
     apart = [np.ptp(means[whole == pair], axis=0).sum() for pair in range(whole.max() + 1)]
@@ -250,8 +251,8 @@ def test_what_is_missed_beyond_chance_is_found_again(planted_: float) -> None:
     chance, square = random.uniform(1, 5, 20_000), random.uniform(1, 400, 20_000)
     off = random.normal(0, np.sqrt(chance + planted_ * square))
     # Cutting off at 9 variances takes 0.9 % from the mean square, a standard error of 1 % is added.
-    assert splits._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
-    assert splits._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
+    assert inside._excess(off, chance, square, 20_000) == pytest.approx(planted_, rel=0.1, abs=1e-3)
+    assert inside._excess(off, chance, square, 50) > max(1.2 * planted_, 1e-3)  # few pairs rule less out
 
 
 def test_few_boxes_say_that_answers_are_mostly_prior() -> None:

@@ -6,7 +6,7 @@ import pytest
 from sfumato import Differential, FPrivacy, LDiversity, NoisyBoxes, Schema, Table
 from sfumato.methods import noisy_boxes
 from sfumato.query import anatomy_workload, count_many, range_workload, true_answers
-from sfumato.release.noise import noise_variance
+from sfumato.release.accounts import noise_variance
 from sfumato.table.generators import census, hospital
 from tests.makers import closed_for, skewed
 

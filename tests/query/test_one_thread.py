@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sfumato.query import _one_thread
-from sfumato.query._one_thread import one_thread
+from sfumato.query import engine
 from sfumato.query.buckets import BucketsEngine
-from sfumato.query.engine import learned
+from sfumato.query.engine import learned, one_thread
 from sfumato.query.randomized import RandomizedEngine
 from sfumato.query.ranges import BoxesEngine
 
@@ -72,4 +71,4 @@ def test_every_model_is_learned_so():
 
 
 def test_the_libraries_are_looked_for_once():
-    assert _one_thread._libraries() is _one_thread._libraries()
+    assert engine._libraries() is engine._libraries()

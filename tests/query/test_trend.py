@@ -16,7 +16,7 @@ from sfumato.query import anatomy_workload, count_many, range_workload, true_ans
 from sfumato.query.count import engine_of
 from sfumato.query.models import trend
 from sfumato.query.models._trend_kernels import add_asked, add_by_box, take_expected
-from sfumato.query.models.features import LEVELS
+from sfumato.query.models.cells import LEVELS
 from sfumato.query.models.trend import FEWEST_BOXES
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.generators import census, hospital

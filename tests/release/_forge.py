@@ -15,11 +15,11 @@ from sfumato import audit
 from sfumato.errors import FormatError
 from sfumato.release.base import FORMS
 from sfumato.release.box_tables import lists_as_text
-from sfumato.release.careful import decoded, value_type
-from sfumato.release.coded import coded
+from sfumato.release.coding import decoded, value_type
 from sfumato.release.csvfile import write_csv
 from sfumato.release.manifest import Claim, Manifest, spelled
 from sfumato.release.parquet import encode
+from sfumato.release.parquet_meta import coded
 
 
 def forge(directory, manifest=None, tables=None, *, order="canonical"):

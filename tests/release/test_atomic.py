@@ -13,8 +13,7 @@ import pytest
 
 from sfumato.errors import OutputError
 from sfumato.release import atomic
-from sfumato.release.atomic import LOCK, move_new, sweep, workshop, write_directory, write_private
-from sfumato.release.undisturbed import let_in, undisturbed
+from sfumato.release.atomic import LOCK, let_in, move_new, sweep, undisturbed, workshop, write_directory, write_private
 
 
 def fill(partial):

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.release._parquet_kernels import all_used, pack, read_texts, unpack, write_texts
-from sfumato.release.coded import frozen
 from sfumato.release.parquet import PAGE_ROWS, Coded, decode, encode
+from sfumato.release.parquet_meta import frozen
 from tests.release._parquet import coded, everything, of_lists, plain, read, tables, types_of
 
 

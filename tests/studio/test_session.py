@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.errors import PolicyError
 from sfumato.policy import Policy
 from sfumato.policy.draft import draft_policy
 from sfumato.policy.verdict import verdict_of
-from sfumato.progress import in_a_line, told_in_a_line
+from sfumato.progress import in_a_line, read_from_line
 
 pytest.importorskip("tomlkit")
 
@@ -77,6 +78,50 @@ def test_each_of_several_secrets_has_a_rule_of_its_own_and_the_last_one_keeps_it
     assert (only.theta, str(only.own_bounds["HIV"])) == (3, "1/20")
 
 
+def test_what_is_said_of_a_column_follows_its_role_and_comes_back_with_it(patients: Path) -> None:
+    policy = PolicyText(draft_policy(patients))
+    before = policy.recoding("age")
+    assert before
+    policy.give("age", "sensitive")
+    assert policy.recoding("age") is None
+    policy.bins("age", [0, 40, 200])
+    assert Policy.parse(policy.text).schema.bins_of("age")
+    policy.give("age", "quasi")
+    assert (policy.recoding("age"), policy.binning("age")) == (before, None)
+    assert Policy.parse(policy.text).schema.recoding("age")
+    policy.give("age", "sensitive")
+    assert policy.binning("age") == [0, 40, 200]
+
+
+def test_a_policy_beside_the_table_is_taken_and_a_broken_one_is_an_error_until_it_is_mended(patients: Path) -> None:
+    session = Session(root=patients.parent, data=patients)
+    (patients.parent / "policy.toml").write_text("reviewed = tru", encoding="utf-8")
+    with pytest.raises(PolicyError, match="not valid TOML"):
+        session.open()
+    assert not session.opened
+    (patients.parent / "policy.toml").write_text(draft_policy(patients, roles={"other": ["ward"]}), encoding="utf-8")
+    session.open()
+    assert session.policy.roles()["ward"] == "other"
+    assert session.saved
+    session.close()
+    assert not session.opened
+
+
+def test_a_change_reads_no_file_again(patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(root=patients.parent, data=patients)
+    before = session.table().unique_share()
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the file was read again")
+
+    monkeypatch.setattr("sfumato.table.textfile.TextFile.read", never)
+    session.policy.recode("age", {"width": 50})
+    session.policy.give("ward", "other")
+    assert session.table().unique_share() < before
+    assert {one.name for one in session.risk().columns} == {"age", "sex", "postcode", "admitted", "insurance"}
+    session.close()
+
+
 def test_commands_are_quoted_as_a_shell_reads_them() -> None:
     for words in (["sfumato", "query", "r", "a = 'b c'"], ["x", "$HOME 'a'"], ["x", "a \"b\" 'c'"], ["x", "a b!'"], ["x", ""]):
         assert shlex.split(shell(words)) == words
@@ -105,9 +150,9 @@ def test_what_was_kept_is_wiped_at_the_end(patients: Path) -> None:
 
 
 def test_progress_is_told_in_lines_and_read_back() -> None:
-    assert told_in_a_line(in_a_line("cutting", 0.25)) == ("cutting", 0.25)
-    assert told_in_a_line("error: something") is None
-    assert told_in_a_line("progress x y") is None
+    assert read_from_line(in_a_line("cutting", 0.25)) == ("cutting", 0.25)
+    assert read_from_line("error: something") is None
+    assert read_from_line("progress x y") is None
 
 
 def test_work_in_another_process_tells_its_end_and_its_words(tmp_path: Path) -> None:

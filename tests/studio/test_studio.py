@@ -80,7 +80,7 @@ def test_a_draft_is_not_published(page: Page, place: Path) -> None:
 
 def test_a_column_gets_another_role_by_the_keyboard_and_by_dragging(page: Page) -> None:
     page.open("/")
-    assert "only one with their quasi values" in page.text("unique")
+    assert "only one with their quasi values" in page.text("unique", "only one")
     assert "token" not in page.driver.current_url
     page.text("step-age")  # everything is drawn
     page.choose("role-insurance", "other")
@@ -104,6 +104,45 @@ def test_coarser_values_tell_who_stays_unique(page: Page) -> None:
     page.text("step-age")
     page.choose("hierarchy-ward", "wards.csv")
     wait(lambda: 'hierarchy = "wards.csv"' in page.open_policy())
+
+
+def test_a_wrong_band_is_told_in_its_card_and_not_taken(page: Page) -> None:
+    page.open("/").text("step-age")
+    before = page.open_policy()
+    page.type("band-age", "-3")
+    assert "wider than 0" in page.text("wrong-age", "wider")
+    assert page.open_policy() == before
+    page.type("band-age", "20")
+    wait(lambda: '"age" = {width = 20}' in page.open_policy())
+    assert "Before this change" in page.text("unique", "Before")
+    page.type("band-age", "10")
+    wait(lambda: '"age" = {width = 10}' in page.open_policy())
+
+
+def test_another_tab_shows_what_was_changed_on_this_one(page: Page) -> None:
+    page.open("/").text("step-age")
+    first = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    page.open("/").text("step-age")
+    page.choose("role-insurance", "other")
+    wait(lambda: page.find("lane-other").find_element("css selector", '[data-mark="card-insurance"]'))
+    page.driver.switch_to.window(first)
+    wait(lambda: page.find("lane-other").find_element("css selector", '[data-mark="card-insurance"]'))
+    page.choose("role-insurance", "quasi")
+    wait(lambda: page.find("lane-quasi").find_element("css selector", '[data-mark="card-insurance"]'))
+    page.driver.switch_to.window(page.driver.window_handles[1])
+    wait(lambda: page.find("lane-quasi").find_element("css selector", '[data-mark="card-insurance"]'))
+    page.driver.close()
+    page.driver.switch_to.window(first)
+
+
+def test_a_column_that_names_people_is_warned_of_and_the_keyboard_stays_where_it_was(page: Page) -> None:
+    page.open("/").text("step-age")
+    page.choose("role-patient", "quasi")
+    assert "not published" in page.text("warning-patient")
+    wait(lambda: page.find("role-patient") == page.driver.switch_to.active_element)
+    page.choose("role-patient", "identifier")
+    wait(lambda: page.find("lane-identifier").find_element("css selector", '[data-mark="card-patient"]'))
 
 
 def test_a_table_without_a_secret_is_told_and_can_be_mended(page: Page) -> None:
@@ -331,6 +370,20 @@ protect = "each"
         page.press("tab-Quality")
         page.press("quality")
         assert "age" in page.text("quality-shown", "age")
+
+
+def test_a_policy_that_cannot_be_read_is_told_on_every_page_until_it_is_mended(driver: Any, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_bytes((place / "patients.csv").read_bytes())
+    (tmp_path / "policy.toml").write_text("reviewed = tru", encoding="utf-8")
+    with Studio(tmp_path, "patients.csv") as broken:
+        page = Page(driver, broken)
+        for path in ("/", "/rule", "/trade", "/publish"):
+            assert "not valid TOML" in page.open(path).text("unreadable")
+        assert page.nameless() == []
+        (tmp_path / "policy.toml").unlink()
+        page.press("again")
+        page.find("publish")
+        assert "only one with their quasi values" in page.open("/").text("unique", "only one")
 
 
 def test_the_settings_of_a_point_are_taken_with_the_warning(page: Page) -> None:

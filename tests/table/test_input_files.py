@@ -17,8 +17,8 @@ import pytest
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.table import ReadOptions, Schema, Table, read_arrow, source
 from sfumato.table.gaps import missing_suspects
-from sfumato.table.header import HeaderlessError
 from sfumato.table.read import column_names
+from sfumato.table.textfile import HeaderlessError
 
 AS_IT_CAME = "".join(f"{20 + i % 50}, {'Private' if i % 3 else '?'}, {'Male' if i % 2 else 'Female'}, <=50K\n" for i in range(60))
 NAMES = ["age", "workclass", "sex", "income"]

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.table import People, Schema, Table
-from sfumato.table.person_key import names_a_person, person_keys
+from sfumato.table.people import names_a_person, person_keys
 
 VISITS = pa.table(
     {

@@ -117,7 +117,7 @@ def _makes(method: Any, requirement: Any, table: Any, codes: Integers, wanted: A
     """Return whether the program makes the release that is wanted, if its people have these values."""
     from sfumato.methods.base import MAKING, Task
     from sfumato.progress import silent
-    from sfumato.table.sensitive import Sensitive
+    from sfumato.table.column import Sensitive
 
     given = replace(table, sensitive=Sensitive(table.sensitive.domain, codes.astype(np.uint8)))
     bounds = requirement.bounds(given.sensitive.histogram())

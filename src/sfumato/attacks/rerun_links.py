@@ -81,7 +81,7 @@ def _linked(method: Any, requirement: Any, table: Any, codes: Integers, seed: in
     """Return whom each record is linked with in one run; None where the program refuses."""
     from sfumato.methods.base import MAKING, Task
     from sfumato.progress import silent
-    from sfumato.table.sensitive import Sensitive
+    from sfumato.table.column import Sensitive
 
     given = replace(table, sensitive=Sensitive(table.sensitive.domain, codes.astype(np.uint8)))
     task = Task(given, requirement, requirement.bounds(given.sensitive.histogram()), SeededRandomness(seed).spawn(MAKING), silent)

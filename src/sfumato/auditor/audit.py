@@ -1,8 +1,14 @@
-"""The one way of every audit: the tables are read once, then they get the checks of their form."""
+"""The one way of every audit: the tables are read once, then they get the checks of their form.
+
+Beside the checks it says which values a reader would take for one another (two spellings of one value can tell two people apart),
+and for every claim the next stronger adversary, whom nothing is claimed against, with the attack that shows what she reaches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +19,6 @@ from sfumato.auditor.apart import audit_apart
 from sfumato.auditor.buckets import audit_buckets
 from sfumato.auditor.claims import Case, program
 from sfumato.auditor.columns import audit_columns
-from sfumato.auditor.lookalikes import look_alike_warnings
-from sfumato.auditor.next_attack import next_attack
 from sfumato.auditor.original import other_columns, unlike_schema
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
@@ -23,6 +27,8 @@ from sfumato.auditor.synthetic import audit_synthetic
 from sfumato.auditor.views import audit_views
 from sfumato.errors import FormatError, InputError
 from sfumato.release.base import Release, form_of
+from sfumato.release.coding import value_type
+from sfumato.release.consistent import is_cut
 from sfumato.release.files import Stored
 from sfumato.release.links import Links
 from sfumato.release.manifest import Manifest
@@ -151,3 +157,83 @@ def _notice(manifest: Manifest) -> str:
     """Return whose word it is how people were put together, or how coins were drawn."""
     basis = "" if manifest.basis is None else f", which says that people were put together on the basis {manifest.basis!r}"
     return f"made by {program(manifest)}{basis}; the tables cannot show how it was made"
+
+
+_CAPITALS = str.maketrans("АВЕЗІЈКМНОРСТУХЅԚԜҺ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABE3IJKMHOPCTYXSQWh" + "ABEZHIKMNOPTYX")
+"""Cyrillic, then Greek capitals, and the Latin ones they look like."""
+_SMALL = str.maketrans("авезікмнорстухѕјԛԝһѵ" + "αιкνορτυχω" + "ıɑɡɩʋøłđħŧ", "abe3ikmhopctyxsjqwhv" + "aiknoptuxw" + "iagivoldht")
+"""Cyrillic, Greek and other small letters, and the Latin ones they look like."""
+_DIGITS = str.maketrans("1I|0", "lllo")
+_UNSEEN = ("Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp")
+
+
+def skeletons(text: str) -> tuple[str, str]:
+    """Return what is left of a text without case, blanks, accents and scripts, and the same with digits taken for letters."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text)).translate(_CAPITALS)
+    kept = "".join(one for one in plain if unicodedata.category(one) not in _UNSEEN)
+    return kept.casefold().translate(_SMALL), kept.translate(_DIGITS).casefold().translate(_SMALL)
+
+
+def look_alikes(texts: Iterable[str]) -> int:
+    """Return how many of these texts look like another one of them."""
+    marks = {text: skeletons(text) for text in texts}
+    times = [Counter(found[k] for found in marks.values()) for k in (0, 1)]
+    return sum(any(times[k][found[k]] > 1 for k in (0, 1)) for found in marks.values())
+
+
+def look_alike_warnings(tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
+    """Return a sentence for every published text column whose values differ only by case, blanks or look-alike letters."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for table in tables.values():
+        for field in table.schema:
+            kind = value_type(field.type)
+            column = table[field.name]
+            if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+                column, kind = pa.chunked_array([chunk.flatten() for chunk in column.chunks], kind.value_type), kind.value_type
+            if pa.types.is_string(kind):
+                texts[field.name].update(text for text in column.unique().to_pylist() if text is not None)
+    return tuple(
+        f"column {name!r}: {many} values differ from another one only by case, blanks, accents or look-alike letters; such "
+        "spellings can mark people, and only the table can tell whether they are its own"
+        for name, values in texts.items()
+        if (many := look_alikes(values))
+    )
+
+
+TINY = 9
+"""Tables of up to so many people can be rerun with every placement, whatever the method."""
+
+ENGINEER = ("minimality", "an engineer, who reruns the program")
+LEARNER = ("statistician", "somebody who learns from the release how columns go together")
+KINDS = ("nb", "somebody who learns from the release what kinds of people have")
+LISTED = ("presence --outsiders FILE", "somebody with a list of the population")
+
+
+def next_attack(adversary: str, manifest: Manifest, people: int) -> tuple[str, str]:
+    """Return what to give `sfumato attack --attack`, and who does it: the first stronger one who can do anything here."""
+    if adversary == "stranger":
+        return LISTED
+    if adversary == "reader" and _can_be_rerun(manifest, people):
+        return ENGINEER
+    return LEARNER if _shows_who_is_where(manifest) else KINDS
+
+
+def _can_be_rerun(manifest: Manifest, people: int) -> bool:
+    """Return whether an engineer has more than a reader to go by, in a way that can be computed."""
+    if manifest.basis in (None, "noisy") or manifest.form == "views":
+        return False
+    return people <= TINY or manifest.basis in ("blind", "safe", "soft", "matched") or _cut(manifest)
+
+
+def _cut(manifest: Manifest) -> bool:
+    """Return whether the values of sides decided cuts that can be made again."""
+    method = manifest.method
+    plain = method.get("constraint", "bounds") == "bounds" and method.get("partition") != "relaxed"
+    return manifest.basis == "tight" and is_cut(manifest) and plain
+
+
+def _shows_who_is_where(manifest: Manifest) -> bool:
+    """Return whether everybody is in one group that the release shows, or has a published value of her own."""
+    if manifest.form in ("buckets", "randomized"):
+        return True
+    return manifest.form == "ranges" and is_cut(manifest)

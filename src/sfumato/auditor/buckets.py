@@ -9,15 +9,14 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, taken
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.claims import Bounds, Case, judge, open_values, structure
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
 from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.table.sorting import dealt
+from sfumato.table.coding import dealt
 from sfumato.table.table import Table
 
 

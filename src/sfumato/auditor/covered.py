@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.auditor._group_kernels import stand_behind
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Histograms
 from sfumato.auditor.original import wrong_totals
 from sfumato.release.covering import Cover, Part, distinct_rows
 from sfumato.table.table import Table

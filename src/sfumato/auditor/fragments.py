@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.auditor.bounds import presence_bound
-from sfumato.auditor.claims import Bounds, Case, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, Histograms, open_values, structure
 from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.covered import ShownTable, compare
 from sfumato.auditor.halved import not_halved
-from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.original import true_codes, true_values
 from sfumato.auditor.own_ranges import stated_faults
 from sfumato.auditor.presence import OVERLAP, Measured, by_halves, combined_warning, judge_presence, overlaps, presence_findings

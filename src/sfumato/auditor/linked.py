@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.auditor.claims import Case
-from sfumato.auditor.histograms import Histograms
+from sfumato.auditor.claims import Case, Histograms
 from sfumato.auditor.original import true_values
 from sfumato.auditor.own_ranges import ByValue, Facing, linked_findings, record_values
 from sfumato.auditor.result import Finding

@@ -19,10 +19,10 @@ from sfumato.auditor.plausible import FALSE_ALARM
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.errors import FormatError
 from sfumato.exact import percent
+from sfumato.release.accounts import joins_boxes
 from sfumato.release.buckets import BucketsRelease, nearest_shares
 from sfumato.release.coding import combine
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import joins_boxes
 from sfumato.table.table import Table
 
 _GRID = 1 << 30

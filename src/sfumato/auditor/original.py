@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers, Small, taken
-from sfumato.auditor.histograms import Histograms
-from sfumato.release.careful import value_type
+from sfumato.auditor.claims import Histograms
+from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
 from sfumato.table.table import Table

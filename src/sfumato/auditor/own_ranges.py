@@ -14,8 +14,8 @@ import numpy as np
 
 from sfumato.arrays import Flags, Integers
 from sfumato.auditor._group_kernels import walk_values
+from sfumato.auditor.claims import Histograms
 from sfumato.auditor.containment import bit_rows, distinct_people, some
-from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.result import Finding
 from sfumato.exact import percent
 from sfumato.release.boxes import Box

@@ -70,7 +70,7 @@ def audit(
     from sfumato.errors import InputError
     from sfumato.policy import Policy
     from sfumato.register import receipt_of
-    from sfumato.table.regular import refusal
+    from sfumato.table.source import refusal
 
     refused = None if links is None else refusal(links)
     if refused is not None:
@@ -125,7 +125,7 @@ def is_large(release: Path, table: Path | None, engine: EngineName | None, memor
         return False
     if table is not None:
         return beyond_memory(table, None)
-    return any(len(facts["files"]) > 1 for facts in manifest.tables.values())
+    return manifest.in_parts
 
 
 def read_original(

@@ -81,7 +81,7 @@ def read_workload(path: Path) -> Workload:
     """Return the questions in a text file, one a line."""
     from sfumato.errors import InputError, QueryError
     from sfumato.query import sql_workload
-    from sfumato.table.regular import TooLongError, read_text, refusal
+    from sfumato.table.source import TooLongError, read_text, refusal
 
     refused = refusal(path)
     if refused is not None:

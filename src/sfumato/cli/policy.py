@@ -160,7 +160,7 @@ def _judged(chosen: Policy, source: Place) -> tuple[list[Decision], Table]:
     """Return every role with its reason, after reading the table and checking that the bounds can be kept."""
     from sfumato.methods.base import table_bounds
     from sfumato.policy import review
-    from sfumato.table.unique import require_shared_texts
+    from sfumato.table.people import require_shared_texts
 
     table = chosen.read_table(source)
     table.require_people()

@@ -161,8 +161,8 @@ def deliver(
     from sfumato.policy import Policy
     from sfumato.receipt import save_with_receipt
     from sfumato.register import earlier_publications, open_register, places_of, warnings_of
+    from sfumato.release.atomic import undisturbed
     from sfumato.release.links import require_private_place
-    from sfumato.release.undisturbed import undisturbed
 
     chosen = Policy.load(policy, data=data)
     chosen.require_reviewed(data, named=str(policy))

@@ -224,7 +224,7 @@ def read_questions(file: Path | None) -> list[str]:
     """Return the questions in a file, or on standard input."""
     from sfumato.cli._prompt import questions_of
     from sfumato.errors import InputError, QueryError
-    from sfumato.table.regular import TooLongError, read_text, refusal
+    from sfumato.table.source import TooLongError, read_text, refusal
 
     name = "standard input" if file is None else str(file)
     refused = None if file is None else refusal(file)

@@ -14,8 +14,7 @@ from sfumato.query.language.predicate import And, Between, Condition, In, Query
 from sfumato.query.workload import true_answers
 from sfumato.release import Release
 from sfumato.table import Table
-from sfumato.table.column import Column, as_text
-from sfumato.table.sensitive import Sensitive
+from sfumato.table.column import Column, Sensitive, as_text
 
 COLUMNS = 6
 """So many quasi columns are asked about, one question each."""

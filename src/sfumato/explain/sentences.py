@@ -9,8 +9,8 @@ from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.manifest import KNOWS
-from sfumato.release.noise import noisy_claim
 
 _TIGHTEST = 3
 """How many values are listed one by one; the figures of the others are in the table beside the words."""
@@ -42,7 +42,7 @@ _STRATEGY: Mapping[str, str] = {
 }
 
 
-_TOLD_OF_MANY = (
+_SAID_OF_MANY = (
     "Not promised: a bound on what other people of a bucket teach about people like somebody, nor anything about several people "
     "at once: where k relatives share a value, odds may grow to the power of k. A second draw multiplies the odds of the first.",
 )
@@ -105,7 +105,7 @@ def obstacle_sentences(obstacle: Obstacle) -> list[str]:
     return lines
 
 
-def _told_twice(about: Explanation) -> tuple[str, ...]:
+def _said_twice(about: Explanation) -> tuple[str, ...]:
     other = "sets of values that the policy does not name" if about.sets else "sets of values, which [requirement.sets] can name"
     return (
         "Not promised: anything against somebody who holds a list of the whole population, or a second release of this table.",
@@ -125,7 +125,7 @@ def not_promised(about: Explanation) -> list[str]:
         *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
-        *(_TOLD_OF_MANY if about.odds is not None else _told_twice(about)),
+        *(_SAID_OF_MANY if about.odds is not None else _said_twice(about)),
     ]
     if about.against != "insider":
         mates = f" in the same {_INSIDE[about.form]}" if about.form in _INSIDE else ""

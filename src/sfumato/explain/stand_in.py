@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.table import Table
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import Column, Domain, Sensitive, code_type
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain, Sensitive
 
 STRENGTH = 1.0
 """Standard deviation of the log odds that all quasi columns together give a value: about what real tables show."""

@@ -249,9 +249,15 @@ def split_rows(rows: Any, codes: Any, boundary: int, joins: bool, absent: int) -
         else:
             right[rights] = rows[k]
             rights += 1
-    for k in range(rights):  # assigning a slice would compile the words of an error too, for seconds
-        rows[lefts + k] = right[k]
+    put(right[:rights], rows[lefts:])
     return lefts
+
+
+@njit(cache=True)
+def put(values: Any, where: Any) -> None:
+    """Write values one after the other: assigning to a slice would compile the words of an error too, for seconds."""
+    for k in range(len(values)):
+        where[k] = values[k]
 
 
 def _least_safely(acceptance: Any, counts: Any, size: int) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, implement, least_side, split_rows
+from sfumato.groups._cut_kernels import divide, implement, least_side, put, split_rows
 
 BOUNDS, DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = range(6)
 GREY = 1e-9  # nats; the sum of logarithms errs by less than a thousandth of this
@@ -35,7 +35,8 @@ class Classical(NamedTuple):
 def powers_balance(counts: Any, size: int, l: int) -> bool:
     """Return whether size^size = l^size · Π count^count, by comparing the power of every prime: entropy is exactly ln l."""
     rest = np.empty(len(counts) + 2, np.int64)
-    rest[: len(counts)] = np.maximum(counts, 1)
+    for k in range(len(counts)):
+        rest[k] = max(counts[k], 1)
     rest[-2], rest[-1] = size, l
     prime = 2
     while rest.max() > 1:
@@ -195,8 +196,8 @@ def median_cut(classical: Any, mine: Any, column: Any, sensitive: Any, counts: A
     if not satisfies(counts - side, size - half, classical):
         return 0
     lefts, rights = mine[goes], mine[~goes]
-    mine[:half] = lefts
-    mine[half:] = rights
+    put(lefts, mine)
+    put(rights, mine[half:])
     return half
 
 

@@ -12,7 +12,7 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule, affords
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 

@@ -20,7 +20,7 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.hilbert import hilbert_order, places
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

@@ -21,7 +21,7 @@ from sfumato.groups._cut_kernels import Secret, Tight, add_sets
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.cuts import Ledger
 from sfumato.groups.soft import Accounts
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 COLUMN, BOUNDARY, JOINS, PUBLISHED, LEFT, RIGHT = range(6)
 """What a row of a tree says of a node; COLUMN is −1 for a leaf."""

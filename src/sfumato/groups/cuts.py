@@ -23,7 +23,7 @@ from sfumato.errors import PolicyError, did_you_mean
 from sfumato.groups._cut_kernels import Safe, Secret, Tight, ceilings, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small, counted
 from sfumato.basis import Basis
 from sfumato.errors import ClaimBroken
-from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.requirement import Bounds, SetBound
 
 
 @dataclass(frozen=True, eq=False)

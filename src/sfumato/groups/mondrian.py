@@ -25,8 +25,7 @@ from sfumato.groups._mondrian_kernels import (
 )
 from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import round_up
+from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 

@@ -20,7 +20,7 @@ from sfumato.groups._cut_kernels import Secret, cut_level
 from sfumato.groups._even_kernels import Even
 from sfumato.groups.cuts import Space, column_weights
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.table.column import Column
 
 

@@ -17,7 +17,7 @@ from sfumato.arrays import Flags, Integers
 from sfumato.groups._soft_kernels import COINS, FINE, MADE, OVER, SHOWN, TOLD, UNDER, WAITS, Soft
 from sfumato.groups.cuts import Ledger, need_table
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 
 WHOLE = SHOWN

@@ -15,8 +15,7 @@ from sfumato.groups.anatomy import assign_by_anatomy, excess
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against
+from sfumato.privacy.requirement import Against, Bounds
 from sfumato.randomness import Randomness
 
 

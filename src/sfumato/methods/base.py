@@ -14,21 +14,18 @@ import numpy as np
 from sfumato.arrays import Array, Integers
 from sfumato.auditor import Audit, audit_release
 from sfumato.errors import ClaimBroken, Infeasible, NotProvable, PolicyError, did_you_mean
-from sfumato.exact import require_short
 from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
-from sfumato.parameters import check_parameters, plain, require_known
-from sfumato.privacy.bounds import Bounds
+from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 from sfumato.release.links import Links
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 Way = Literal["boxes", "near", "setting", "distinct"]

@@ -15,8 +15,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.mondrian import Constraint, Kind, mondrian
 from sfumato.methods.base import Method, Task
 from sfumato.parameters import choice, parameter, rational, whole
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.table.table import Table
 
 _DIVERSE = {"constraint": ("distinct", "entropy", "recursive")}

@@ -15,8 +15,7 @@ from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.two_size import SEARCHES, Search
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, seconds, whole
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against
+from sfumato.privacy.requirement import Against, Bounds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,9 +18,8 @@ from sfumato.methods.base import Made, Method, Task, about_values
 from sfumato.methods.randomizing import checked_shares, checked_text, checked_values, closed_domain, declared_codes
 from sfumato.methods.show.noisy import show_noisy
 from sfumato.parameters import Check, choice, flag, parameter, weights, whole
-from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.each import stacked, unstacked
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.randomize.declared import declared_counts, require_otherwise
 from sfumato.randomize.noise import largest_odds, noise_ratio, two_sided
 from sfumato.table.closed import closed

@@ -18,16 +18,15 @@ from sfumato.groups.grouping import Grouping
 from sfumato.methods.base import Made, Method, Task
 from sfumato.methods.show.randomized import show_randomized
 from sfumato.parameters import choice, parameter, rational
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.randomize.apply import randomize
 from sfumato.randomize.declared import as_declared, declared_counts, declared_shares, require_otherwise
 from sfumato.randomize.forecast import retention_per_part
 from sfumato.randomize.plan import RandomizationPlan
 from sfumato.randomize.problem import Problem
 from sfumato.table.closed import closed
+from sfumato.table.column import Domain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 from sfumato.table.table import Table
 
 

@@ -14,7 +14,7 @@ from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
 from sfumato.papers.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
 from sfumato.parameters import choice, parameter, whole
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.release.links import Links
 
 MOST_TRIES = 10_000

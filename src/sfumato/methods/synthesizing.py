@@ -16,9 +16,8 @@ from sfumato.methods.randomizing import checked_text, checked_values
 from sfumato.methods.show.synthetic import show_synthetic
 from sfumato.parameters import flag, parameter, rational
 from sfumato.privacy.beta_likeness import BetaLikeness
-from sfumato.privacy.bounds import Bounds
 from sfumato.privacy.differential import Differential, power_below
-from sfumato.privacy.requirement import Against, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement
 from sfumato.randomize.declared import require_otherwise
 from sfumato.randomness import Randomness
 from sfumato.synthetic.network import Counted

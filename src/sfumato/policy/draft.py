@@ -15,10 +15,10 @@ from sfumato.policy.rule import Rule, choose_rule
 from sfumato.policy.vocabulary import BIRTH
 from sfumato.policy.written import write_draft
 from sfumato.table import ReadOptions, Schema, Table
-from sfumato.table.person_key import PersonKey, person_keys
+from sfumato.table.people import PersonKey, person_keys
 from sfumato.table.read import Place
 from sfumato.table.schema import Role
-from sfumato.table.sound import comparable
+from sfumato.table.source import comparable
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import pyarrow.types as pt
 
 from sfumato.errors import InputError
 from sfumato.policy.profile import Profile, place_name, profiles
-from sfumato.table.header import HeaderlessError
 from sfumato.table.read import Place, is_text
-from sfumato.table.textfile import EncodingError, ReadOptions
+from sfumato.table.textfile import EncodingError, HeaderlessError, ReadOptions
 
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
 _NO_THOUSANDS = r",([0-9]{1,2}|[0-9]{4,})$"

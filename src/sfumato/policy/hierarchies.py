@@ -17,7 +17,7 @@ from sfumato.errors import PolicyError
 from sfumato.policy.profile import Profile, plain
 from sfumato.policy.sections import Section, known_keys
 from sfumato.table.hierarchy import LONGEST, Hierarchy
-from sfumato.table.regular import TooLongError, read_text, refusal
+from sfumato.table.source import TooLongError, read_text, refusal
 
 KEYS = ("hierarchy", "level", "other")
 MOST_FILES, LONGEST_BESIDE = 200, 1_000_000

@@ -19,9 +19,8 @@ from sfumato.errors import InputError
 from sfumato.policy.vocabulary import FIRST_NAMES, LAST_NAMES
 from sfumato.table.coding import Reading, code_column
 from sfumato.table.column import Column, Kind
-from sfumato.table.header import is_row
 from sfumato.table.read import Place, column_names, read_arrow
-from sfumato.table.textfile import ReadOptions
+from sfumato.table.textfile import ReadOptions, is_row
 
 MOST_COLUMNS = 5_000
 """A draft is made for tables of so many columns at most."""

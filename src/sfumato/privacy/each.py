@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.privacy.bounds import Bounds, SetBound
+from sfumato.privacy.requirement import Bounds, SetBound
 
 MARK = ": "
 """Between a column and its value, where values of several columns are listed together: "income: 10 to 20"."""

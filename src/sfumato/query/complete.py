@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
 from sfumato.errors import QueryError
-from sfumato.query._one_thread import one_thread
 from sfumato.query.buckets import TELLING
 from sfumato.query.count import engine_of
+from sfumato.query.engine import one_thread
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.softmax import MAX_VALUES
@@ -39,7 +39,7 @@ _WHY_NOT = {
     "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
     "columns": "it does not show which quasi values are one person's",
     "views": "it does not show which quasi values are one person's",
-    "randomized": "a proper draw needs one likelihood of all columns, and answers to single questions have none in common",
+    "randomized": "tables drawn from the likelihood of randomized records were not measured to hold",
     "synthetic": "its records are a whole table already, and nobody's",
 }
 """Why releases of other forms have no completed tables."""

@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.errors import QueryError
-from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimator
 from sfumato.query.answering import answer
 from sfumato.query.apart import ApartEngine
 from sfumato.query.buckets import BucketsEngine
 from sfumato.query.columns import columns_engine
-from sfumato.query.engine import SHELF, Engine
+from sfumato.query.engine import SHELF, Engine, one_thread
 from sfumato.query.language.predicate import COUNT, Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.query.measuring import measure

@@ -7,12 +7,15 @@ can have. All else (values that are met partly, GROUP BY, intervals) is in `sfum
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
-from sfumato.query._one_thread import one_thread
+from threadpoolctl import ThreadpoolController
+
 from sfumato.query.answer import Estimator
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.predicate import Query
@@ -177,3 +180,31 @@ class learned(Generic[T]):  # noqa: N801  (used like `property`)
 def learns(keeping: Any) -> Callable[[Callable[[Any], T]], learned[T]]:
     """Return a decorator like `learned` for a property that can be kept between runs, as `keeping` says (a `Keeping`)."""
     return lambda learn: learned(learn, keeping)
+
+
+_alone = threading.Lock()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Let linear algebra use one thread while the block runs.
+
+    The setting is the whole process's, so one block at a time changes it, and changes it back; those inside it, or beside it in
+    other threads, find it changed. Two that both remembered "what was before" could leave it changed for good.
+    """
+    if not _alone.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _libraries().limit(limits=1):
+            yield
+    finally:
+        _alone.release()
+
+
+@functools.cache
+def _libraries() -> Any:
+    """Return the linear-algebra libraries of this process: looking for them takes milliseconds, so it is done once."""
+    import scipy.linalg  # noqa: F401  (brings a library of its own)
+
+    return ThreadpoolController().select(user_api="blas")

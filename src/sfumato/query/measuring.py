@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import QueryError
-from sfumato.query._one_thread import one_thread
 from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, SeveralAnswers
 from sfumato.query.answering import answer
-from sfumato.query.engine import Engine, Question
+from sfumato.query.engine import Engine, Question, one_thread
 from sfumato.query.figures import Asking, Figure, Narrow
 from sfumato.query.group_by import find_grouped, narrow
-from sfumato.query.language.limits import few
+from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
 from sfumato.table.frames import Native
 

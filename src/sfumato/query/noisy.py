@@ -33,8 +33,8 @@ from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
 from sfumato.query.rows import BucketIndex
 from sfumato.query.sums import Term, add_as_papers, deviation_of, shift_of, weigh_people
+from sfumato.release.accounts import noise_variance
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.noise import noise_variance
 from sfumato.table.column import Column
 
 DRIFT = 0.06

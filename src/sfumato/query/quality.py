@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato import notebook
-from sfumato.query._one_thread import one_thread
+from sfumato.query.engine import one_thread
 from sfumato.query.typical import Typical
 from sfumato.release.apart import parts_of
 from sfumato.release.base import Release

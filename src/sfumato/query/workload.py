@@ -19,8 +19,7 @@ from sfumato.query.language.sql import UnreadableError, parse_sql
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
 from sfumato.randomness import Randomness, randomness
-from sfumato.table.column import Column
-from sfumato.table.sensitive import Domain, Sensitive
+from sfumato.table.column import Column, Domain, Sensitive
 
 
 class TableLike(Protocol):

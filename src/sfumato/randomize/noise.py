@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.errors import Infeasible
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomize.coins import Choices
 from sfumato.randomness import Randomness
 

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.arrays import Flags, Floats, Integers
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.exact import percent
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 
 @dataclass(frozen=True, eq=False)

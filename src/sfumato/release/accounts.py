@@ -1,8 +1,13 @@
-"""The table `groups` of releases with soft cuts: per group, what its refused tests may have told, in thousandths rounded down."""
+"""What a release says of its groups beside their counts: the accounts of soft cuts, and the noise of noisy counts.
+
+The table `groups` has what the refused tests of each group may have told, in thousandths rounded down; `noise`, from how many
+draws the counts of each bucket come. A release with noisy counts also states the law of its noise, and its claim in fixed words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +15,8 @@ import pyarrow as pa
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
 from sfumato.release.canonical import Shown
-from sfumato.release.careful import groups_of, take_table, whole_numbers
-from sfumato.release.manifest import Manifest
+from sfumato.release.coding import MOST_PEOPLE, decoded, groups_of, take_table, whole_numbers
+from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 
 GROUPS = "groups"
 GROUP, TOLD = "group", "told"
@@ -63,3 +68,99 @@ def read_accounts(
     found = np.empty(groups, np.int64)
     found[number] = told
     return found
+
+
+NOISE, DRAWS = "noise", "draws"
+
+
+def joins_boxes(manifest: Manifest) -> bool:
+    """Return whether boxes were joined where noisy shares lay over a bound: as the method says, else unless odds are bounded."""
+    merge = manifest.method.get("merge")
+    return merge if isinstance(merge, bool) else manifest.requirement.get("model") != "differential"
+
+
+def noise_variance(manifest: Manifest) -> float:
+    """Return the variance of one draw of the noise, 2r/(1 − r)²; a `FormatError` where the manifest states no ratio r."""
+    try:
+        ratio = Fraction(str(manifest.parameters["ratio"]))
+    except (KeyError, ValueError, ZeroDivisionError):
+        raise FormatError("manifest.json: the ratio of the noise cannot be read") from None
+    if not 0 < ratio < 1:
+        raise FormatError("manifest.json: the ratio of the noise lies between 0 and 1")
+    return float(2 * ratio / (1 - ratio) ** 2)
+
+
+def noisy_claim(
+    adversary: Adversary, *, model: str, one_row_per_person: bool = True, sets: bool = False, apart: bool = False
+) -> Claim:
+    """Return the claim of a release with noisy counts, in the words it is always made in; with `sets` it speaks of these too.
+
+    `apart`, it speaks of every sensitive column by itself, and of an adversary who may know how they go together.
+    """
+    article = "An" if adversary[0] in "aeiou" else "A"
+    whom = "published person" if one_row_per_person else "published row (one person may have several)"
+    knows = (
+        f"{article} {adversary}, {KNOWS[adversary]}, and who knows everybody else's value, or takes those that she does not know "
+        f"as independent of this one's{', and who may know how the sensitive columns go together' if apart else ''}, "
+        f"believes that a given {whom} has a given {'value of a given sensitive column' if apart else 'sensitive value'} with "
+        "probability at most "
+    )
+    most = "γp/(1+(γ−1)p) from any belief p before"
+    believes = (
+        f"{most}."
+        if model == "differential"
+        else f"that value's bound, if she believed it before with at most its declared share; and with at most {most}."
+    )
+    if sets:
+        believes += (
+            " One of the values of a given set of the requirement she believes with at most that set's bound, if she did before "
+            "with at most the declared share of the set; and one of any set with at most γp/(1+(γ−1)p) from a belief p before."
+        )
+    return Claim(
+        "association", adversary, f"{knows}{believes} What other people of a bucket teach about people like her is not bounded."
+    )
+
+
+def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: int) -> Integers:
+    """Return counts that may be negative; every bucket must show every value once."""
+    count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)
+    if np.abs(count).max(initial=0) > MOST_PEOPLE:
+        raise FormatError("table 'st': a count is larger than any noise makes it")
+    cell = bucket.astype(np.int64) * (int(value.max(initial=0)) + 1) + value
+    if len(count) != cells or (np.bincount(cell, minlength=cells) != 1).any():
+        raise FormatError("table 'st' should show every sensitive value once in every bucket")
+    return count
+
+
+def noise_names(manifest: Manifest) -> tuple[str, ...]:
+    """Return the table that says how many draws are in the counts of each bucket, where boxes were joined."""
+    return (NOISE,) if manifest.basis == "noisy" and joins_boxes(manifest) else ()
+
+
+def noise_tables(draws: Integers | None, bucket: str) -> dict[str, pa.Table]:
+    """Return the table of draws, nothing where every count has one."""
+    if draws is None:
+        return {}
+    number = pa.array(np.arange(1, len(draws) + 1), pa.int32())
+    return {NOISE: pa.table({bucket: number, DRAWS: pa.array(draws, pa.int64())})}
+
+
+def noise_listing(draws: Integers | None) -> tuple[Shown, ...]:
+    """Return the rows of the table of draws, for the canonical order."""
+    return () if draws is None else (Shown(NOISE, np.arange(len(draws), dtype=np.int32), draws),)
+
+
+def read_noise(
+    manifest: Manifest, tables: Mapping[str, pa.Table], bucket: str, buckets: int, *, in_any_order: bool = False
+) -> Integers | None:
+    """Return from how many draws of noise the counts of each bucket come; None where every count has one."""
+    if not noise_names(manifest):
+        return None
+    table = take_table(tables, NOISE, {bucket: "group", DRAWS: "count"})
+    place, _ = groups_of(table, bucket, NOISE, buckets)
+    draws = whole_numbers(table, DRAWS, NOISE)
+    if len(place) != buckets or draws.max() > MOST_PEOPLE:
+        raise FormatError(f"table {NOISE!r} should have one row for each bucket")
+    if not in_any_order and (np.diff(place) < 0).any():
+        raise FormatError(f"the rows of table {NOISE!r} are not in the canonical order, and another order could tell anything")
+    return draws[np.argsort(place)]

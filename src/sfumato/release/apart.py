@@ -17,15 +17,15 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import FormatError
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
-from sfumato.release.careful import require_tables
+from sfumato.release.coding import require_tables
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noisy_claim
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 

@@ -20,9 +20,8 @@ from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
 from sfumato.release.paper_claims import PAPER_CLAIMS
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
-from sfumato.table.sensitive import Domain
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
@@ -281,14 +280,9 @@ class Release(ABC):
         Of boxes whose people lie in several files equal rows are only counted: what is told of a release of many millions
         then fits in memory, and its rows are there for whoever asks for them.
         """
-        from sfumato.release.counted import counts_rows, read_counted
-
         place = Path(directory)
-        manifest = read_manifest(place)
-        release: Release
-        if counts_rows(manifest):
-            release = read_counted(place, manifest)
-        else:
+        release = Release._counted(place, read_manifest(place))
+        if release is None:
             stored = read_release(place)
             require_sound(place, stored.problems)
             release = form_of(stored.manifest).from_tables(stored.manifest, stored.tables)
@@ -296,6 +290,15 @@ class Release(ABC):
         if faults:
             raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
         return release
+
+    @staticmethod
+    def _counted(place: Path, manifest: Manifest) -> Release | None:
+        """Return a release in several files whose equal rows are counted, None where it is read as a whole."""
+        if not manifest.in_parts:
+            return None
+        from sfumato.release.counted import counts_rows, read_counted
+
+        return read_counted(place, manifest) if counts_rows(manifest) else None
 
 
 def form_of(manifest: Manifest) -> type[Release]:

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.boxes import Box, Ranges, Sets
-from sfumato.release.careful import decoded
-from sfumato.release.coded import SETS
-from sfumato.release.coding import code_column
+from sfumato.release.coding import code_column, decoded
+from sfumato.release.parquet_meta import SETS
 from sfumato.table.column import Kind
 
 MINIMUM, MAXIMUM, MISSING = "_min", "_max", "_missing"

@@ -12,16 +12,38 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers, Small, counted, taken
 from sfumato.errors import FormatError
-from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
+from sfumato.release.accounts import (
+    account_listing,
+    account_names,
+    account_tables,
+    noise_listing,
+    noise_names,
+    noise_tables,
+    noisy_claim,
+    noisy_counts,
+    read_accounts,
+    read_noise,
+    renumbered,
+)
 from sfumato.release.base import Release
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    dictionary_array,
+    groups_of,
+    match_rows,
+    require_counts,
+    require_distinct,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.release.noise import noise_listing, noise_names, noise_tables, noisy_claim, noisy_counts, read_noise
-from sfumato.table.column import Column, Kind
+from sfumato.table.column import Column, Domain, Kind
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 BUCKET = "bucket"
 COUNT = "count"
@@ -193,9 +215,9 @@ class BucketsRelease(Release):
         if qit.num_rows != manifest.rows:
             raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
         bucket, buckets = groups_of(qit, BUCKET, "qit")
-        told = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
+        facts = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)
-        return cls(manifest, quasi, bucket, **told)
+        return cls(manifest, quasi, bucket, **facts)
 
     @classmethod
     def from_buckets(

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small, counted, taken
 from sfumato.errors import FormatError
 from sfumato.release._canonical_kernels import first_fall, ranks, sort_ties
-from sfumato.table.sorting import ascending, falls, place_type, sorted_with_places
+from sfumato.table.coding import ascending, falls, place_type, sorted_with_places
 
 _AT_ONCE = 1 << 20
 

@@ -16,14 +16,24 @@ from sfumato.release.accounts import account_listing, account_names, account_tab
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
-from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, dictionary_array, people_codes, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    dictionary_array,
+    groups_of,
+    people_codes,
+    require_counts,
+    require_distinct,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, auxiliary_names, counted_entries, starts
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 
 @dataclass(frozen=True, eq=False, repr=False)

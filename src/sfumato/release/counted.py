@@ -17,8 +17,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Flags, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.buckets import BUCKET, BucketsRelease, Runs, published_names
-from sfumato.release.careful import take_table, whole_numbers
-from sfumato.release.coding import code_column, joined_columns
+from sfumato.release.coding import code_column, joined_columns, take_table, whole_numbers
 from sfumato.release.counted_ranges import CountedRanges, read_ranges
 from sfumato.release.files import files_of, kind_of, not_listed, require_sound, stored_part, stored_table
 from sfumato.release.manifest import Manifest

@@ -19,12 +19,11 @@ from sfumato.release.box_tables import MISSING, joined_boxes, read_box, require_
 from sfumato.release.boxes import Box, Ranges, box_ranks
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, require_canonical
-from sfumato.release.careful import require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_domain
+from sfumato.release.coding import code_domain, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease, expected_columns
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 

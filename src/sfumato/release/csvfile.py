@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import FormatError, OutputError
-from sfumato.release.careful import decoded
+from sfumato.release.coding import decoded
 
 _LARGEST = 2**31 - 1
 

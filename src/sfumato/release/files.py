@@ -16,11 +16,11 @@ import pyarrow as pa
 from sfumato.errors import FormatError, OutputError, out_of_memory
 from sfumato.release.atomic import write_directory
 from sfumato.release.box_tables import lists_as_text
-from sfumato.release.careful import value_type
-from sfumato.release.coded import arrow, coded
+from sfumato.release.coding import value_type
 from sfumato.release.csvfile import read_csv, write_csv
 from sfumato.release.manifest import Manifest
 from sfumato.release.parquet import decode, encode
+from sfumato.release.parquet_meta import arrow, coded
 
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 1 << 25

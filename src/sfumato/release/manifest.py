@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sfumato.basis import Basis
 from sfumato.errors import FormatError, SfumatoError
-from sfumato.release.shape import require_shape
+from sfumato.release.consistent import require_shape
 from sfumato.table.schema import Schema
 
 FORMAT = "sfumato-release"
@@ -153,6 +153,11 @@ class Manifest:
         return bool(self.schema.get("declared", {}).get("protect") == "each")
 
     @property
+    def in_parts(self) -> bool:
+        """Whether the rows of a table lie in several files."""
+        return any(len(facts.get("files", ())) > 1 for facts in self.tables.values())
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The sensitive columns."""
         return tuple(str(column["name"]) for column in self.schema["sensitive"])
@@ -188,7 +193,7 @@ class Manifest:
             own = {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
         except (KeyError, TypeError):
             raise FormatError("manifest.json: the method does not declare the values of every sensitive column") from None
-        from sfumato.release.noise import noisy_claim
+        from sfumato.release.accounts import noisy_claim
 
         parameters = {**self.parameters, "secrets": len(self.secrets)}
         one_row = self.parameters.get("one_row_per_person", True) is not False

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
 from sfumato.errors import FormatError
-from sfumato.release.careful import value_type
+from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, plain_number
-from sfumato.table.column import as_text
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain, as_text
 
 _KEYS = frozenset({"part", "values", "gamma", "retention", "largest_share", "shares", "weight"})
 _PLAIN = re.compile(r"\d{1,400}(/\d{1,400})?")

@@ -16,13 +16,22 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    decoded,
+    dictionary_array,
+    match_rows,
+    require_tables,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 PART = "part"
 RECORDS = "records"

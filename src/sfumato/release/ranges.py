@@ -18,11 +18,10 @@ from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.careful import groups_of, require_tables, take_table
-from sfumato.release.coding import code_domain, people_table, sensitive_columns
+from sfumato.release.coding import code_domain, groups_of, people_table, require_tables, sensitive_columns, take_table
 from sfumato.release.manifest import Manifest
+from sfumato.table.column import Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 GROUP = "group"
 RECORDS = "records"

@@ -14,12 +14,19 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import require_tables, take_table
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, match_rows, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    dictionary_array,
+    match_rows,
+    require_tables,
+    sensitive_columns,
+    take_table,
+)
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 RECORDS = "records"
 

@@ -15,14 +15,25 @@ from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.release.careful import groups_of, require_counts, require_distinct, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, combine, dictionary_array, row_keys, sensitive_columns
+from sfumato.release.coding import (
+    code_column,
+    code_domain,
+    combine,
+    dictionary_array,
+    groups_of,
+    require_counts,
+    require_distinct,
+    require_tables,
+    row_keys,
+    sensitive_columns,
+    take_table,
+    whole_numbers,
+)
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column
+from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
-from sfumato.table.sensitive import Domain
 
 AT = "at"
 MOVED = "moved"

@@ -19,10 +19,9 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.auditor.apart import audit_apart
 from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
-from sfumato.auditor.claims import Case
+from sfumato.auditor.claims import Case, Histograms
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.counted import Counted
-from sfumato.auditor.histograms import Histograms
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
 from sfumato.auditor.original import numbered, other_columns, true_codes, unlike_schema
@@ -40,8 +39,8 @@ from sfumato.release.manifest import Manifest
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, RereadRecords, reread, reread_records, row_keys
+from sfumato.table.coding import dealt, sorted_with_places
 from sfumato.table.column import Column
-from sfumato.table.sorting import dealt, sorted_with_places
 from sfumato.table.table import Table
 
 AT_ONCE = 1 << 21

@@ -15,7 +15,7 @@ from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
 from sfumato.groups.soft import Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.scale.collect import Kept

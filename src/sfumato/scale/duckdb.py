@@ -17,10 +17,10 @@ from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import code_rows, fingerprints
 from sfumato.scale.source import listed_files, names_of, parquet_files
+from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.person_key import PersonKey
-from sfumato.table.rows import Rows
+from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.textfile import ReadOptions
 

@@ -14,7 +14,7 @@ from sfumato.groups.noisy import Tree
 from sfumato.scale.collect import Collected, Kept
 from sfumato.scale.layout import Blocks
 from sfumato.table.assemble import combine_codes
-from sfumato.table.sorting import ascending
+from sfumato.table.coding import ascending
 
 
 def whole_tree(cuts: TopCuts, shards: Sequence[Kept]) -> Tree:

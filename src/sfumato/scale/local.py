@@ -16,7 +16,7 @@ from sfumato.scale.collect import Kept, keep
 from sfumato.scale.layout import Blocks, Layout, summed
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.tally import Add, Sum
-from sfumato.table.sorting import sorted_with_places
+from sfumato.table.coding import sorted_with_places
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import Stated, apart_manifest, group_manifest
 from sfumato.methods.show.noisy import noisy_manifest
 from sfumato.methods.show.randomized import show_randomized
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.noise import noise_ratio, two_sided
 from sfumato.randomness import Randomness
@@ -52,7 +52,7 @@ from sfumato.scale.outline import Outline
 from sfumato.scale.randomized import randomized_records
 from sfumato.scale.shard import Matching
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 
 class Work(NamedTuple):

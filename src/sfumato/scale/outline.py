@@ -24,13 +24,11 @@ from sfumato.table.assemble import (
 )
 from sfumato.table.cells import cell_column
 from sfumato.table.coding import Reading, code_column, split
-from sfumato.table.column import Column, code_type
+from sfumato.table.column import Column, Sensitive, code_type
 from sfumato.table.fingerprint import value_hashes
 from sfumato.table.parse import guess
-from sfumato.table.people import Choice
-from sfumato.table.person_key import PersonKey
+from sfumato.table.people import Choice, PersonKey
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Sensitive
 from sfumato.table.table import Table
 
 

@@ -11,9 +11,19 @@ import pyarrow as pa
 
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness, SecureRandomness, randomness
-from sfumato.table.people import CHOOSING, Choice, People, by_coins, persons, ranks, refuse_several
-from sfumato.table.person_key import PersonKey, may_be_key, person_keys
-from sfumato.table.sound import comparable
+from sfumato.table.people import (
+    CHOOSING,
+    Choice,
+    People,
+    PersonKey,
+    by_coins,
+    may_be_key,
+    person_keys,
+    persons,
+    ranks,
+    refuse_several,
+)
+from sfumato.table.source import comparable
 
 
 class Sql(Protocol):

@@ -16,8 +16,7 @@ from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
 from sfumato.methods.base import MAKING, PEOPLE, Task
 from sfumato.methods.show import require_free_names
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.register import open_register
@@ -26,8 +25,8 @@ from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.makers import Work, maker_of
 from sfumato.scale.outline import Outline
+from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
-from sfumato.table.unique import require_shared_texts
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,15 +15,13 @@ from sfumato.errors import FormatError
 from sfumato.release.apart import split_tables
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
 from sfumato.release.canonical import Shown, groups_fall
-from sfumato.release.careful import decoded, require_tables, take_table, whole_numbers
-from sfumato.release.coding import code_column, code_domain, joined_columns
+from sfumato.release.coding import code_column, code_domain, decoded, joined_columns, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
 from sfumato.release.parts import listed_values, part_entries
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease, part_numbers
 from sfumato.scale.layout import Blocks, Layout
-from sfumato.table.column import Column
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Column, Domain
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 

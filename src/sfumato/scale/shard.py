@@ -23,14 +23,14 @@ from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
 from sfumato.table.assemble import combine_codes
+from sfumato.table.coding import ascending
 from sfumato.table.column import Column
-from sfumato.table.sorting import ascending
 
 Cutting = Literal["safe", "tight", "soft", "noisy"]
 """What decides about cuts, by the basis that boxes then have: noisy ones are cut by quasi values alone."""

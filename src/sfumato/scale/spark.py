@@ -32,13 +32,12 @@ from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
 from sfumato.scale.spark_sql import SparkSql
 from sfumato.scale.tally import Add, Sum
-from sfumato.table.coding import Reading
+from sfumato.table.assemble import Rows
+from sfumato.table.coding import Reading, dealt
 from sfumato.table.extras import extra
 from sfumato.table.fingerprint import Fingerprint
-from sfumato.table.person_key import PersonKey
-from sfumato.table.rows import Rows
+from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
-from sfumato.table.sorting import dealt
 from sfumato.table.source import ending_of
 
 _BLOCK = 1 << 17

@@ -15,7 +15,8 @@ class SparkSql:
     """What choosing one row a person needs (`people.Sql`), by views of the session; `close` drops them."""
 
     def __init__(self, frame: Any) -> None:
-        self.session, self.mark, self.views = frame.sparkSession, f"sfumato_{secrets.token_hex(8)}", []
+        self.session, self.mark = frame.sparkSession, f"sfumato_{secrets.token_hex(8)}"
+        self.views: list[str] = []
         self.kept: list[Any] = []
         self.functions = extra("pyspark.sql.functions")
         self.source = self._named("source", frame)

@@ -13,15 +13,13 @@ from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import Requirement
+from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
-from sfumato.release.atomic import flush, move_new, refuse_existing, workshop
+from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop
 from sfumato.release.base import Release
 from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
-from sfumato.release.undisturbed import let_in
 from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
 from sfumato.scale.engine import Engine, Limits

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Array
 from sfumato.release import files
-from sfumato.release.accounts import account_tables
+from sfumato.release.accounts import account_tables, noise_tables
 from sfumato.release.apart import secret_names
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.boxes import Box
@@ -20,14 +20,13 @@ from sfumato.release.buckets import BUCKET, COUNT
 from sfumato.release.coding import dictionary_array, sensitive_columns
 from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
-from sfumato.release.noise import noise_tables
 from sfumato.release.randomized import PART
 from sfumato.release.ranges import GROUP, RECORDS
 from sfumato.scale.blind import Dealt
 from sfumato.scale.collect import Collected
 from sfumato.scale.outline import Outline
 from sfumato.scale.places import Series
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 
 def write_buckets(

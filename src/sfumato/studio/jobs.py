@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.progress import LINES, told_in_a_line
+from sfumato.progress import LINES, read_from_line
 
 
 def shell(words: Sequence[str]) -> str:
@@ -117,11 +117,11 @@ class Job:
         reader.start()
         messages = []
         for line in process.stderr:
-            told = told_in_a_line(line)
-            if told is None:
+            heard = read_from_line(line)
+            if heard is None:
                 messages.append(line)
             else:
-                self.stage, self.done = told
+                self.stage, self.done = heard
         reader.join()
         self.message = "".join(messages).strip()
         self.ended = time.monotonic()

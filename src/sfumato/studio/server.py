@@ -19,6 +19,9 @@ from sfumato.studio.session import Session
 
 HOST = "127.0.0.1"
 
+PATIENCE = 60.0
+"""Seconds for which a page that does not answer, on a busy or a sleeping machine, finds itself as it was."""
+
 
 def open_studio(path: Path, *, port: int | None = None, show: bool = True) -> None:
     """Serve the studio for a table or a release until it is stopped, and open it in a browser."""
@@ -51,6 +54,7 @@ def _serve(session: Session, port: int, *, show: bool) -> None:
         title="sfumato studio",
         dark=None,
         reload=False,
+        reconnect_timeout=PATIENCE,
         show=address if show else False,
         show_welcome_message=False,
         uvicorn_logging_level="error",

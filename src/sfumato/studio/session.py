@@ -25,7 +25,7 @@ from sfumato.policy.profile import Profile, profiles
 from sfumato.policy.roles import Decision
 from sfumato.studio.jobs import Job
 from sfumato.studio.places import below
-from sfumato.table.kept import Kept
+from sfumato.table.source import Kept
 
 if TYPE_CHECKING:
     from sfumato.explain.risk import Risk

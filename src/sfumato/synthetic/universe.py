@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 from sfumato.arrays import Array, Integers
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.bins import Bins
-from sfumato.table.column import Column, Kind, code_type, labels
+from sfumato.table.column import SEPARATOR, Column, Domain, Kind, code_type, labels
 from sfumato.table.declared import DeclaredDomain
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import SEPARATOR, Domain
 from sfumato.table.table import Table
 
 MOST_VALUES = 100_000

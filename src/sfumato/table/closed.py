@@ -20,8 +20,7 @@ from sfumato.arrays import Integers
 from sfumato.errors import PolicyError
 from sfumato.table.bins import Bins
 from sfumato.table.cells import NOTHING_KNOWN, cell_text, date_in, number_in
-from sfumato.table.column import MISSING, Column, Kind
-from sfumato.table.sensitive import SEPARATOR, Domain
+from sfumato.table.column import MISSING, SEPARATOR, Column, Domain, Kind
 
 _LARGEST = 1e15  # up to here a whole number survives as a float, and is written without an exponent
 _KINDS: dict[pa.DataType, Kind] = {

@@ -1,14 +1,21 @@
-"""A coded column: the values that occur, once each and sorted, and one small integer per row."""
+"""A coded column: the values that occur, once each and sorted, and one small integer per row.
+
+The sensitive attribute is one such column, or several as one compound attribute of observed combinations.
+
+Numbers go from Arrow to numpy without pandas: pyarrow's own way loads it where it is there, which takes longer than to answer.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Codes, taken
+from sfumato.arrays import Array, Codes, Integers, counted, taken
 
 Kind = Literal["numeric", "categorical", "date"]
 
@@ -75,3 +82,87 @@ def as_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
+
+
+def numbers(values: pa.Array) -> Array:
+    """Return an array of numbers without nulls as numpy sees the same memory; anything else is converted by pyarrow."""
+    kind = values.type
+    if values.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or not isinstance(values, pa.Array):
+        return np.asarray(values)
+    known = np.dtype(kind.to_pandas_dtype())
+    if not len(values):
+        return np.empty(0, known)
+    return np.frombuffer(values.buffers()[1], known, count=len(values), offset=values.offset * known.itemsize)
+
+
+SEPARATOR = " / "
+"""Between the parts of a compound value's label: "HIV / smoker"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The sensitive values that occur, sorted: one row per value, one column per sensitive column of the table."""
+
+    table: pa.Table
+    kinds: tuple[Kind, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sensitive columns."""
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Each value as text, the parts of a compound value joined by " / "."""
+        return tuple(SEPARATOR.join(parts) for parts in zip(*map(labels, self.table.columns), strict=True))
+
+    def part(self, name: str) -> tuple[Domain, Codes]:
+        """Return the values of one of the columns, sorted, and which of them each value here has."""
+        encoded = self.table.column(name).combine_chunks().dictionary_encode("encode")
+        order = pc.sort_indices(encoded.dictionary)  # a missing value comes last
+        rank = np.argsort(order.to_numpy())
+        codes = rank[encoded.indices.to_numpy()]
+        domain = Domain(pa.table({name: encoded.dictionary.take(order)}), (self.kinds[self.names.index(name)],))
+        return domain, codes.astype(code_type(len(rank)))
+
+    def parts(self) -> dict[str, dict[str, str]]:
+        """Return for each of several columns its part of every value, as text; nothing for a single column."""
+        if len(self.names) == 1:
+            return {}
+        return {
+            name: dict(zip(self.labels, labels(column), strict=True))
+            for name, column in zip(self.names, self.table.columns, strict=True)
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """The sensitive attribute of a table: its domain and one code per row."""
+
+    domain: Domain
+    codes: Codes
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Each value as text, in code order."""
+        return self.domain.labels
+
+    @cached_property
+    def counts(self) -> Integers:
+        """Number of people with each value."""
+        return counted(self.codes, len(self.domain))
+
+    def apart(self) -> tuple[Sensitive, ...]:
+        """Return the attribute of each sensitive column by itself, in the order of the columns."""
+        if len(self.domain.names) == 1:
+            return (self,)
+        return tuple(
+            Sensitive(domain, codes[self.codes]) for domain, codes in (self.domain.part(name) for name in self.domain.names)
+        )
+
+    def histogram(self) -> dict[str, int]:
+        """Return label → number of people."""
+        return dict(zip(self.labels, map(int, self.counts), strict=True))

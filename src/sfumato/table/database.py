@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.errors import InputError
 from sfumato.table.extras import extra
-from sfumato.table.regular import refusal
+from sfumato.table.source import refusal
 
 _SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
 _STATES = (

@@ -9,10 +9,10 @@ import narwhals as nw
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.table.assemble import Rows
 from sfumato.table.cells import cell_texts
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
-from sfumato.table.sound import comparable, require_sound
+from sfumato.table.source import comparable, require_sound
 
 Native = Literal["pandas", "polars", "pyarrow"]
 

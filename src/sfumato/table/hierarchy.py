@@ -15,7 +15,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.exact import typed
 from sfumato.table.column import Kind
 from sfumato.table.recode import Regroup
-from sfumato.table.regular import TooLongError, read_text, refusal
+from sfumato.table.source import TooLongError, read_text, refusal
 from sfumato.table.textfile import ReadOptions, guess_delimiter
 
 LONGEST = 10_000_000

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import Array
-from sfumato.table.column import Column
-from sfumato.table.sensitive import Sensitive
+from sfumato.table.column import Column, Sensitive
 from sfumato.table.table import Table
 
 BARS = 24

@@ -3,25 +3,34 @@
 Claims are about people, so that a table has one row for each. Where somebody has several, the policy says by which column the
 first or last is kept. Among rows that are equally early a coin decides, each being as likely: not the order of the input, and
 not what a row says, since a rule that looked at a secret would tell something about it. Rows that are not kept decide nothing.
+
+Whatever role the policy gave it, a column may say which rows are one person's: a patient number that repeats. Only columns that
+are no secret may be given to the functions that look for one: what they find decides whether there is a release.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, counted
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.exact import percent
 from sfumato.randomness import Randomness, SecureRandomness, randomness
 from sfumato.table.coding import canonical, kind_of, split
+from sfumato.table.column import Column
 from sfumato.table.parse import guess, parse_dates
+
+if TYPE_CHECKING:
+    from sfumato.table.table import Table
 
 CHOOSING = 2
 """The stream of coins that chooses among rows of one person; a method has others."""
@@ -224,3 +233,185 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
+
+
+_PEOPLE = (
+    "patient", "person", "subject", "client", "customer", "member", "user", "employee", "student", "pupil", "respondent",
+    "participant", "individual", "insured", "citizen", "resident", "beneficiary", "inmate", "defendant", "offender", "enrollee",
+    "proband", "kunde", "kunden", "mitarbeiter", "versicherter", "versicherten", "personne", "persona", "paciente", "cliente",
+    "empleado", "asegurado", "assure", "salarie", "pat", "pers", "subj", "resp",
+)  # fmt: skip
+_NUMBERS = (
+    "id", "ids", "uid", "uuid", "guid", "nr", "nbr", "no", "num", "number", "nummer", "numero", "key", "code", "hash",
+    "pseudonym", "identifier", "kennung",
+)  # fmt: skip
+_ALONE = frozenset(("id", "uid", "uuid", "guid", "pseudonym", "identifier", "mrn", "ssn", "nin", "pid", "empi", "pnr", "kennung"))
+"""Names that say "the number of a person" by themselves."""
+
+_OFTEN = 50
+"""Who has more rows than this on average is no person, but a class of people."""
+
+_FEW_ROWS, _MANY_VALUES = 10, 100
+"""Without a name that says so: at most so many rows a value, and at least so many values."""
+
+_SAME, _ORDINARY = 0.98, 0.9
+"""A column follows from another one where rows with equal values of that agree so often, and any two rows less than this."""
+
+_DETERMINED = 2
+"""How many columns have to follow from one whose name says nothing."""
+
+
+@dataclass(frozen=True)
+class PersonKey:
+    """A column that looks like a person's number: `people` different values in `rows` rows, and why it looks so."""
+
+    column: str
+    people: int
+    rows: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.column!r} ({self.rows:,} rows, {self.people:,} different values; {self.why})"
+
+
+def words(name: str) -> frozenset[str]:
+    """Return the words of a column's name, without accents: "PatientID" is patient and id."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    plain = "".join(one for one in unicodedata.normalize("NFKD", spaced.casefold()) if not unicodedata.combining(one))
+    return frozenset(word for word in re.split(r"[^0-9a-z]+", plain) if word)
+
+
+def names_a_person(name: str) -> bool:
+    """Return whether a column is called like the number of a person: patient_nbr, PersonID, mrn, id."""
+    found = words(name)
+    if found & {*_PEOPLE} and found & {*_NUMBERS}:
+        return True
+    joined = any(word.startswith(one) and word[len(one) :] in _NUMBERS for word in found for one in _PEOPLE)
+    return joined or bool(found & {"mrn", "ssn", "empi", "pnr"}) or (bool(found) and found <= {*_ALONE, *_PEOPLE})
+
+
+def person_keys(columns: Mapping[str, pa.ChunkedArray], *, known: Sequence[str] = ()) -> list[PersonKey]:
+    """Return the columns whose values repeat as those of people with several rows do, the likeliest first.
+
+    That is so by name, or because other columns follow from them. `known` columns are taken as settled: they are not
+    suspected, but may follow. Give no sensitive column.
+    """
+    coded = {name: _coded(column) for name, column in columns.items()}
+    found = []
+    for name, (codes, values) in coded.items():
+        if name in known:
+            continue
+        times = np.bincount(codes, minlength=values + 1)[:values]
+        people, rows = int(np.count_nonzero(times)), int(times.sum())
+        named = names_a_person(name)
+        if not may_be_key(name, people, rows) or not _may_be_key(columns[name]):
+            continue
+        follow = _following(name, coded)
+        if named or len(follow) >= _DETERMINED:
+            shown = f"rows that share one agree in {', '.join(map(repr, follow[:3]))}"
+            why = (["it is called like the number of a person"] if named else []) + ([shown] if follow else [])
+            found.append((not named, -len(follow), PersonKey(name, people, rows, " and ".join(why))))
+    return [key for _, _, key in sorted(found, key=lambda one: one[:2])]
+
+
+def may_be_key(name: str, people: int, rows: int) -> bool:
+    """Return whether a column with so many different values in so many rows may number people, by its name and these numbers."""
+    named = names_a_person(name)
+    if people in (0, rows) or rows > _OFTEN * people or (people < 3 and not named):
+        return False
+    return named or not (rows > _FEW_ROWS * people or people < _MANY_VALUES)
+
+
+def _may_be_key(column: pa.ChunkedArray) -> bool:
+    """Return whether a column may hold numbers of people: whole numbers or text."""
+    values = split(column)[0].drop_null()
+    kind = values.type
+    if pt.is_string(kind) or pt.is_large_string(kind):
+        values = guess(pc.utf8_trim_whitespace(pc.cast(values, pa.string()))).values
+        kind = values.type
+    if pt.is_floating(kind):  # whole numbers with gaps come as floats
+        return bool(pc.all(pc.equal(pc.floor(values), values)).as_py())
+    return bool(pt.is_integer(kind) or pt.is_string(kind) or pt.is_binary(kind))
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[Array, int]:
+    values, codes = split(column)
+    return codes, len(values)
+
+
+def _following(key: str, coded: Mapping[str, tuple[Array, int]]) -> list[str]:
+    """Return the columns that rows with the same key agree in, though other rows often do not."""
+    codes, values = coded[key]
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    pairs = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] < values))
+    return [
+        name for name, (others, size) in coded.items() if name != key and _agrees(others[order], pairs) and _varies(others, size)
+    ]
+
+
+def _agrees(ordered: Array, pairs: Integers) -> bool:
+    return bool(len(pairs) and (ordered[pairs] == ordered[pairs + 1]).mean() >= _SAME)
+
+
+def _varies(codes: Array, size: int) -> bool:
+    """Return whether two rows often differ, and values repeat: what differs in every row follows from anything."""
+    counts = np.bincount(codes, minlength=size + 1)
+    return bool((counts / max(1, len(codes)) @ counts) / max(1, len(codes)) < _ORDINARY)
+
+
+SHARE, PEOPLE = 0.2, 20
+"""Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
+NUMBERED, MANY = 0.9, 1_000
+"""Whole numbers and dates do where so large a share of them, and at least so many, are: they number people."""
+
+
+@dataclass(frozen=True)
+class NearlyUnique:
+    """A quasi column as published, and how many people are the only one with their value."""
+
+    column: str
+    alone: int
+    rows: int
+
+    def __str__(self) -> str:
+        share = percent(self.alone / self.rows, 1)
+        return f"{self.column!r}: {self.alone:,} of {self.rows:,} people ({share}) are the only one with their value"
+
+    @property
+    def sentence(self) -> str:
+        """What stands beside the column."""
+        return f"{percent(self.alone / self.rows, 1)} of people are the only one with their value: this is not published."
+
+
+def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> list[NearlyUnique]:
+    """Return the quasi columns whose values nearly name people, except those that the schema allows. No secret is looked at.
+
+    `counts` say how often each code of each column occurs, where the table has no rows at hand.
+    """
+    found = []
+    for j, column in enumerate(table.quasi):
+        if column.name in table.schema.allow_unique or _measured(column):
+            continue
+        share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
+        times = counted(column.codes, column.size) if counts is None else counts[j]
+        alone = int((times[: len(column.values)] == 1).sum())
+        if alone >= max(least, share * table.rows):
+            found.append(NearlyUnique(column.name, alone, table.rows))
+    return found
+
+
+def _measured(column: Column) -> bool:
+    """Return whether a column has numbers that are not whole: measurements, which name nobody by themselves."""
+    return pa.types.is_floating(column.values.type) and bool((np.asarray(column.values) % 1 != 0).any())
+
+
+def require_shared_texts(table: Table, counts: Sequence[Integers] | None = None) -> None:
+    """Raise an `InputError` for quasi columns whose values nearly name people; `counts` as for `nearly_unique`."""
+    found = nearly_unique(table, counts)
+    if found:
+        names = ", ".join(f'"{one.column}"' for one in found)
+        raise InputError(
+            f"values that nearly name people would be published; {'; '.join(map(str, found))}",
+            hint=f"make them identifier or other, or coarser with recode; allow_unique=[{names}] says that it is meant",
+        )

@@ -15,13 +15,23 @@ import pyarrow.types as pt
 from pyarrow import ipc
 
 from sfumato.errors import InputError
+from sfumato.table.assemble import Rows
 from sfumato.table.database import Database
-from sfumato.table.kept import Kept, remembered
 from sfumato.table.parse import guess
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema, check_unique
-from sfumato.table.sound import comparable, require_publishable, require_sound
-from sfumato.table.source import LABELLED_ENDINGS, SHEET_ENDINGS, TEXT_ENDINGS, Source, ending_of, find
+from sfumato.table.source import (
+    LABELLED_ENDINGS,
+    SHEET_ENDINGS,
+    TEXT_ENDINGS,
+    Kept,
+    Source,
+    comparable,
+    ending_of,
+    find,
+    remembered,
+    require_publishable,
+    require_sound,
+)
 from sfumato.table.textfile import ReadOptions, TextFile
 
 Place = str | os.PathLike[str]

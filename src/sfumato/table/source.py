@@ -1,19 +1,26 @@
-"""Where the bytes of a table are: a file, the one file of a zip archive, or standard input. Nothing is written anywhere."""
+"""Where the bytes of a table are: a file, the one file of a zip archive, or standard input. Nothing is written anywhere.
+
+Only regular files are opened: a pipe would block, a device has no end, and a directory is no table. Arrow does not check what a
+file says about itself: one flipped bit makes an offset point past the end of its buffer, and the first function that follows it
+ends the process. So offsets, indices and texts are checked first (`require_sound`), and types are those of a table of people.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import stat
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from sfumato.errors import InputError, did_you_mean
-from sfumato.table.regular import refusal
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data")
 ARROW_ENDINGS = (".parquet", ".arrow", ".feather", ".ipc")
@@ -174,3 +181,145 @@ def _neighbours(path: Path) -> list[str]:
         return [each.name for each in path.parent.iterdir() if each.is_file()]
     except OSError:
         return []
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def refusal(path: str | os.PathLike[str]) -> str | None:
+    """Return why a path cannot be read as a file ("this is a pipe, expected a file"), None where it can.
+
+    Links are followed. Nothing is opened, so that nothing can block.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return "this link leads nowhere" if Path(path).is_symlink() else "there is no such file"
+    except PermissionError:
+        return "no permission to read the file"
+    except (OSError, ValueError):
+        return "this is no path of a file"
+    if stat.S_ISREG(mode):
+        return None
+    kind = next((name for test, name in _KINDS if test(mode)), "something else")
+    return f"this is {kind}, expected a file"
+
+
+class TooLongError(ValueError):
+    """A file holds more bytes than such a file may have."""
+
+
+def read_text(path: str | os.PathLike[str], *, most: int) -> str:
+    """Return the text of a small UTF-8 file; one of more than `most` bytes raises `TooLongError`, and is not read further."""
+    with open(path, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TooLongError(f"more than {most:,} bytes")
+    return content.decode("utf-8-sig")
+
+
+_PLAIN = (
+    pt.is_null, pt.is_boolean, pt.is_string, pt.is_large_string, pt.is_integer, pt.is_floating, pt.is_decimal128,
+    pt.is_decimal256, pt.is_date, pt.is_timestamp,
+)  # fmt: skip
+_OTHERS = (
+    (pt.is_map, "maps"),
+    (pt.is_struct, "records"),
+    (pt.is_union, "values of several types"),
+    (pt.is_run_end_encoded, "runs of values"),
+    (pt.is_nested, "lists"),
+    (pt.is_duration, "durations"),
+    (pt.is_time, "times of day"),
+    (pt.is_interval, "intervals of time"),
+    (lambda kind: "binary" in str(kind), "bytes"),
+)
+
+
+def require_sound(table: pa.Table, where: str) -> pa.Table:
+    """Return the table if every offset, index and text in it is what Arrow says it is; raise `InputError` if not."""
+    try:
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError):
+        # Arrow's own message may quote a cell.
+        raise InputError(f"{where}: the data are damaged", hint="write the table again") from None
+    return table
+
+
+def comparable(kind: Any) -> bool:
+    """Return whether values of a type are numbers, text or dates: a column that is not published may hold anything."""
+    plain = kind.value_type if pt.is_dictionary(kind) else kind
+    return any(test(plain) for test in _PLAIN) or str(plain) in ("string_view", "binary")
+
+
+def require_publishable(name: str, kind: Any) -> None:
+    """Raise an `InputError` unless a column of this type can hold numbers, text or dates."""
+    if pt.is_dictionary(kind):
+        kind = kind.value_type
+    if any(test(kind) for test in _PLAIN) or str(kind) == "string_view":
+        return
+    # Not the type's own text: it names fields and zones, which come from the file and not from the policy.
+    what = next((word for test, word in _OTHERS if test(kind)), "values of a type")
+    raise InputError(
+        f"column {name!r}: it holds {what} that cannot be published",
+        hint=f'convert it to numbers, text or dates, or drop it: other = ["{name}"]',
+    )
+
+
+T = TypeVar("T")
+
+Memory = MutableMapping[Hashable, Any]
+"""What was made of the rows of a table before, by what it is."""
+
+
+class Kept(os.PathLike[str]):
+    """A file of which many tables are made; it stands wherever a path may, and is read again when it was written to.
+
+    Its `memory` is of the columns as they were read last. It is for one thread at a time. `forget` gives the memory back.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._of: Hashable = None
+        self.memory: Memory = {}
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def columns(self, options: Hashable, read: Callable[[], pa.Table]) -> pa.Table:
+        """Return all columns as they are read with these options, each in one piece and with one dictionary."""
+        found = self.path.stat()
+        now = (options, found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._of != now:
+            self._of, self.memory = None, {}
+            self.memory["columns"] = pa.table({name: _whole(one) for name, one in _named(read())})
+            self._of = now
+        return self.memory["columns"]
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._of, self.memory = None, {}
+
+
+def remembered(memory: Memory | None, key: Hashable, make: Callable[[], T]) -> T:
+    """Return what is remembered under a key, or is made now and remembered; without a memory it is made."""
+    if memory is None:
+        return make()
+    if key not in memory:
+        memory[key] = make()
+    return memory[key]  # type: ignore[no-any-return]
+
+
+def _named(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
+    return list(zip(table.column_names, table.columns, strict=True))
+
+
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pt.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return pa.chunked_array([column.combine_chunks()], column.type)

@@ -16,22 +16,18 @@ from sfumato.arrays import Array, Integers
 from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
-from sfumato.table.assemble import Source, assemble, combine_codes, combined
+from sfumato.table.assemble import Rows, Source, assemble, combine_codes, combined
 from sfumato.table.classes import Classes
-from sfumato.table.coding import Reading, build, taken
-from sfumato.table.column import Column, Kind, code_type
+from sfumato.table.coding import Reading, ascending, build, taken
+from sfumato.table.column import Column, Domain, Kind, Sensitive, code_type
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects
-from sfumato.table.kept import Kept
-from sfumato.table.people import Choice
-from sfumato.table.person_key import PersonKey
+from sfumato.table.people import Choice, PersonKey
 from sfumato.table.read import is_text, read_arrow
 from sfumato.table.recode import Recode
-from sfumato.table.rows import Rows
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain, Sensitive
-from sfumato.table.sorting import ascending
+from sfumato.table.source import Kept
 from sfumato.table.textfile import ReadOptions
 
 _SHOWN = 5

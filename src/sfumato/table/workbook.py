@@ -7,12 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import InputError, did_you_mean
-from sfumato.table.cells import cell_text
-from sfumato.table.cellwise import column_of
+from sfumato.table.cells import cell_text, column_of
 from sfumato.table.extras import extra
-from sfumato.table.header import HEADERLESS, HeaderlessError, looks_like_row
 from sfumato.table.source import Source, require_bounded
-from sfumato.table.textfile import ReadOptions
+from sfumato.table.textfile import HEADERLESS, HeaderlessError, ReadOptions, looks_like_row
 
 _ZIPPED = (".xlsx", ".xlsm", ".xlsb", ".ods")
 _LOOKED_AT = 1000

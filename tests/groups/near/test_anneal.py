@@ -27,7 +27,7 @@ from sfumato.groups.near.anneal import _small_needs, annealed_groups, first_grou
 from sfumato.groups.near.order import NEIGHBOURS, Scale, neighbours
 from sfumato.groups.near.widths import domain_widths
 from sfumato.groups.near.window import Search, Windows
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.utility.gcp import gcp_of_groups
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from hypothesis import strategies as st
 
 from sfumato.groups.settings._kernels import first_pair
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 Classes = tuple[tuple[int, int], ...]
 

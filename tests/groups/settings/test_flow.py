@@ -11,7 +11,7 @@ from sfumato.errors import ClaimBroken
 from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.flow import Cut, allocate, check_plan, solve_flow
 from sfumato.groups.settings.setting import Plan, Setting
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from tests.groups.settings.oracle import bounds_of, is_valid, linear_bounds, max_flow, small_bounds
 
 

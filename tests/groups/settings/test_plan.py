@@ -11,7 +11,7 @@ from sfumato.errors import Infeasible, PolicyError
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.plan import STRATEGIES, plan
 from sfumato.methods import MultiSize
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from tests.groups.settings.oracle import best_loss, bounds_of, small_bounds
 
 KINDS = {"one-size": 1, "two-size": 2, "top-down": 2, "optimal": None}

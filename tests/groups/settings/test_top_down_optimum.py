@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.groups.settings.descent import descended
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
-from sfumato.groups.settings.optimum import optimum
+from sfumato.groups.settings.optimum import descended, optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import partition, top_down
 from sfumato.groups.settings.two_size import SEARCHES, best_pair, best_two_size
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from tests.groups.settings.oracle import all_settings, best_loss, bounds_of, is_valid, linear_bounds, loss, small_bounds
 
 SKEWED = [900, 700, 400, 350, 200, 150, 120, 90, 60, 40, 30, 20, 15, 10, 5]

@@ -21,7 +21,7 @@ from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
 from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import Accounts, Rule
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column

@@ -21,7 +21,7 @@ from sfumato.arrays import Array, Integers
 from sfumato.groups.cuts import column_weights, need_table
 from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 

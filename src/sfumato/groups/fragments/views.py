@@ -17,8 +17,7 @@ from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY,
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
 from sfumato.groups.grouping import Grouping
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import round_up
+from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
 

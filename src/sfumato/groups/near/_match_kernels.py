@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 
 from sfumato._jit import njit
-from sfumato.arrays import Array, Integers
-from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, smallest_group, split_rows
+from sfumato.arrays import Integers
+from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, put, smallest_group, split_rows
 
 FAR = np.int64(1) << 60
 PADDED = 2  # at most so many times its own people a side may become by taking in others
@@ -49,7 +48,9 @@ def _divide_padded(
         return least
     if len(mine) - left < least:
         lent = left - (len(mine) - least)
-        mine[:left] = np.concatenate((mine[lent:left], mine[:lent]))
+        first = mine[:lent].copy()
+        put(mine[lent:left], mine)
+        put(first, mine[left - lent :])
         return left - lent
     return left
 
@@ -80,7 +81,7 @@ def _reduce_columns(cost: Any, price: Any, column_of: Any, row_of: Any) -> None:
     """Price every column by its least cost, and assign it to the row that has it if that row is free."""
     size = len(cost)
     least = np.zeros(size, np.int64)
-    price[:] = cost[0]
+    put(cost[0], price)
     for row in range(1, size):
         for column in range(size):
             if cost[row, column] < price[column]:
@@ -237,7 +238,7 @@ def _price_of_joining(cost: Any, members: Any, numbers: Any, kinds: Any, low: An
             cost[group, k] = grown
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -> None:
     """Arrange people[pool, :] so that people[:, g] is group g.
 
@@ -254,7 +255,7 @@ def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -
         _widen(group, people[0, group], numbers, kinds, low, high, extra)
     for pool in range(1, pools):
         _price_of_joining(cost, people[pool], numbers, kinds, low, high, extra)
-        people[pool] = people[pool][assign(cost)]
+        put(people[pool][assign(cost)], people[pool])
         for group in range(size):
             _widen(group, people[pool, group], numbers, kinds, low, high, extra)
     for _ in range(sweeps):
@@ -265,14 +266,4 @@ def match_block(people: Any, numbers: Any, kinds: Any, unit: Any, sweeps: int) -
                     if other != pool:
                         _widen(group, people[other, group], numbers, kinds, low, high, extra)
             _price_of_joining(cost, people[pool], numbers, kinds, low, high, extra)
-            people[pool] = people[pool][assign(cost)]
-
-
-@njit(cache=True, parallel=True)
-def match_blocks(
-    people: Array, start: Array, pools: Array, size: Array, numbers: Array, kinds: Array, unit: Array, sweeps: int
-) -> None:
-    """Match every block people[start:][:pools·size], a row of `size` people for each of its pools, each by itself."""
-    for block in prange(len(start)):
-        mine = people[start[block] : start[block] + pools[block] * size[block]].reshape(pools[block], size[block])
-        match_block(mine, numbers, kinds, unit, sweeps)
+            put(people[pool][assign(cost)], people[pool])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from sfumato._jit import njit
 from sfumato.groups._random_kernels import random_fraction
@@ -160,12 +159,13 @@ def _keep(near: Any, apart: Any, b: int, d: Any) -> None:
     apart[at], near[at] = d, b
 
 
-@njit(cache=True, parallel=True)
-def find_neighbours(codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any) -> None:
-    """Add to everybody's nearest those of her block of the order, blocks beginning at a turn."""
+@njit(cache=True, nogil=True)
+def find_neighbours(
+    codes: Any, first: Any, place: Any, unit: Any, order: Any, turn: int, near: Any, apart: Any, begin: int, end: int
+) -> None:
+    """Add to everybody's nearest those of her block of the order, blocks beginning at a turn, for the blocks begin … end − 1."""
     people, most = len(order), near.shape[1]
-    blocks = (people + turn + BLOCK - 1) // BLOCK
-    for block in prange(blocks):
+    for block in range(begin, end):
         mine = order[max(block * BLOCK - turn, 0) : min((block + 1) * BLOCK - turn, people)]
         spots = _spots(mine, codes, first, place, unit)
         away = np.empty(len(mine), np.float32)

@@ -19,7 +19,7 @@ from sfumato.groups.near._window_kernels import stretches
 from sfumato.groups.near.order import Scale, neighbours
 from sfumato.groups.near.window import Search, Windows
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

@@ -26,15 +26,16 @@ import numpy as np
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
 from sfumato.groups.grouping import Grouping, canonical_order
-from sfumato.groups.near._match_kernels import Padded, match_blocks
+from sfumato.groups.near._match_kernels import Padded, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.order import Scale, seen_width
 from sfumato.groups.near.packing import pack
 from sfumato.groups.streams import Step
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
+from sfumato.threads import in_threads
 
 BLOCK, LARGEST_BLOCK = 400, 1000
 """So many people of each pool are matched at once at most: in a large table, and in a small one, where there is time."""
@@ -221,17 +222,17 @@ def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Prog
     unit = np.zeros(int(scale.first[-1]), np.int64)
     for j in kinds:
         unit[scale.first[j] : scale.first[j + 1]] = round(scale.unit[j] * _UNIT)
+
+    def arrange(part: Integers) -> Integers:
+        people = np.array(part, order="C")
+        match_block(people, numbers, categories, unit, sweeps)
+        return people
+
     for stage in range(_STAGES):
         progress("matching people", 0.15 + 0.85 * stage / _STAGES)
         some = blocks[stage * len(blocks) // _STAGES : (stage + 1) * len(blocks) // _STAGES]
-        if not some:
-            continue
-        shape = np.array([part.shape for part in some], dtype=np.int64)
-        start = np.cumsum(shape.prod(axis=1)) - shape.prod(axis=1)
-        people = np.concatenate([part.ravel() for part in some])
-        match_blocks(people, start, shape[:, 0].copy(), shape[:, 1].copy(), numbers, categories, unit, sweeps)
-        for part, at in zip(some, start, strict=True):
-            part[:] = people[at : at + part.size].reshape(part.shape)
+        for part, arranged in zip(some, in_threads(arrange, some), strict=True):
+            part[:] = arranged
 
 
 def _number(blocks: Sequence[Integers], left: Sequence[Integers], rows: int) -> Grouping:

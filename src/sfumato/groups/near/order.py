@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.near._order_kernels import BLOCK, FINE, find_neighbours, kd_order
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
+from sfumato.threads import in_threads
 
 NEIGHBOURS = 32
 
@@ -79,6 +81,10 @@ def neighbours(scale: Scale, orders: Sequence[Integers], random: Randomness) -> 
     near = np.full((len(scale.codes), NEIGHBOURS), -1, np.int32)
     apart = np.full((len(scale.codes), NEIGHBOURS), np.inf, np.float32)
     for order in orders:
-        turn = random.below(BLOCK, 1)[0]
-        find_neighbours(scale.codes, scale.first, scale.place, scale.unit, order, int(turn), near, apart)
+        turn = int(random.below(BLOCK, 1)[0])
+        blocks = -(-(len(order) + turn) // BLOCK)
+        edges = np.linspace(0, blocks, min(blocks, 16) + 1).astype(int).tolist()
+        look = partial(find_neighbours, scale.codes, scale.first, scale.place, scale.unit, order, turn, near, apart)
+        for _ in in_threads(lambda pair, look=look: look(*pair), list(pairwise(edges))):  # type: ignore[misc]
+            pass
     return near

@@ -12,7 +12,7 @@ from sfumato.errors import ClaimBroken
 from sfumato.exact import floor_times
 from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.release.base import APART, Release
 from sfumato.release.manifest import Claim, Manifest
 from sfumato.release.paper_claims import PAPER_CLAIMS
-from sfumato.table.column import Column, code_type
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Column, Domain, code_type
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task

@@ -12,12 +12,12 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.groups.grouping import Grouping
 from sfumato.methods.show.manifest import apart_manifest, manifest_of, published_people
+from sfumato.release.accounts import noisy_claim
 from sfumato.release.apart import ApartBuckets
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
-from sfumato.release.noise import noisy_claim
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task

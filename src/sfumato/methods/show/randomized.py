@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.arrays import Small
 from sfumato.methods.show.manifest import manifest_of
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomize.apply import Randomized
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.release.parts import plain_values
 from sfumato.release.randomized import RandomizedRelease, randomized_claim
-from sfumato.table.sensitive import Domain
+from sfumato.table.column import Domain
 
 if TYPE_CHECKING:
     from sfumato.methods.base import Method, Task

@@ -22,7 +22,7 @@ from sfumato.groups.streams import Step
 from sfumato.papers.decoys._kernel import mix
 from sfumato.papers.decoys.adversary import excludable, guard, guessing
 from sfumato.papers.decoys.slots import Slots
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 

@@ -21,7 +21,7 @@ from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.groups.streams import Step
 from sfumato.papers.heterogeneous._ring_kernels import mend_rings, merge_until_diverse
 from sfumato.papers.heterogeneous.assignment import disjoint_assignments
-from sfumato.privacy.bounds import Bounds
+from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

@@ -24,8 +24,7 @@ from sfumato.groups.fragments.cover import combinations, covering_table, from_al
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.papers.overlapping._bucket_kernels import Hashed, from_buckets
 from sfumato.papers.overlapping._scatter_kernels import RESIDUE, Crowd, insert_residues, merge_until, scatter
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import round_up
+from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
 

@@ -13,8 +13,7 @@ from sfumato.groups.fragments.cover import combined, covering_table
 from sfumato.groups.fragments.views import Views
 from sfumato.groups.grouping import Grouping
 from sfumato.papers.overlapping.scattered import crowd_of, scattered
-from sfumato.privacy.bounds import Bounds
-from sfumato.privacy.requirement import round_up
+from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column, code_type
 

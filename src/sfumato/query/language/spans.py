@@ -20,10 +20,9 @@ import numpy as np
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.language.literals import fit, like, note_absent, plain_number, written
 from sfumato.query.language.portions import Portions, share_text
 from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Value
-from sfumato.query.language.vocabulary import Words
+from sfumato.query.language.vocabulary import Words, fit, like, note_absent, plain_number, written
 from sfumato.table.column import as_text
 
 Number = int | float

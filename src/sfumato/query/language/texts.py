@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
-from sfumato.query.language.literals import collapsed, fit, like, note_absent
 from sfumato.query.language.portions import Portions, portions_of, share_text
 from sfumato.query.language.predicate import Atom, Between, In, Like, Missing
-from sfumato.query.language.vocabulary import Words
+from sfumato.query.language.vocabulary import Words, collapsed, fit, like, note_absent
 
 Truth = bool | None
 """Whether a condition holds for all original values behind a published one, for none, or perhaps for some (None)."""

@@ -1,21 +1,28 @@
-"""The words a query may use: the columns of a release, the values they hold, and what a recoded value stands for."""
+"""The words a query may use: the columns of a release, the values they hold, and what a recoded value stands for.
+
+A condition on one column is put in the column's own terms here: its constants, its codes, and how to write one that fits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Flags, Integers
 from sfumato.errors import FormatError, PolicyError, QueryError, did_you_mean
-from sfumato.query.language.predicate import Terms
-from sfumato.table.column import Column
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, Terms, Value
+from sfumato.table.column import Column, Domain, as_text
 from sfumato.table.schema import Schema
-from sfumato.table.sensitive import Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,3 +135,158 @@ def declared_in(schema: Mapping[str, Any]) -> Schema | None:
         return Schema.from_dict(declared)
     except (PolicyError, TypeError, AttributeError):
         raise FormatError("manifest.json: what the schema declares about its columns cannot be read") from None
+
+
+MOST_NOTES = 5
+"""An answer carries so many remarks; that there are more is one more."""
+
+_LONGEST = 200
+
+
+def fit(value: Value, words: Words, atom: Atom) -> Any:
+    """Return a constant as the column holds it; one of another type is an error that rewrites the condition."""
+    kind = words.kind
+    if kind == "flags" and isinstance(value, bool):
+        return value
+    if kind == "texts":
+        if isinstance(value, bool):
+            return next((known for known in words.values if known.lower() == str(value).lower()), str(value))
+        if isinstance(value, str):
+            return value
+        raise _mismatch(value, words, "text", written(atom, lambda v: f"'{as_text(v)}'"))
+    if kind in ("days", "moments"):
+        return _moment(value, words, atom, timestamp=kind == "moments")
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return plain_number(value, words.name)
+    raise _mismatch(value, words, "numbers", written(atom, _as_number))
+
+
+def plain_number(value: float | Decimal, column: str) -> int | float:
+    """Return a number that can be compared with those of a column, which have 64 bits: larger ones are infinite to it."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        number = math.nan
+    if math.isnan(number):
+        raise QueryError(f"{column}: nothing is equal to NaN, less or greater", hint=f"write {column} IS NULL for missing values")
+    return value if isinstance(value, int) and abs(value) < 1 << 63 else number
+
+
+def like(pattern: str) -> re.Pattern[str]:
+    """Return an SQL pattern as a regular expression."""
+    return re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in collapsed(pattern)), re.DOTALL)
+
+
+def collapsed(pattern: str) -> str:
+    """Return the pattern with runs of % as one, which mean the same and keep matching fast."""
+    return re.sub("%+", "%", pattern)
+
+
+def written(atom: Atom, constant: Callable[[Value], str]) -> str:
+    """Return the condition as SQL, its constants written by `constant`."""
+    if isinstance(atom, In):
+        texts = [constant(value) for value in atom.values]
+        return f"{atom.column} = {texts[0]}" if len(texts) == 1 else f"{atom.column} IN ({', '.join(texts)})"
+    if isinstance(atom, Like):
+        return f"{atom.column} LIKE '{atom.pattern}'"
+    if isinstance(atom, Between):
+        if atom.low is not None and atom.high is not None and not atom.strict_low and not atom.strict_high:
+            return f"{atom.column} BETWEEN {constant(atom.low)} AND {constant(atom.high)}"
+        ends = []
+        if atom.low is not None:
+            ends.append(f"{atom.column} {'>' if atom.strict_low else '>='} {constant(atom.low)}")
+        if atom.high is not None:
+            ends.append(f"{atom.column} {'<' if atom.strict_high else '<='} {constant(atom.high)}")
+        return " AND ".join(ends)
+    return f"{atom.column} IS NULL"
+
+
+def _as_number(value: Value) -> str:
+    """Return the number that a constant was meant to be, else any one: not one of the column, which may be a person's."""
+    text = str(value).strip()
+    return text if re.fullmatch(r"[+-]?\d{1,30}(\.\d{1,30})?", text) else "30"
+
+
+def _moment(value: Value, words: Words, atom: Atom, *, timestamp: bool) -> Any:
+    moment = _parsed(value)
+    if moment is None:
+        raise _mismatch(value, words, "dates", written(atom, _as_date) + " (ISO, year first)")
+    if timestamp:
+        full = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
+        zone = words.values[0].tzinfo if words.values else None
+        return full if (full.tzinfo is None) == (zone is None) else full.replace(tzinfo=zone)
+    if isinstance(moment, datetime):
+        if moment.time() != time():
+            raise _mismatch(value, words, "days without a time of day", written(atom, _as_date))
+        return moment.date()
+    return moment
+
+
+def _parsed(value: Value) -> date | None:
+    if isinstance(value, date):
+        return value
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _as_date(value: Value) -> str:
+    moment = _parsed(value)
+    return f"'{'2024-01-01' if moment is None else moment.isoformat()[:10]}'"
+
+
+def _mismatch(value: Value, words: Words, holds: str, example: str) -> QueryError:
+    return QueryError(
+        f"column {words.name!r} holds {holds}; it cannot be compared with {_short(repr(value))}",
+        hint=f"for instance {_short(example)}",
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def note_absent(notes: list[str], words: Words, value: Value, advice: str = "") -> None:
+    """Note that a column has no such value, with the nearest one; not for every one of a long list."""
+    if len(notes) > MOST_NOTES:
+        return
+    near = "" if advice else did_you_mean(str(value)[:_LONGEST], words.values)
+    advice = advice or (near if near.startswith("did") else "")
+    notes.append(f"{words.name} has no value {_short(repr(value))}" + (f"; {advice}" if advice else ""))
+
+
+def accepted_codes(atom: Atom, words: Words, notes: list[str]) -> Flags:
+    """Return which codes of a column meet a condition on it; values that do not occur are noted."""
+    accepted = np.zeros(words.size, bool)
+    if isinstance(atom, Missing):
+        if words.has_missing:
+            accepted[-1] = True
+    elif isinstance(atom, In):
+        plain = type(words.values[0]) if words.values else None
+        for value in atom.values:
+            code = words.code.get(value if type(value) is plain and plain is not float else fit(value, words, atom))
+            if code is not None:
+                accepted[code] = True
+            elif words.is_text:
+                note_absent(notes, words, value)
+    elif isinstance(atom, Like):
+        if not all(isinstance(value, str) for value in words.values):
+            raise QueryError(f"LIKE needs a text column; {words.name!r} holds {words.type}", hint="use BETWEEN or IN")
+        pattern = like(atom.pattern)
+        for code, value in enumerate(words.values):
+            accepted[code] = pattern.fullmatch(value) is not None
+    else:
+        accepted[slice(*_ends(atom, words))] = True
+    return accepted
+
+
+def _ends(atom: Between, words: Words) -> tuple[int, int]:
+    first, last = 0, len(words.values)
+    if atom.low is not None:
+        first = (bisect_right if atom.strict_low else bisect_left)(words.values, fit(atom.low, words, atom))
+    if atom.high is not None:
+        last = (bisect_left if atom.strict_high else bisect_right)(words.values, fit(atom.high, words, atom))
+    return first, max(first, last)

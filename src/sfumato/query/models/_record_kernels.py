@@ -15,6 +15,7 @@ import numpy as np
 from sfumato._jit import njit
 
 _FAST = {"reassoc", "contract"}  # sums in the order that is fastest: the same one at every run
+_SIMPLE = 8  # so few values are looked up one by one
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -245,21 +246,30 @@ def ask(
     r being the chance that a person has a wanted value given her slot, and p that by quasi values alone: Σ r, Σ r(1 − r),
     Σ (r − p), Σ (r − p)², and Σ r(1 − r) by level.
     """
-    few = np.flatnonzero(wanted)
+    values, few = len(wanted), np.flatnonzero(wanted)
+    flags, even = np.zeros(values, np.float32), np.zeros(spread.shape, np.float32)
+    for k in range(len(few)):
+        flags[few[k]] = 1.0
+        even[:, few[k]] = spread[:, few[k]]
     differ = np.zeros(lines)
     found, chance, score, told = 0.0, 0.0, 0.0, 0.0
     for t in range(count):
         i = rows[t]
         s, c = slot[i], cell[i]
-        own, even, y = chances[c], spread[part[s]], value[s]
-        before, after = 0.0, 0.0
-        for k in range(len(few)):
-            p = float(own[few[k]])
-            before += p
-            after += p * even[few[k]]
+        own, mine, y = chances[c], even[part[s]], value[s]
+        before, after = np.float32(0.0), np.float32(0.0)
+        if len(few) > _SIMPLE:  # all values, one behind the other, are faster than some here and there
+            for v in range(values):
+                before += own[v] * flags[v]
+                after += own[v] * mine[v]
+        else:
+            for k in range(len(few)):
+                before += own[few[k]]
+                after += own[few[k]] * mine[few[k]]
+        seen_here = float(after)
         if wanted[y]:
-            after += kept[s] * own[y]
-        r = min(after / seen[i], 1.0)
+            seen_here += kept[s] * own[y]
+        r = min(seen_here / seen[i], 1.0)
         open_, gap = r * (1.0 - r), r - before
         found += r
         chance += open_

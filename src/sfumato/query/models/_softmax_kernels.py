@@ -260,6 +260,8 @@ def _ask(
     rows: Any,
     count: int,
     times: Any,
+    people: Any,
+    size: Any,
     cell: Any,
     by_column: Any,
     weight: Any,
@@ -278,7 +280,6 @@ def _ask(
 ) -> tuple[float, float, float, float, Any]:
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
-    people, size = np.add.reduceat(asked, start[:-1]), np.add.reduceat(weight, start[:-1])
     found, spread1, spread2, unsure, differ = 0.0, 0.0, 0.0, 0.0, np.zeros(lines)
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
@@ -310,6 +311,8 @@ def ask(
     rows: Any,
     count: int,
     times: Any,
+    people: Any,
+    size: Any,
     cell: Any,
     by_column: Any,
     weight: Any,
@@ -331,8 +334,8 @@ def ask(
     A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ U and Σ U²
     over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes'
     counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them
-    less A/Q times that over their box, as far as its count does not itself follow the model (`leans`). `by_column` has the
-    levels column by column, `whole` the sum of each cell's chances.
+    less A/Q times that over their box, as far as its count does not itself follow the model (`leans`). Of a box people[b] are
+    asked about, of size[b]. `by_column` has the levels column by column, `whole` the sum of each cell's chances.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
@@ -341,24 +344,22 @@ def ask(
     for b in range(boxes):
         largest = max(largest, start[b + 1] - start[b])
     spread = np.empty(largest, np.float32)
-    varying = np.empty(len(by_column), np.int64)
+    varying, at = np.empty(len(by_column), np.int64), np.empty(len(wanted), np.int64)
     found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
     apart = np.zeros((4, lines))
+    first_of, second, third, fourth = apart[0], apart[1], apart[2], apart[3]
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
-        people, size, few, noise, free, held = 0, 0, 0, 0.0, 0.0, 0.0
-        for i in range(first, last):
-            people += asked[i]
-            size += weight[i]
-        if people == 0:
+        if people[b] == 0:
             continue
+        few, noise, free, held = 0, 0.0, 0.0, 0.0
         for k in range(many):
             if wanted[value[e + k]]:
                 noise += vague[e + k]
                 free += leans[e + k] * goal[e + k]
                 held += goal[e + k]
                 few += 1
-        if few == 0 or (people == size and noise == 0.0):
+        if few == 0 or (people[b] == size[b] and noise == 0.0):
             found += held
             continue
         free /= max(held, 1e-9)
@@ -368,11 +369,21 @@ def ask(
         for i in range(cells):
             own[i] = whole[first + i] if rest else 0.0
         sign = np.float32(-1.0 if rest else 1.0)
-        for k in range(many):  # most of the time goes here: slices, counted from 0, become vector instructions
+        listed = 0
+        for k in range(many):
             if wanted[value[e + k]] != rest:
-                row = chances[place[b] + k * cells : place[b] + (k + 1) * cells]
-                for i in range(cells):
-                    own[i] += sign * row[i]
+                at[listed] = place[b] + k * cells
+                listed += 1
+        # Most of the time goes here: slices, counted from 0, become vector instructions, and four at a time are read together.
+        for k in range(0, listed - 3, 4):
+            one, two = chances[at[k] : at[k] + cells], chances[at[k + 1] : at[k + 1] + cells]
+            three, four = chances[at[k + 2] : at[k + 2] + cells], chances[at[k + 3] : at[k + 3] + cells]
+            for i in range(cells):
+                own[i] = (((own[i] + sign * one[i]) + sign * two[i]) + sign * three[i]) + sign * four[i]
+        for k in range(listed - listed % 4, listed):
+            row = chances[at[k] : at[k] + cells]
+            for i in range(cells):
+                own[i] += sign * row[i]
         here, people_of = asked[first:last], weight[first:last]
         for i in range(cells):
             p = max(float(own[i]), 0.0)
@@ -399,13 +410,16 @@ def ask(
         for t in range(columns):  # four sums side by side, since neighbours often have the same level
             level = by_column[varying[t], first:last]
             for i in range(0, cells - 3, 4):
-                apart[0, level[i]] += own[i]
-                apart[1, level[i + 1]] += own[i + 1]
-                apart[2, level[i + 2]] += own[i + 2]
-                apart[3, level[i + 3]] += own[i + 3]
+                first_of[np.uint64(level[i])] += own[i]
+                second[np.uint64(level[i + 1])] += own[i + 1]
+                third[np.uint64(level[i + 2])] += own[i + 2]
+                fourth[np.uint64(level[i + 3])] += own[i + 3]
             for i in range(cells - cells % 4, cells):
-                apart[0, level[i]] += own[i]
-    differ = apart.sum(axis=0)
+                first_of[np.uint64(level[i])] += own[i]
+    differ = apart[0]
+    for t in range(1, 4):  # numba takes two seconds to compile a sum over an axis
+        for i in range(lines):
+            differ[i] += apart[t, i]
     return found, spread1, spread2, unsure, differ
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.query.models import _placing_kernels as kernels
 from sfumato.query.models.inside import WIDER, Inside
-from sfumato.query.models.raking import Goals, rake_with
-from sfumato.query.models.softmax import tables_of
+from sfumato.query.models.softmax import Goals, rake_with, tables_of
 from sfumato.randomness import Randomness
 
 MIXING = 20

@@ -34,7 +34,7 @@ import numpy as np
 from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.language.compile import Piece
 from sfumato.query.models import _trend_kernels as kernels
-from sfumato.query.models.features import Block, Levels, levels_of, sums_by_box
+from sfumato.query.models.cells import Block, Levels, levels_of, sums_by_box
 from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
 from sfumato.table.column import Column

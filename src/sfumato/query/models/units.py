@@ -21,9 +21,8 @@ import pyarrow as pa
 
 from sfumato.arrays import Bytes, Flags, Floats, Integers, Small
 from sfumato.exact import exact
-from sfumato.query.language.literals import fit
 from sfumato.query.language.predicate import Atom, Between, In
-from sfumato.query.language.vocabulary import Words
+from sfumato.query.language.vocabulary import Words, fit
 from sfumato.release.boxes import Ranges, Sets
 from sfumato.table.recode import Bands, DateTo, Recode, Rounded
 
