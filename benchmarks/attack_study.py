@@ -23,7 +23,7 @@ from benchmarks._likeness import NOISE, WAYS, Asked, Questions, Way, census_peop
 from benchmarks._show import Cell, Show
 from sfumato.attacks import attack
 from sfumato.attacks.learned import learn
-from sfumato.attacks.near_values import near_values
+from sfumato.attacks.naive_bayes import near_values
 from sfumato.attacks.sight import quasi_only
 from sfumato.errors import SfumatoError
 from sfumato.query import prefix_workload, range_workload

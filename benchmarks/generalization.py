@@ -30,10 +30,10 @@ from benchmarks.heterogeneous import census_table, sample_of
 from sfumato.errors import Infeasible
 from sfumato.methods.base import Method
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.deal import deal
 from sfumato.papers.heterogeneous.matchers import Matcher, match
 from sfumato.papers.heterogeneous.packing import pack
 from sfumato.papers.heterogeneous.partition import cut_at_ranks
+from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.query import Workload, prefix_workload, range_workload
 from sfumato.randomness import SeededRandomness

@@ -24,9 +24,9 @@ from benchmarks._show import Cell, Show
 from sfumato.auditor import audit_release
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.deal import deal
 from sfumato.papers.heterogeneous.matchers import match
 from sfumato.papers.heterogeneous.packing import fewest_buckets, pack
+from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.privacy.requirement import Requirement
 from sfumato.randomness import SeededRandomness

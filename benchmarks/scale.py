@@ -3,6 +3,7 @@
     python -m benchmarks.scale --rows 2000000            # in memory, DuckDB, its audit, 100 count queries
     python -m benchmarks.scale --rows 20000000 --only duckdb,audit
     python -m benchmarks.scale --rows 2000000 --only spark          # two worker processes; needs Java and sfumato[spark]
+    python -m benchmarks.scale --table                              # all that was measured in this place, beside what is asked
 
 People are drawn from the bundled census model and written as Parquet in parts, once; free disk is checked first. Processor time
 is that of all processes of a step, and memory the largest sum of their resident sizes, looked at ten times a second: pages that
@@ -30,6 +31,18 @@ OTHER = ["race", "workclass", "occupation"]
 STEPS = ("memory", "duckdb", "audit", "query")
 EVERY = (*STEPS, "spark")
 PART = 1_000_000
+ASKED: dict[tuple[str, int], tuple[float | None, float | None]] = {
+    ("memory", 20_000_000): (25, 1_545),
+    ("duckdb", 20_000_000): (135, 1_536),
+    ("spark", 20_000_000): (324, None),
+    ("query", 20_000_000): (60, 1_536),
+    ("duckdb", 100_000_000): (None, 3_072),
+    ("spark", 100_000_000): (None, 8_192),
+    ("audit", 100_000_000): (None, 3_072),
+    ("query", 100_000_000): (None, 2_048),
+}
+"""Processor seconds and MB that a step may take. Memory: 60 bytes a person beside 400 MB for the program."""
+MEASURED = "measured.json"
 BYTES_A_PERSON = 100
 """What a run needs on disk for a person: the table, codes, shards and two releases."""
 
@@ -98,6 +111,7 @@ def cluster() -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "8",
+        "spark.sql.files.maxPartitionBytes": "32m",
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
     }.items():
         builder = builder.config(key, value)
@@ -151,10 +165,42 @@ def measure(place: Path, rows: int, steps: Sequence[str], memory: str) -> Iterat
         if step in ("memory", "duckdb", "spark"):
             shutil.rmtree(out / step, ignore_errors=True)
         command = [sys.executable, "-m", "benchmarks.scale", "--step", step, "--rows", str(rows), "--place", str(place)]
-        yield {"step": step, "people": rows, **watched([*command, "--memory", memory])}
+        found = {"step": step, "people": rows, **watched([*command, "--memory", memory])}
+        remember(place, found)
+        yield found
     made = [out / step for step in ("memory", "duckdb", "spark") if (out / step).exists()]
     for other in made[1:]:
         yield {"step": f"{made[0].name} and {other.name}: the same bytes", "seconds": str(same(made[0], other)), "peak_mb": None}
+
+
+def remember(place: Path, found: dict[str, Any]) -> None:
+    """Keep what a step took beside what others took: the last run of each counts."""
+    known = recall(place)
+    known[f"{found['step']} {found['people']}"] = found
+    (place / MEASURED).write_text(json.dumps(known, indent=1))
+
+
+def recall(place: Path) -> dict[str, dict[str, Any]]:
+    """Return what was measured in a place."""
+    file = place / MEASURED
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+def table(place: Path) -> Iterator[str]:
+    """Yield the lines of a table of all that was measured: steps beside sizes, and what is asked in brackets."""
+    known = {(one["step"], one["people"]): one for one in recall(place).values()}
+    sizes = sorted({people for _, people in known})
+    yield "| | " + " | ".join(f"{people:,}" for people in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for step in EVERY:
+        cells = [_cell(known.get((step, people)), ASKED.get((step, people), (None, None))) for people in sizes]
+        yield f"| {step} | " + " | ".join(cells) + " |"
+
+
+def _cell(found: dict[str, Any] | None, asked: tuple[float | None, float | None]) -> str:
+    limits = ", ".join(f"≤ {limit:,.0f} {unit}" for limit, unit in zip(asked, ("s", "MB"), strict=True) if limit is not None)
+    taken = "–" if found is None else f"{found['seconds']:,.1f} s, {found['peak_mb']:,} MB"
+    return f"{taken} ({limits})" if limits else taken
 
 
 def run(show: Show, quick: bool) -> None:
@@ -173,6 +219,7 @@ def main() -> None:
     parser.add_argument("--place", type=Path, default=Path("scale-bench"), help="a directory for data and releases")
     parser.add_argument("--only", default=",".join(STEPS), help=f"some of {','.join(EVERY)}")
     parser.add_argument("--memory", default="1GB", help="what DuckDB and shards may use")
+    parser.add_argument("--table", action="store_true", help="show what was measured so far, and measure nothing")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step:
@@ -180,8 +227,9 @@ def main() -> None:
         take(given.step, data, out, given.memory)
         return
     given.place.mkdir(parents=True, exist_ok=True)
-    for one in measure(given.place, given.rows, given.only.split(","), given.memory):
+    for one in () if given.table else measure(given.place, given.rows, given.only.split(","), given.memory):
         print(json.dumps(one), flush=True)
+    print("\n".join(table(given.place)))
 
 
 if __name__ == "__main__":

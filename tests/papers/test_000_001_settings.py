@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from sfumato.groups.settings.flow import allocate
-from sfumato.groups.settings.one_size import is_valid_one_size
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.setting import Setting
 from sfumato.groups.settings.top_down import partition
+from sfumato.groups.settings.two_size import is_valid_one_size
 from sfumato.privacy.requirement import Bounds
 from tests.groups.settings.oracle import feasible_pairs
 

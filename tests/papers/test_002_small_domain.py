@@ -8,10 +8,8 @@ import pytest
 
 from sfumato import RhoPrivacy
 from sfumato.randomize.balance import balance
-from sfumato.randomize.merge import merger
-from sfumato.randomize.partition import DELTA, one_part, partitioned, uniform_retentions
+from sfumato.randomize.partition import DELTA, banded_orders, merger, one_part, partitioned, uniform_retentions
 from sfumato.randomize.problem import Problem
-from sfumato.randomize.rearrange import banded_orders
 from sfumato.randomize.uniform import confidence_factor, largest_gamma, retention
 from sfumato.table.generators import census
 

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from sfumato import FPrivacy, LDiversity, RhoPrivacy
 from sfumato.errors import Infeasible, PolicyError
 from sfumato.randomize.balance import balance
-from sfumato.randomize.merge import improved, merger
-from sfumato.randomize.partition import one_part, partitioned, per_value_retentions, uniform_retentions
+from sfumato.randomize.partition import (
+    banded_orders,
+    improved,
+    merger,
+    one_part,
+    partitioned,
+    per_value_retentions,
+    uniform_retentions,
+)
 from sfumato.randomize.problem import Problem
-from sfumato.randomize.rearrange import banded_orders
 from sfumato.randomize.uniform import largest_gamma, retention
 from tests.randomize._belief import belief
 

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sfumato.table.kept import Kept
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.draft import draft_policy
@@ -19,6 +18,7 @@ from sfumato.table import Schema, Table
 from sfumato.table.classes import Classes, alone, counted
 from sfumato.table.generators import hospital
 from sfumato.table.read import read_arrow
+from sfumato.table.source import Kept
 from sfumato.table.write import write_table
 
 ROLES: dict[str, Any] = {"identifier": ["patient"], "sensitive": ["diagnosis"]}

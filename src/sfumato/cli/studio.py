@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Annotated
@@ -11,29 +14,41 @@ import typer
 from sfumato.cli._run import verb
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Says that there is no pandas."""
+class _Without(MetaPathFinder):
+    """Says that some packages are not there."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
+        if name in self.names:
             raise ImportError(name)
 
 
-def _spare_pandas() -> None:
-    """Let pyarrow do without pandas, which it imports at the first list that it converts: half a second for nothing.
+@contextmanager
+def _without(*names: str) -> Iterator[None]:
+    """Let an import do without packages that it takes if they are there, and that no page needs.
 
-    The process is the studio's own, and no page of it needs pandas.
+    The process is the studio's own. Nothing of a package is hidden that was imported before.
     """
-    import sys
-
-    import pyarrow as pa
-
-    finder = _WithoutPandas()
+    finder = _Without(tuple(name for name in names if name not in sys.modules))
     sys.meta_path.insert(0, finder)
     try:
-        pa.array([0])
+        yield
     finally:
         sys.meta_path.remove(finder)
+
+
+def _spare() -> None:
+    """Import what would import for nothing: half a second for pandas, at the first list that pyarrow converts, and a third of one
+    for what talks to other machines (the library's client, which is never used).
+    """
+    import pyarrow as pa
+
+    with _without("pandas"):
+        pa.array([0])
+    with _without("aiohttp", "requests", "websocket"), suppress(ImportError):
+        import engineio  # noqa: F401
 
 
 @verb
@@ -50,7 +65,7 @@ def studio(
 
     from sfumato.cli._state import STATE
 
-    _spare_pandas()
+    _spare()
     if not STATE.debug:  # the library's own words about a mistake may quote a person
         logging.getLogger("nicegui").setLevel(logging.CRITICAL)
     from sfumato.studio.server import open_studio

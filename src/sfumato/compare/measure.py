@@ -6,12 +6,13 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.auditor import Audit, audit_release
-from sfumato.compare.attacked import advantages
 from sfumato.compare.candidates import closed
 from sfumato.compare.typical import typical_answers
 from sfumato.compare.vary import requirement_of
@@ -146,3 +147,26 @@ def _status(name: str) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:")), 0)
+
+
+# What attacks reach on a run's release, above what guessing the most frequent value reaches.
+
+
+def advantages(release: Release, table: Table, attacks: Sequence[str], *, seed: int) -> dict[str, float | None]:
+    """Return by name of attack the share of people guessed right above the baseline, the best variant of each.
+
+    None where the attack makes no sense on such a release.
+    """
+    if find_spec("sfumato.attacks") is None:
+        return {}
+    attack = import_module("sfumato.attacks").attack
+    found: dict[str, float | None] = {}
+    for name in attacks:
+        try:
+            results = attack(release, table, name, random=seed)
+        except SfumatoError:
+            found[name] = None
+            continue
+        above = [one.success - one.baseline for one in results if one.success is not None and one.baseline is not None]
+        found[name] = max(above, default=None)
+    return found

@@ -161,4 +161,13 @@ class PolicyText:
             return
         if section not in self._document:
             self._document[section] = {}
-        self._document[section][key] = dict(value) if isinstance(value, Mapping) else value
+        self._document[section][key] = _inline(value) if isinstance(value, Mapping) else value
+
+
+def _inline(value: Mapping[str, Any]) -> Any:
+    """Return a mapping as it is written in a line: { width = 5 }."""
+    import tomlkit
+
+    made = tomlkit.inline_table()
+    made.update(value)
+    return made

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations, product
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sfumato.arrays import Integers
+from sfumato.randomize._kernels import merge_along
 from sfumato.randomize.balance import Groups, balance
-from sfumato.randomize.merge import Merging, improved, merger
 from sfumato.randomize.per_value import best_retentions
 from sfumato.randomize.plan import Part, RandomizationPlan
 from sfumato.randomize.problem import Problem
-from sfumato.randomize.rearrange import banded_orders
 from sfumato.randomize.uniform import confidence_factor, largest_gamma, retention
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Retentions = Callable[[Sequence[int], Sequence[Fraction]], tuple[tuple[Fraction, ...], Fraction | None]]
 """From counts and bounds of a part to the retention of each value, and γ where it is uniform."""
@@ -122,3 +130,115 @@ def _inverse_retention(part: Part) -> float:
     if part.gamma is not None:
         return float(1 / part.retention[0])
     return float(sum(float(share) / float(kept) for share, kept in zip(part.shares, part.retention, strict=True)))
+
+
+# Rearranging: an order of the initial groups in which neighbours share values ([SDR §5.2]).
+
+_FEW = 4
+
+
+def banded_orders(groups: Groups, values: int) -> Iterator[Integers]:
+    """Yield orders of the groups by reverse Cuthill–McKee on A·Aᵀ, one for each arrangement of its connected components.
+
+    Groups that share no value lie in different components, which the algorithm leaves in any order. With few components every
+    order and both directions of each are yielded; with many, only the order in which their first groups were made.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = csr_array((np.ones(len(groups.value)), groups.value, groups.start), shape=(len(groups), values))
+    shared = csr_array(matrix @ matrix.T)
+    number, component = connected_components(shared, directed=False)
+    pieces = [_banded(shared, np.flatnonzero(component == k)) for k in range(number)]
+    pieces.sort(key=lambda piece: int(piece.min()))
+    if number > _FEW:
+        yield np.concatenate(pieces)
+        return
+    seen: set[tuple[int, ...]] = set()
+    for arranged in permutations(pieces):
+        for turns in product((1, -1), repeat=number):
+            order = np.concatenate([piece[::turn] for piece, turn in zip(arranged, turns, strict=True)])
+            if tuple(order) not in seen:
+                seen |= {tuple(order), tuple(order[::-1])}  # turning everything round changes no merging
+                yield order
+
+
+def _banded(shared: csr_array, members: Integers) -> Integers:
+    """Return one component in reverse Cuthill–McKee order."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    inside = csr_array(shared[members][:, members])
+    ordered: Integers = members[reverse_cuthill_mckee(inside, symmetric_mode=True)].astype(np.int64)
+    return ordered
+
+
+# Merging: neighbours in an order of initial groups become parts, with the least error bound ([SDR §5.3]).
+
+_ENOUGH = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """An order of the groups, where each part begins in it, and Σ √(|T_i|/|T|)·(m_i/(γ_i−1)+1): the bound in units of a/√|T|."""
+
+    order: Integers
+    begins: tuple[int, ...]
+    cost: float
+
+    def parts(self) -> list[Integers]:
+        """Return the groups of each part."""
+        return np.split(self.order, list(self.begins[1:]))
+
+
+Merger = Callable[[Integers], Merging]
+
+
+def merger(problem: Problem, groups: Groups, cap: Fraction | None) -> Merger:
+    """Return the function that merges the groups optimally along an order; every part has all its γ above 1, or the cost is ∞."""
+    which, odds = problem.classes
+    limit = np.inf if cap is None else float(cap)
+
+    def along(order: Integers) -> Merging:
+        cost, before = merge_along(order, groups.start, groups.value, groups.count, which, odds, problem.total, limit)
+        begins: list[int] = []
+        place = len(order)
+        while place > 0 and np.isfinite(cost):
+            place = int(before[place])
+            begins.append(place)
+        return Merging(order, tuple(reversed(begins)), float(cost))
+
+    return along
+
+
+def improved(start: Merging, merge: Merger, trials: int) -> Merging:
+    """Return a merging whose order no single move improves, or the best found within this many trials.
+
+    A move takes one group elsewhere or turns a run of groups round. The search is a plain descent from the order given, so the
+    result is never worse, and it looks at counts alone.
+    """
+    best = start
+    improves = True
+    while improves:
+        improves = False
+        for order in _moves(best.order):
+            if trials <= 0:
+                return best
+            trials -= 1
+            tried = merge(order)
+            if tried.cost < best.cost * (1 - _ENOUGH):
+                best, improves = tried, True
+                break
+    return best
+
+
+def _moves(order: Integers) -> Iterator[Integers]:
+    groups = len(order)
+    for source in range(groups):
+        moved, rest = order[source : source + 1], np.concatenate((order[:source], order[source + 1 :]))
+        for target in range(groups):
+            if target != source:
+                yield np.concatenate((rest[:target], moved, rest[target:]))
+    for first in range(groups):
+        for last in range(first + 3, groups + 1):
+            yield np.concatenate((order[:first], order[first:last][::-1], order[last:]))

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from sfumato.query.answer import Estimate, SeveralAnswers, interval_text
 from sfumato.studio.chart_style import COLORS, LINES, TEXT
-from sfumato.studio.frame import heading, told
+from sfumato.studio.frame import heading, marked
 
 if TYPE_CHECKING:
     from sfumato.query.answer import GroupedAnswer
@@ -32,7 +32,7 @@ def show_answer(answer: Any) -> None:
 
 
 def _one(answer: Estimate) -> None:
-    told(ui.label(answer.written(answer.value, ",")).classes("verdict"), mark="answer", role="status")
+    marked(ui.label(answer.written(answer.value, ",")).classes("verdict"), mark="answer", role="status")
     certain = f" with {100 * answer.confidence:g} % confidence" if answer.low is not None else ""
     ui.label(f"{interval_text(answer)}{certain}; standard error {answer.written(answer.std_error, ',')}")
     for note in filter(None, (answer.edges_text, answer.note)):
@@ -59,7 +59,7 @@ def _grouped(answer: GroupedAnswer) -> None:
         }
         for place, (key, one) in enumerate(cells)
     ]
-    told(ui.table(columns=columns, rows=rows, row_key="id").classes("w-full").props("dense flat"), mark="answer")
+    marked(ui.table(columns=columns, rows=rows, row_key="id").classes("w-full").props("dense flat"), mark="answer")
     if len(answer) > SHOWN:
         ui.label(f"… and {len(answer) - SHOWN:,} more; the command line shows all of them.").classes("quiet")
     for note in filter(None, (answer.total.edges_text, answer.total.note)):
@@ -109,12 +109,12 @@ def _points(names: list[str], cells: list[Estimate]) -> None:
     }
     said = "; ".join(f"{name or 'answer'} {one}" for name, one in zip(names[:8], cells, strict=False))
     chart = ui.echart(options).style(f"height: {70 + 26 * len(cells)}px; width: 100%")
-    told(chart, role="img", label=f"figures with their intervals: {said}", mark="points")
+    marked(chart, role="img", label=f"figures with their intervals: {said}", mark="points")
 
 
 def show_crosstab(table: Crosstab) -> None:
     """Show how many times as many people there are as if columns were unrelated: what is significant in full colour."""
-    told(ui.label(str(table.test)).classes("verdict"), mark="association", role="status")
+    marked(ui.label(str(table.test)).classes("verdict"), mark="association", role="status")
     rows, columns = table.rows[: CELLS[0]], table.columns[: CELLS[1]]
     data = []
     for i in range(len(rows)):
@@ -151,7 +151,7 @@ def show_crosstab(table: Crosstab) -> None:
         "series": [{"type": "heatmap", "data": data, "label": {"show": True, "color": "#222"}}],
     }
     chart = ui.echart(options).style(f"height: {60 + 26 * len(rows)}px; width: 100%")
-    told(chart, role="img", mark="heat", label=f"lift of {table.names[0]} by {table.names[1]}; the same as a table below")
+    marked(chart, role="img", mark="heat", label=f"lift of {table.names[0]} by {table.names[1]}; the same as a table below")
     if len(rows) < len(table.rows) or len(columns) < len(table.columns):
         drawn = f"Drawn are the first {len(rows)} of {len(table.rows)} rows and {len(columns)} of {len(table.columns)} columns"
         ui.label(f"{drawn}; the table below has all of them.").classes("quiet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, main_button, opened, page, quietly, show_job, told
+from sfumato.studio.frame import failure, main_button, marked, opened, page, quietly, show_job
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import Session, names_of
 
@@ -26,7 +26,7 @@ def add(session: Session, address: str) -> None:
         asked = _Asked(session)
         with page(session, address, "Ask the release", asked.command):
             if not (session.release_place() / "manifest.json").is_file():
-                told(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
+                marked(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
                 return
             if session.data is not None and not await opened(session):
                 return
@@ -35,9 +35,9 @@ def add(session: Session, address: str) -> None:
             if release is None:
                 return
             with ui.tabs().classes("w-full") as tabs:
-                names = {name: told(ui.tab(name), mark=f"tab-{name}") for name in TABS}
+                names = {name: marked(ui.tab(name), mark=f"tab-{name}") for name in TABS}
             tabs.on_value_change(lambda event: asked.look(event.value))
-            with ui.tab_panels(tabs, value=names["Ask"]).classes("w-full"):
+            with ui.tab_panels(tabs, value=names["Ask"], animated=False).classes("w-full"):
                 with ui.tab_panel(names["Ask"]):
                     await _question(release, asked)
                 with ui.tab_panel(names["Cross table"]):
@@ -99,8 +99,8 @@ def _cross(release: Release, asked: _Asked) -> None:
     quasi, sensitive = names_of(release, "quasi"), names_of(release, "sensitive")
     every = [*sensitive, *quasi]
     with ui.row().classes("items-end"):
-        a = told(ui.select(every, value=sensitive[0], label="values of").style("min-width: 12rem"), mark="cross-a")
-        b = told(ui.select(every, value=quasi[0], label="by").style("min-width: 12rem"), mark="cross-b")
+        a = marked(ui.select(every, value=sensitive[0], label="values of").style("min-width: 12rem"), mark="cross-a")
+        b = marked(ui.select(every, value=quasi[0], label="by").style("min-width: 12rem"), mark="cross-b")
         button = main_button("Show", mark="crosstab")
     place = ui.column().classes("w-full")
 
@@ -123,7 +123,7 @@ def _quality(release: Release, asked: _Asked) -> None:
     ).classes("quiet")
     with ui.row().classes("items-end"):
         if secrets:
-            secret = told(ui.select(secrets, value=secrets[0], label="about").style("min-width: 12rem"), mark="quality-of")
+            secret = marked(ui.select(secrets, value=secrets[0], label="about").style("min-width: 12rem"), mark="quality-of")
         button = main_button("How well can it tell about each column?", mark="quality")
     place = ui.column().classes("w-full")
 
@@ -134,7 +134,7 @@ def _quality(release: Release, asked: _Asked) -> None:
         if found is not None:
             with place:
                 shown = ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
-                told(shown, mark="quality-shown")
+                marked(shown, mark="quality-shown")
 
     button.on_click(make)
 
@@ -143,7 +143,7 @@ def _completed(session: Session, asked: _Asked) -> None:
     """Make completed tables by the command line, and offer them for download."""
     ui.label("Completed tables give every row a value, as the release makes it likely. Analyse each, and combine the results.")
     number = ui.number("how many", value=5, min=1, max=20, precision=0).props("outlined dense").style("width: 8rem")
-    told(number, mark="tables")
+    marked(number, mark="tables")
     place = session.workshop / "completed"
 
     def start() -> None:
@@ -161,13 +161,13 @@ def _completed(session: Session, asked: _Asked) -> None:
         shown.clear()
         with shown:
             if not job.succeeded:
-                told(ui.label(failure(job)).classes("bad"), role="status")
+                marked(ui.label(failure(job)).classes("bad"), role="status")
                 return
             for file in sorted(place.glob("*.parquet")):
                 load = ui.button(file.name, icon="download", on_click=lambda file=file: ui.download.file(file)).props(
                     "flat no-caps"
                 )
-                told(load, mark="download")
+                marked(load, mark="download")
 
     show_job(lambda: session.jobs.get("complete"), finished)
 
@@ -176,7 +176,7 @@ def _manifest(session: Session, release: Release) -> None:
     manifest = release.manifest
     ui.label(f"{release.rows:,} people, in the form {release.form}.").classes("verdict")
     for claim in release.claims:
-        told(ui.label(claim.statement), mark="claim")
+        marked(ui.label(claim.statement), mark="claim")
     if not release.claims:
         ui.label("It claims no bound on what a reader may believe.").classes("bad")
     ui.label("What that does not promise stands in the guide under “what is not promised”.").classes("quiet")
@@ -195,7 +195,7 @@ def _manifest(session: Session, release: Release) -> None:
         for column in manifest.schema[role]
     ]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in rows[0]]
-    told(ui.table(columns=columns, rows=rows, row_key="column").classes("w-full").props("dense flat"), mark="columns")
+    marked(ui.table(columns=columns, rows=rows, row_key="column").classes("w-full").props("dense flat"), mark="columns")
     with ui.expansion("manifest.json").classes("w-full"):
         text = json.dumps(
             json.loads((session.release_place() / "manifest.json").read_text("utf-8")), indent=2, ensure_ascii=False

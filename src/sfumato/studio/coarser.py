@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from sfumato.policy.profile import Profile
-from sfumato.studio.frame import told
+from sfumato.studio.frame import marked
 from sfumato.studio.session import Session
 
 UNITS = ("week", "month", "quarter", "year")
@@ -24,12 +24,12 @@ def recoding(session: Session, name: str, kind: str, profile: Profile, files: Se
         _bands(name, now, change)
     elif kind == "date":
         unit = ui.select([*UNITS], value=now.get("to"), label=f"{name} by", clearable=True).props("dense outlined")
-        told(unit.classes("w-full"), mark=f"unit-{name}")
+        marked(unit.classes("w-full"), mark=f"unit-{name}")
         _chosen(unit, lambda value: change({"to": value} if value else None))
     else:
         if "prefix" in now or profile.distinct > 20:
             keep = ui.number(f"first characters of {name}", value=now.get("prefix"), precision=0)
-            told(keep.props("dense outlined clearable").classes("w-full"), mark=f"prefix-{name}")
+            marked(keep.props("dense outlined clearable").classes("w-full"), mark=f"prefix-{name}")
             _settled(keep, lambda value: change(None if value is None else {"prefix": int(value)}))
         _hierarchy(name, files, now, change)
     if "map" in now:
@@ -49,10 +49,10 @@ def _bands(name: str, now: dict[str, Any], change: Change) -> None:
 
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         width = ui.number(f"bands of {name}", value=_number(now.get("width"))).props("dense outlined clearable")
-        told(width.classes("col"), mark=f"band-{name}")
+        marked(width.classes("col"), mark=f"band-{name}")
         _settled(width, lambda value: put("width", value))
         top = ui.number(f"top of {name}", value=_number(now.get("top"))).props("dense outlined clearable")
-        told(top.classes("col"), mark=f"top-{name}")
+        marked(top.classes("col"), mark=f"top-{name}")
         _settled(top, lambda value: put("top", value))
 
 
@@ -64,9 +64,9 @@ def _hierarchy(name: str, files: Sequence[str], now: dict[str, Any], change: Cha
         return
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         file = ui.select([*files], value=now.get("hierarchy"), label=f"hierarchy of {name}", clearable=True)
-        told(file.props("dense outlined").classes("col"), mark=f"hierarchy-{name}")
+        marked(file.props("dense outlined").classes("col"), mark=f"hierarchy-{name}")
         level = ui.number("level", value=now.get("level", 1), precision=0).props("dense outlined").style("width: 5rem")
-        told(level, mark=f"level-{name}")
+        marked(level, mark=f"level-{name}")
 
     async def put(_: Any) -> str | None:
         if not file.value and "hierarchy" not in now:
@@ -85,9 +85,9 @@ def bins(session: Session, name: str, change: Change) -> None:
     edges = ", ".join(str(edge) for edge in now) if isinstance(now, list) else ""
     with ui.row().classes("w-full no-wrap").style("gap: 8px"):
         text = ui.input(f"edges of {name}", value=edges, placeholder="0, 1000, 5000, inf").props("dense outlined")
-        told(text.classes("col"), mark=f"edges-{name}")
+        marked(text.classes("col"), mark=f"edges-{name}")
         equal = ui.number("or equal bins", value=people, precision=0).props("dense outlined").style("width: 7.5rem")
-        told(equal, mark=f"bins-{name}")
+        marked(equal, mark=f"bins-{name}")
     _settled(text, lambda value: change(_edges(value)))
     _settled(equal, lambda value: change(None if value is None else {"people": int(value)}))
 

@@ -11,7 +11,7 @@ from sfumato.exact import percent
 from sfumato.policy.edited import ROLES
 from sfumato.studio.chart_style import COLORS
 from sfumato.studio.coarser import bins, recoding
-from sfumato.studio.frame import told
+from sfumato.studio.frame import marked
 from sfumato.studio.session import Session
 from sfumato.table.histogram import Histogram
 
@@ -35,7 +35,7 @@ def column_card(
 ) -> tuple[Any, Callable[[ColumnRisk | None], None]]:
     """Draw a card, and return it with what tells it later who is unique because of the column, or that this is not known yet."""
     profile = session.profiles[one.column]
-    card = told(ui.card().classes("w-full q-pa-sm").props("flat bordered"), label=f"column {one.column}", role="group")
+    card = marked(ui.card().classes("w-full q-pa-sm").props("flat bordered"), label=f"column {one.column}", role="group")
     card.props["draggable"] = "true"
     card.props["data-mark"] = f"card-{one.column}"
     # Some browsers drag nothing that carries no data.
@@ -48,14 +48,14 @@ def column_card(
             if one.column in policy.schema.people_rule.key:
                 ui.badge("key of a person").props("color=negative")
         if warning:
-            told(ui.label(warning).classes("bad"), mark=f"warning-{one.column}")
+            marked(ui.label(warning).classes("bad"), mark=f"warning-{one.column}")
         missing = f", {percent(profile.missing / profile.rows, 1)} missing" if profile.missing else ""
         ui.label(f"{profile.distinct:,} different value{'s' * (profile.distinct != 1)}{missing}").classes("quiet")
         ui.label(one.why).classes("quiet")
         if counts is not None:
             _bars(one.column, counts)
         kind = policy.schema.types.get(one.column, profile.kind)
-        wrong = told(ui.label().classes("bad"), role="alert", mark=f"wrong-{one.column}")
+        wrong = marked(ui.label().classes("bad"), role="alert", mark=f"wrong-{one.column}")
 
         async def tried(how: Any) -> str | None:
             said = await change(one.column, one.role, how)
@@ -72,7 +72,7 @@ def column_card(
         wrong.move(target_index=-1)
         after = ui.column().classes("w-full").style("gap: 4px")
         select = ui.select(list(ROLES), value=one.role, label=f"role of {one.column}").classes("w-full").props("dense outlined")
-        told(select, mark=f"role-{one.column}")
+        marked(select, mark=f"role-{one.column}")
         select.on_value_change(lambda event: give(one.column, event.value))
 
     def tell(risk: ColumnRisk | None) -> None:
@@ -85,8 +85,8 @@ def column_card(
                 step = risk.step
                 words = f"{step.text}: {percent(step.unique, 1)} unique"
                 coarser = ui.button(words, on_click=lambda: change(one.column, one.role, step.recode.to_dict()))
-                told(coarser.props("outline dense no-caps"), label=f"make {one.column} coarser, {words}")
-                told(coarser, mark=f"step-{one.column}")
+                marked(coarser.props("outline dense no-caps"), label=f"make {one.column} coarser, {words}")
+                marked(coarser, mark=f"step-{one.column}")
 
     return card, tell
 
@@ -105,4 +105,4 @@ def _bars(name: str, counts: Histogram) -> None:
     more = f" and {len(shown) - 5} more bars" if len(shown) > 5 else ""
     if not counts.whole:
         ui.label(f"the {len(shown)} most frequent of {len(counts.people):,}:").classes("quiet")
-    told(ui.echart(options).style("height: 56px; width: 100%"), role="img", label=f"people by {name}: {words}{more}")
+    marked(ui.echart(options).style("height: 56px; width: 100%"), role="img", label=f"people by {name}: {words}{more}")

@@ -67,7 +67,7 @@ def page(session: Session, here: str, title: str, command: Callable[[], str]) ->
     ui.page_title(f"{title} · sfumato studio")
     with (
         ui.header().classes("items-center q-px-md").style(MAIN),
-        told(ui.element("nav"), label="Steps").classes("row items-center q-gutter-md"),
+        marked(ui.element("nav"), label="Steps").classes("row items-center q-gutter-md"),
     ):
         ui.label("sfumato studio").classes("text-weight-bold")
         steps = STEPS if session.data is not None else (("/", "Ask"),)
@@ -88,7 +88,7 @@ def _onwards(session: Session, here: str) -> None:
     addresses = [address for address, _ in STEPS]
     if session.data is not None and here != addresses[-1]:
         address, name = STEPS[addresses.index(here) + 1]
-        told(ui.link(f"Next: {name}", address), mark="next")
+        marked(ui.link(f"Next: {name}", address), mark="next")
 
 
 async def opened(session: Session) -> bool:
@@ -97,8 +97,10 @@ async def opened(session: Session) -> bool:
     if session.opened:
         return True
     with ui.column().classes("w-full") as place:
-        words = told(ui.label(f"Opening {session.data_name}: {session.stage[0]} …"), mark="opening", role="status")
-        bar = told(ui.linear_progress(session.stage[1], show_value=False).props("animation-speed=200"), label="opening the table")
+        words = marked(ui.label(f"Opening {session.data_name}: {session.stage[0]} …"), mark="opening", role="status")
+        bar = marked(
+            ui.linear_progress(session.stage[1], show_value=False).props("animation-speed=200"), label="opening the table"
+        )
 
     def look() -> None:
         words.set_text(f"Opening {session.data_name}: {session.stage[0]} …")
@@ -112,8 +114,8 @@ async def opened(session: Session) -> bool:
         return True
     place.clear()
     with place:
-        told(ui.label(message(wrong)).classes("verdict bad").style("white-space: pre-wrap"), mark="unreadable", role="alert")
-        told(ui.button("Try again", on_click=ui.navigate.reload).props("outline"), mark="again")
+        marked(ui.label(message(wrong)).classes("verdict bad").style("white-space: pre-wrap"), mark="unreadable", role="alert")
+        marked(ui.button("Try again", on_click=ui.navigate.reload).props("outline"), mark="again")
     return False
 
 
@@ -130,10 +132,10 @@ def heading(words: str, level: int = 2) -> None:
 
 def main_button(words: str, *, mark: str, icon: str | None = None, on_click: Callable[[], Any] | None = None) -> ui.button:
     """Return the button that does what the page is for."""
-    return told(ui.button(words, icon=icon, on_click=on_click).style(MAIN), mark=mark)
+    return marked(ui.button(words, icon=icon, on_click=on_click).style(MAIN), mark=mark)
 
 
-def told(element: E, *, mark: str = "", label: str = "", role: str = "") -> E:
+def marked(element: E, *, mark: str = "", label: str = "", role: str = "") -> E:
     """Return an element with what screen readers say of it, and the mark by which tests find it."""
     for name, value in (("data-mark", mark), ("aria-label", label), ("role", role)):
         if value:
@@ -143,15 +145,15 @@ def told(element: E, *, mark: str = "", label: str = "", role: str = "") -> E:
 
 def same_by_command(session: Session, command: Callable[[], str]) -> None:
     """Show the policy file and the command line that do what the page does, as they stand."""
-    with told(ui.element("section"), label="The same on the command line").classes("same"):
+    with marked(ui.element("section"), label="The same on the command line").classes("same"):
         heading("The same on the command line")
-        shown = told(ui.label(command()).classes("command"), mark="command")
+        shown = marked(ui.label(command()).classes("command"), mark="command")
         if session.data is not None:
             with ui.row().classes("items-center"):
-                save = told(ui.button(f"Save {POLICY}", icon="save").props("outline"), mark="save")
-                state = told(ui.label().classes("quiet"), mark="saved", role="status")
+                save = marked(ui.button(f"Save {POLICY}", icon="save").props("outline"), mark="save")
+                state = marked(ui.label().classes("quiet"), mark="saved", role="status")
             with ui.expansion(f"{POLICY} as it stands").classes("w-full"):
-                policy = told(ui.code(session.policy.text, language="toml").classes("w-full"), mark="policy")
+                policy = marked(ui.code(session.policy.text, language="toml").classes("w-full"), mark="policy")
 
     def keep() -> None:
         try:
@@ -208,9 +210,9 @@ def show_job(job_of: Callable[[], Job | None], done: Callable[[Job], Awaitable[N
     """Show how far a piece of work is, with a button that stops it; when it ends, show what came out, on every tab."""
     state: dict[str, Any] = {"shown": None}
     with ui.row().classes("items-center w-full no-wrap") as row:
-        bar = told(ui.linear_progress(0.0, show_value=False).classes("col"), label="progress")
-        words = told(ui.label(), role="status")
-        told(ui.button("Stop", on_click=lambda: _stop(job_of()), icon="stop").props("flat"), mark="stop")
+        bar = marked(ui.linear_progress(0.0, show_value=False).classes("col"), label="progress")
+        words = marked(ui.label(), role="status")
+        marked(ui.button("Stop", on_click=lambda: _stop(job_of()), icon="stop").props("flat"), mark="stop")
     row.set_visibility(False)
 
     async def look() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.studio.frame import failure, heading, main_button, opened, page, quietly, say, show_job, told
+from sfumato.studio.frame import failure, heading, main_button, marked, opened, page, quietly, say, show_job
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.places import below
 from sfumato.studio.session import POLICY, Session, names_of
@@ -47,14 +47,14 @@ def _words(session: Session) -> list[str]:
 def _start(session: Session) -> None:
     if not session.policy.reviewed:
         words = "Nothing is published while a column has not been looked at: go back to the table, and say that you have."
-        told(ui.label(words).classes("verdict bad"), role="status")
+        marked(ui.label(words).classes("verdict bad"), role="status")
         ui.link("To the table", "/")
     ui.label(
         "Publish once. Whatever you change after you have seen a release is a choice made on the data, and two "
         "releases can be laid over each other."
     )
     name = ui.input("new directory for the release", value=session.out).props("outlined dense").style("width: 20rem")
-    told(name, mark="out")
+    marked(name, mark="out")
 
     def start() -> None:
         try:
@@ -76,19 +76,19 @@ def _start(session: Session) -> None:
 
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
-        told(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
+        marked(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
         if _there(session):
             heading(f"The release that lies in {session.release_name}")
             await _after(session)
         return
     made = job.document
     whom = "people" if made["one_row_per_person"] else "rows"
-    told(ui.label(f"Published {made['rows']:,} {whom} to {made['release']}").classes("verdict"), mark="outcome", role="status")
+    marked(ui.label(f"Published {made['rows']:,} {whom} to {made['release']}").classes("verdict"), mark="outcome", role="status")
     for sentence in made["made"]:
         ui.label(sentence)
     for claim in made["audit"]["claims"]:
         state = "holds" if claim["holds"] else "does not hold"
-        told(ui.label(f"Claim against {claim['adversary']}: {state}."), mark="claim")
+        marked(ui.label(f"Claim against {claim['adversary']}: {state}."), mark="claim")
     for warning in made["warnings"]:
         ui.label(warning).classes("bad")
     where = f": {made['receipt']}" if made.get("receipt") else ""
@@ -119,7 +119,7 @@ def _checks(session: Session) -> None:
     for label, (key, words) in offers.items():
         with ui.row().classes("items-center w-full"):
             button = ui.button(label, on_click=lambda key=key, words=words: _begin(session, key, words)).props("outline")
-            told(button, mark=key)
+            marked(button, mark=key)
             ui.label(shell(["sfumato", *words])).classes("command quiet")
         show_job(partial(session.jobs.get, key), partial(_checked, session, key, ui.column().classes("w-full")))
 
@@ -129,11 +129,11 @@ def _checked(session: Session, key: str, place: Any, job: Job) -> None:
     place.clear()
     with place:
         text = job.output if job.code in (0, 1) else failure(job)
-        told(ui.code(text.strip() or "done", language="text").classes("w-full"), mark=f"{key}-said")
+        marked(ui.code(text.strip() or "done", language="text").classes("w-full"), mark=f"{key}-said")
         if key == "report" and job.succeeded:
             file = below(session.root, job.words[-1])
             load = ui.button("Open the report", icon="download", on_click=lambda: ui.download.file(file)).props("flat no-caps")
-            told(load, mark="download")
+            marked(load, mark="download")
 
 
 def _begin(session: Session, key: str, words: list[str]) -> None:
@@ -157,8 +157,8 @@ async def _picture(session: Session) -> None:
     heading("The boxes, over two columns")
     ui.label("Each rectangle is one group of people, from its least to its largest value.").classes("quiet")
     with ui.row():
-        across = told(ui.select(names, value=names[0], label="across").style("min-width: 10rem"), mark="across")
-        up = told(ui.select(names, value=names[1], label="up").style("min-width: 10rem"), mark="up")
+        across = marked(ui.select(names, value=names[0], label="across").style("min-width: 10rem"), mark="across")
+        up = marked(ui.select(names, value=names[1], label="up").style("min-width: 10rem"), mark="up")
 
     @ui.refreshable
     async def drawn() -> None:
@@ -167,7 +167,7 @@ async def _picture(session: Session) -> None:
         options = await quietly(lambda: box_chart(release, across.value, up.value))
         if options is not None:
             chart = ui.echart(options).style("height: 420px; width: 100%")
-            told(chart, role="img", mark="boxes", label=f"boxes over {across.value} and {up.value}")
+            marked(chart, role="img", mark="boxes", label=f"boxes over {across.value} and {up.value}")
 
     await drawn()
     across.on_value_change(drawn.refresh)

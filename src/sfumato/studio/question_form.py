@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from sfumato.cli._prompt import Completer, literal, quoted
-from sfumato.studio.frame import main_button, told
+from sfumato.studio.frame import main_button, marked
 
 if TYPE_CHECKING:
     from sfumato.query.language.vocabulary import Words
@@ -40,20 +40,20 @@ class QuestionForm:
         first = next(iter(self.words))
         with ui.row().classes("w-full items-end"):
             self.column = ui.select(list(self.words), value=first, label="column").style("min-width: 10rem")
-            told(self.column, mark="column")
+            marked(self.column, mark="column")
             self.place = ui.row().classes("items-end")
-            told(ui.button("Add condition", on_click=self.add).props("outline"), mark="compose")
+            marked(ui.button("Add condition", on_click=self.add).props("outline"), mark="compose")
         with ui.row().classes("w-full items-end"):
             figures = {"COUNT(*)": "how many people"}
             for name, words in self.words.items():
                 if _is_number(words):
                     figures |= {f"AVG({quoted(name)})": f"average {name}", f"MEDIAN({quoted(name)})": f"median {name}"}
-            self.figure = told(ui.select(figures, value="COUNT(*)", label="figure").style("min-width: 10rem"), mark="figure")
+            self.figure = marked(ui.select(figures, value="COUNT(*)", label="figure").style("min-width: 10rem"), mark="figure")
             self.split = ui.select(["", *self.words], value="", label="for each").style("min-width: 10rem")
-            told(self.split, mark="split")
+            marked(self.split, mark="split")
             ui.button("Start again", on_click=self.clear).props("flat")
-        self.sql = told(ui.input("question, in SQL").classes("w-full").props("outlined clearable"), mark="sql")
-        self.offers = told(ui.row().classes("items-center").style("gap: 4px"), label="completions", role="group")
+        self.sql = marked(ui.input("question, in SQL").classes("w-full").props("outlined clearable"), mark="sql")
+        self.offers = marked(ui.row().classes("items-center").style("gap: 4px"), label="completions", role="group")
         main_button("Ask", on_click=lambda: answer(self.sql.value or ""), icon="help_outline", mark="ask")
         self.sql.on("keydown.enter", lambda: answer(self.sql.value or ""))
         self.sql.on_value_change(self.complete)
@@ -70,12 +70,12 @@ class QuestionForm:
         self.place.clear()
         with self.place:
             if _is_number(words) and len(words.values) > MANY:
-                self.low = told(ui.number("from", value=None).style("width: 7rem"), mark="low")
-                self.high = told(ui.number("to", value=None).style("width: 7rem"), mark="high")
+                self.low = marked(ui.number("from", value=None).style("width: 7rem"), mark="low")
+                self.high = marked(ui.number("to", value=None).style("width: 7rem"), mark="high")
             else:
                 offered = {str(place): str(value) for place, value in enumerate(words.values[:MOST])}
                 self.chosen = ui.select(offered, label="is one of", multiple=True, with_input=True).style("min-width: 14rem")
-                told(self.chosen, mark="value")
+                marked(self.chosen, mark="value")
 
     def add(self) -> None:
         """Add the condition that was chosen; together with those before, people meet all of them."""
@@ -115,7 +115,7 @@ class QuestionForm:
             for one in lines[:OFFERED]:
                 word = _last(one, line)
                 take = ui.button(word, on_click=lambda one=one: self.sql.set_value(one)).props("flat dense no-caps size=sm")
-                told(take, label=f"complete with {word}")
+                marked(take, label=f"complete with {word}")
 
 
 def _closed(line: str) -> bool:

@@ -12,7 +12,7 @@ from sfumato.errors import SfumatoError
 from sfumato.exact import percent
 from sfumato.policy.verdict import verdict_of
 from sfumato.privacy.each import labelled
-from sfumato.studio.frame import heading, opened, page, quietly, say, told
+from sfumato.studio.frame import heading, marked, opened, page, quietly, say
 from sfumato.studio.jobs import shell
 from sfumato.studio.session import POLICY, Session
 
@@ -36,7 +36,7 @@ def add(session: Session) -> None:
             if not await opened(session):
                 return
             if await quietly(session.table) is None:
-                told(ui.label("The table cannot be read as the policy stands.").classes("verdict bad"), mark="verdict")
+                marked(ui.label("The table cannot be read as the policy stands.").classes("verdict bad"), mark="verdict")
                 return
             shown = _Verdict(session)
             _adversary(session, shown.refresh)
@@ -64,7 +64,7 @@ def _adversary(session: Session, refresh: Refresh) -> None:
     choice = ui.radio({key: name for key, (name, _, _) in READERS.items()}, value=now).props("inline")
     for key, card in cards.items():
         card.on("click", lambda key=key: choice.set_value(key))
-    told(choice, mark="against", label="Who must not become too sure?")
+    marked(choice, mark="against", label="Who must not become too sure?")
 
     def mark() -> None:
         for key, card in cards.items():
@@ -97,9 +97,9 @@ def _slider(session: Session, secret: str | None, refresh: Refresh) -> None:
     ui.label(f"theta{of}: times the share of people who have a value; {always} are always allowed on top.").classes("quiet")
     with ui.row().classes("w-full items-center no-wrap"):
         slider = ui.slider(min=1, max=max(32.0, theta), step=0.1, value=theta).classes("col").props("label")
-        told(slider, mark=f"theta{of}", label=f"theta{of}")
+        marked(slider, mark=f"theta{of}", label=f"theta{of}")
         number = ui.number(f"theta{of}", value=theta, min=1, step=0.1, format="%.2f").props("dense outlined").style("width: 9rem")
-        told(number.bind_value(slider, "value"), mark=f"number of theta{of}")
+        marked(number.bind_value(slider, "value"), mark=f"number of theta{of}")
 
     async def moved() -> None:
         if slider.value is not None:
@@ -119,7 +119,7 @@ class _Verdict:
 
     def draw(self) -> None:
         """Draw the places that are filled whenever the rule changes; a field that somebody types in stays."""
-        self.words = told(ui.label().classes("verdict"), mark="verdict", role="status")
+        self.words = marked(ui.label().classes("verdict"), mark="verdict", role="status")
         self.more = ui.column().style("gap: 4px")
         heading("Values")
         ui.label("A bound of your own, such as 0.03, or 1 for what is no secret, goes before the rule.").classes("quiet")
@@ -131,8 +131,8 @@ class _Verdict:
             {"name": "own", "label": "own bound", "field": "own", "align": "left"},
         ]
         self.table = ui.table(columns=columns, rows=[], row_key="value", pagination=15).classes("w-full").props("dense flat")
-        told(self.table, mark="values")
-        self.table.bind_filter_from(told(find, mark="find"), "value")
+        marked(self.table, mark="values")
+        self.table.bind_filter_from(marked(find, mark="find"), "value")
         self.table.add_slot(
             "body-cell-own",
             """<q-td :props="props"><q-input dense outlined v-model="props.row.own" style="min-width: 6rem"

@@ -12,7 +12,7 @@ from nicegui import ui
 from sfumato.exact import percent
 from sfumato.policy.edited import ROLES
 from sfumato.studio.column_card import column_card
-from sfumato.studio.frame import attempt, heading, main_button, opened, page, quietly, refocus, say, told
+from sfumato.studio.frame import attempt, heading, main_button, marked, opened, page, quietly, refocus, say
 from sfumato.studio.jobs import shell
 from sfumato.studio.session import POLICY, Session, message
 from sfumato.table.histogram import Histogram, histograms
@@ -93,8 +93,8 @@ class _Board:
         self.files = await quietly(lambda: {one.name: self.session.hierarchies_for(one) for one in texts}) or {}
         self.anchor = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
         with self.anchor:
-            self.sentence = told(ui.label("Counting who is unique …").classes("verdict"), mark="unique", role="status")
-            self.people = told(ui.column().style("gap: 4px"), mark="about-people")
+            self.sentence = marked(ui.label("Counting who is unique …").classes("verdict"), mark="unique", role="status")
+            self.people = marked(ui.column().style("gap: 4px"), mark="about-people")
             for role in ROLES:
                 self.lanes[role] = self._lane(role)
             self.end = ui.element("div").classes("column w-full no-wrap").style("gap: 14px")
@@ -103,7 +103,7 @@ class _Board:
             ui.timer(1.0, self.follow)
 
     def _lane(self, role: Role) -> Any:
-        with told(ui.element("section"), label=f"{role}: {MEANING[role]}", mark=f"lane-{role}").classes("lane") as lane:
+        with marked(ui.element("section"), label=f"{role}: {MEANING[role]}", mark=f"lane-{role}").classes("lane") as lane:
             with ui.row().classes("items-baseline").style("gap: 12px"):
                 heading(role)
                 ui.label(MEANING[role]).classes("quiet")
@@ -221,17 +221,17 @@ class _Board:
 
     def _end(self) -> None:
         if self.session.policy.reviewed:
-            told(ui.label("You have said that every role is right."), role="status")
+            marked(ui.label("You have said that every role is right."), role="status")
         else:
             main_button("I have looked at every column", on_click=self.looked, icon="check", mark="reviewed")
-        told(ui.button(f"Show {ROWS} rows of people", on_click=self.rows).props("flat"), mark="rows")
+        marked(ui.button(f"Show {ROWS} rows of people", on_click=self.rows).props("flat"), mark="rows")
 
     async def rows(self) -> None:
         """Show a few rows as they would be published, because somebody asked, and mark them as what they are."""
         table = await quietly(lambda: self.session.table().to_arrow().slice(0, ROWS))
         if table is None:
             return
-        with self.end, told(ui.element("section"), label="rows of people", mark="people").classes("people") as shown:
+        with self.end, marked(ui.element("section"), label="rows of people", mark="people").classes("people") as shown:
             ui.label("Real people, without identifiers: for your eyes only.").classes("verdict bad")
             columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in table.column_names]
             rows = [{name: str(value) for name, value in row.items()} for row in table.to_pylist()]

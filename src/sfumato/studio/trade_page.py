@@ -11,7 +11,7 @@ from nicegui import ui
 
 from sfumato.exact import percent
 from sfumato.studio.chart_style import COLORS, LINES, TEXT
-from sfumato.studio.frame import failure, heading, main_button, opened, page, say, show_job, told
+from sfumato.studio.frame import failure, heading, main_button, marked, opened, page, say, show_job
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import POLICY, Session
 
@@ -61,9 +61,9 @@ class _Trade:
         main_button("Compare", on_click=self.start, icon="insights", mark="compare")
         show_job(lambda: self.session.jobs.get("compare"), self.finished)
         self.chart = ui.echart(_options([]), on_point_click=self.clicked).style("height: 420px; width: 100%")
-        told(self.chart, role="img", mark="trade", label="error of counts against exposure, one line a method; a table follows")
+        marked(self.chart, role="img", mark="trade", label="error of counts against exposure, one line a method; a table follows")
         self.outcome = ui.column().classes("w-full").style("gap: 8px")
-        self.taken = told(ui.label().classes("verdict"), mark="taken", role="status")
+        self.taken = marked(ui.label().classes("verdict"), mark="taken", role="status")
         self.typical = ui.column().classes("w-full").style("gap: 8px")
         self.table = ui.column().classes("w-full")
         ui.timer(1.0, self.arrive)
@@ -92,7 +92,9 @@ class _Trade:
         self.outcome.clear()
         if not job.succeeded:
             with self.outcome:
-                told(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
+                marked(
+                    ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status"
+                )
             return
         study = job.document
         with self.outcome:
@@ -167,7 +169,7 @@ class _Trade:
             for number in made
         ]
         table = ui.table(columns=columns, rows=rows, row_key="id", pagination=25).classes("w-full").props("dense flat wrap-cells")
-        told(table, mark="runs")
+        marked(table, mark="runs")
         table.add_slot(
             "body-cell-take",
             """<q-td :props="props"><q-btn v-if="props.row.can" dense flat no-caps label="Take"
@@ -193,7 +195,7 @@ def _typical(run: dict[str, Any]) -> None:
         }
         for one in run["typical"]
     ]
-    told(
+    marked(
         ui.table(columns=columns, rows=rows, row_key="question").classes("w-full").props("dense flat wrap-cells"), mark="typical"
     )
 

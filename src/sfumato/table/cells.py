@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, time
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -142,3 +143,50 @@ def _of_moment(moment: datetime) -> str:
         moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond
     )  # neither a zone nor nanoseconds
     return moment.date().isoformat() if moment.time() == time() else str(moment)
+
+
+# Columns from cells of any types, as workbooks and files of statistics programs have them.
+
+
+def column_of(cells: Iterable[Any], null: Sequence[str] = ("",)) -> pa.ChunkedArray:
+    """Return a coded column of the type that all of its cells have, or of their texts; what is written as in `null` is missing.
+
+    Numbers that are all whole become whole numbers: a workbook has no others than floats.
+    """
+    absent = {text.strip() for text in null} | {""}
+    values = [None if _missing(cell, absent) else cell for cell in cells]
+    present = [cell for cell in values if cell is not None]
+    kinds = {_kind(cell) for cell in present}
+    if not kinds:
+        array = pa.nulls(len(values), pa.string())
+    elif kinds == {"number"}:
+        whole = all(float(cell).is_integer() and abs(cell) < 2**53 for cell in present)
+        array = pa.array([None if cell is None else int(cell) if whole else float(cell) for cell in values])
+    elif kinds <= {"day", "moment"}:
+        array = pa.array([_moment(cell) for cell in values], pa.timestamp("us"))
+    elif kinds == {"text"}:
+        array = pa.array([None if cell is None else cell.strip() for cell in values], pa.string())
+    else:
+        texts = [str(cell) if isinstance(cell, time | timedelta) else cell for cell in values]
+        array = cell_texts(texts, [cell is None for cell in values])
+    return pa.chunked_array([array.dictionary_encode()])
+
+
+def _moment(cell: Any) -> datetime | None:
+    return cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time())
+
+
+def _missing(cell: Any, absent: set[str]) -> bool:
+    if cell is None or (isinstance(cell, str) and cell.strip() in absent):
+        return True
+    return isinstance(cell, float) and not math.isfinite(cell)
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, bool | str):
+        return "text" if isinstance(cell, str) else "truth"
+    if isinstance(cell, datetime):
+        return "moment"
+    if isinstance(cell, date):
+        return "day"
+    return "number" if isinstance(cell, int | float) else "other"

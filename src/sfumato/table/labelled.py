@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from sfumato.errors import InputError
-from sfumato.table.cellwise import column_of
+from sfumato.table.cells import column_of
 from sfumato.table.extras import extra
 from sfumato.table.source import Source
 

@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import InputError, did_you_mean
-from sfumato.table.cells import cell_text
-from sfumato.table.cellwise import column_of
+from sfumato.table.cells import cell_text, column_of
 from sfumato.table.extras import extra
 from sfumato.table.source import Source, require_bounded
 from sfumato.table.textfile import HEADERLESS, HeaderlessError, ReadOptions, looks_like_row

@@ -8,8 +8,7 @@ The first promise that is broken raises `ConformanceError` with its name.
 """
 
 from sfumato.testing.designs import balanced_designs, example_tables, one_small_side
-from sfumato.testing.errors import ConformanceError
-from sfumato.testing.method import CHECKS, check_method
+from sfumato.testing.method import CHECKS, ConformanceError, check_method
 from sfumato.testing.model import check_model
 
 __all__ = [

@@ -27,7 +27,6 @@ from sfumato.release.base import Release
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
 from sfumato.table import Schema, Table
 from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side
-from sfumato.testing.errors import ConformanceError
 
 
 def check_method(method: Method, requirement: Requirement | None = None, tables: dict[str, Table] | None = None) -> list[str]:
@@ -330,3 +329,10 @@ def _same(one: Release, two: Release) -> bool:
         and all(left[name][column].to_pylist() == right[name][column].to_pylist() for column in left[name].column_names)
         for name in left
     )
+
+
+# What a conformance suite raises.
+
+
+class ConformanceError(AssertionError):
+    """A method or a model breaks a promise that every one makes."""

@@ -15,7 +15,7 @@ from sfumato.methods import MultiSize, SmallDomain
 from sfumato.privacy import MODELS
 from sfumato.privacy.requirement import Requirement
 from sfumato.table import Schema, Table
-from sfumato.testing.errors import ConformanceError
+from sfumato.testing.method import ConformanceError
 
 SHARES = (
     {"a": Fraction(1, 4), "b": Fraction(1, 4), "c": Fraction(1, 4), "d": Fraction(1, 4)},

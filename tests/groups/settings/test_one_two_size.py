@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.groups.settings._kernels import first_pair, is_valid_pair
-from sfumato.groups.settings.one_size import best_one_size, is_valid_one_size
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.two_size import SEARCHES, best_pair, best_two_size
+from sfumato.groups.settings.two_size import SEARCHES, best_one_size, best_pair, best_two_size, is_valid_one_size
 from sfumato.privacy.requirement import Bounds
 from tests.groups.settings.oracle import best_loss, bounds_of, feasible_pairs, is_valid, small_bounds
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import SfumatoError
-from sfumato.groups.settings.descent import descended
 from sfumato.groups.settings.flow import check_plan
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
-from sfumato.groups.settings.optimum import optimum
+from sfumato.groups.settings.optimum import descended, optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import partition, top_down

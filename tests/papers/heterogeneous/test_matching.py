@@ -11,10 +11,10 @@ from scipy.optimize import linear_sum_assignment
 from sfumato.errors import ClaimBroken
 from sfumato.papers.heterogeneous._assignment_kernel import FORBIDDEN, cheapest_assignment
 from sfumato.papers.heterogeneous.costs import Costs
-from sfumato.papers.heterogeneous.deal import deal, deal_far_apart
 from sfumato.papers.heterogeneous.matchers import match, roomy, split_values
 from sfumato.papers.heterogeneous.packing import pack
 from sfumato.papers.heterogeneous.partition import cut_at_ranks
+from sfumato.papers.heterogeneous.scheme import deal, deal_far_apart
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.randomness import SeededRandomness
 from sfumato.table import Schema, Table

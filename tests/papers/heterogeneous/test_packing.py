@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import Infeasible
 from sfumato.exact import floor_times
-from sfumato.papers.heterogeneous.packing import diversity_buckets, fewest_buckets, likeness_buckets, pack
-from sfumato.papers.heterogeneous.remainders import pack_remainders
+from sfumato.papers.heterogeneous.packing import diversity_buckets, fewest_buckets, likeness_buckets, pack, pack_remainders
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
 from sfumato.privacy.requirement import Bounds
 

@@ -10,10 +10,9 @@ import numpy as np
 from sfumato.errors import Infeasible, SfumatoError
 from sfumato.exact import percent
 from sfumato.groups.settings.min_cuts import SCALE, Cuts
-from sfumato.groups.settings.one_size import best_one_size
 from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
-from sfumato.groups.settings.two_size import best_two_size
+from sfumato.groups.settings.two_size import best_one_size, best_two_size
 from sfumato.privacy.requirement import Bounds
 
 Strategy = Literal["optimal", "top-down", "two-size", "one-size"]

@@ -6,12 +6,11 @@ from typing import get_args
 
 from sfumato.groups.settings.feasible import Strategy, check_bounds, no_setting
 from sfumato.groups.settings.flow import allocate, check_plan
-from sfumato.groups.settings.one_size import best_one_size
 from sfumato.groups.settings.optimum import optimum
 from sfumato.groups.settings.problem import Problem
 from sfumato.groups.settings.setting import Plan
 from sfumato.groups.settings.top_down import top_down
-from sfumato.groups.settings.two_size import Search, best_two_size
+from sfumato.groups.settings.two_size import Search, best_one_size, best_two_size
 from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress
 
