@@ -5,12 +5,14 @@ One release (8f+0.02) hides a category (`occupation`, or `--sensitive`), one (4f
 shares of random sets of values among people of one or two quasi values, shares of quasi values among people of one value,
 averages of a number by value, and differences of shares and of averages between two values of a column; of the second averages,
 sums and medians of the number (by the bins' middles) among people of one or two quasi values, and differences of averages. Groups
-have at least 50 people. Coverage is that of 95 % intervals, by class and release; answers that say that they are mostly prior are
-counted apart. Errors are medians of |error|, in standard errors and in units of the figure's own spread.
+have at least 50 people, and no two questions are the same as long as there are others. Coverage is that of 95 % intervals, by
+class and release; answers that say that they are mostly prior are counted apart. Errors are medians of |error|, in standard
+errors and in units of the figure's own spread.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -87,6 +89,7 @@ class _Draw:
         self.random = np.random.default_rng(seed)
         self.columns = {name: data[name].to_numpy(zero_copy_only=False) for name in quasi}
         self.people = data.num_rows
+        self.asked: set[frozenset[str]] = set()
 
     def level(self, name: str) -> tuple[str, Flags]:
         """Return a condition on a column: one value, or a stretch of numbers around a random person's."""
@@ -102,20 +105,32 @@ class _Draw:
 
     def group(self, most: int = 2) -> tuple[str, Flags]:
         """Return a condition on one or more columns that at least so many people meet."""
-        while True:
+        for turn in itertools.count():
             names = self.random.permutation(list(self.columns))[: int(self.random.integers(1, most + 1))]
             parts = [self.level(str(name)) for name in names]
             inside = np.logical_and.reduce([mask for _, mask in parts])
-            if FEWEST <= inside.sum() < self.people:
+            if FEWEST <= inside.sum() < self.people and self._new({text for text, _ in parts}, turn):
                 return " AND ".join(text for text, _ in parts), inside
+        raise AssertionError
 
     def two(self) -> tuple[tuple[str, Flags], tuple[str, Flags]]:
         """Return two values of one column."""
-        while True:
+        for turn in itertools.count():
             name = str(self.random.permutation(list(self.columns))[0])
             one, other = self.level(name), self.level(name)
-            if min(one[1].sum(), other[1].sum()) >= FEWEST and not (one[1] & other[1]).any():
+            if (
+                min(one[1].sum(), other[1].sum()) >= FEWEST
+                and not (one[1] & other[1]).any()
+                and self._new({one[0], "beside", other[0]}, turn)
+            ):
                 return one, other
+        raise AssertionError
+
+    def _new(self, texts: set[str], turn: int) -> bool:
+        """Return whether this was not asked before: one release has one error for it. After a hundred turns anything will do."""
+        new = frozenset(texts) not in self.asked
+        self.asked.add(frozenset(texts))
+        return new or turn > 100
 
 
 def _count(sql: str) -> Callable[[sfumato.Release], Estimate]:
@@ -156,7 +171,7 @@ def _of_category(data: pa.Table, schema: sfumato.Schema, own: sfumato.Table, man
         among = values == value
         one_value = f"{secret} IN ({written([value])})"
         made.append(("shares among a value", _count(f"SELECT SHARE({text}) WHERE {one_value}"), float(inside[among].mean())))
-        column, name = (number, numbers) if turn % 2 else (age, "age")
+        column, name = (number, numbers) if (turn // len(frequent)) % 2 else (age, "age")
         made.append(("averages by value", _count(f'SELECT AVG("{name}") WHERE {one_value}'), float(column[among].mean())))
         two = draw.random.permutation(frequent)[:2]
         gap = float(column[values == two[0]].mean() - column[values == two[1]].mean())

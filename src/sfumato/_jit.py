@@ -65,7 +65,7 @@ class Kernel:
 
     @functools.cached_property
     def _inner(self) -> Any:
-        """The same for compiled callers only: what Python and C would call it by takes a third of the time to compile."""
+        """The same for compiled callers only: without what Python and C would call it by, which also has to be compiled."""
         with _lock:
             return self.__dict__.get("_inner") or _compiled(_apart(self._function), {**self._options, **_FOR_KERNELS})
 

@@ -8,37 +8,37 @@ import pytest
 from sfumato.arrays import counted, put_back, taken
 from sfumato.groups.grouping import _caps, histograms
 from sfumato.release.canonical import Shown, canonical_order
-from sfumato.table import sorting
+from sfumato.table import coding
 
 COINS = np.random.default_rng(5)
 
 
 @pytest.mark.parametrize("top", [1, 2, 1 << 12, 1 << 13, 1 << 20, 1 << 40, (1 << 52) - 1, 1 << 55])
-@pytest.mark.parametrize("many", [0, 1, 1000, sorting._MANY, sorting._MANY + 3])
+@pytest.mark.parametrize("many", [0, 1, 1000, coding._MANY, coding._MANY + 3])
 def test_places_are_those_of_a_stable_sort(top, many):
     key = COINS.integers(0, top, many)
-    np.testing.assert_array_equal(sorting.ascending(key.copy(), used_up=True), np.argsort(key, kind="stable"))
+    np.testing.assert_array_equal(coding.ascending(key.copy(), used_up=True), np.argsort(key, kind="stable"))
     key.sort()
-    np.testing.assert_array_equal(sorting.ascending(key), np.arange(many))
+    np.testing.assert_array_equal(coding.ascending(key), np.arange(many))
 
 
 def test_numbers_are_dealt_to_where_each_begins():
     for many in (0, 1, 5000):
         key = COINS.integers(0, 40, many).astype(np.int32)
-        places, start = sorting.dealt(key, 41)
+        places, start = coding.dealt(key, 41)
         np.testing.assert_array_equal(places, np.argsort(key, kind="stable"))
         np.testing.assert_array_equal(start, np.searchsorted(np.sort(key), np.arange(42)))
 
 
 def test_a_fall_is_found_on_the_edge_of_blocks(monkeypatch):
-    monkeypatch.setattr(sorting, "_AT_ONCE", 8)
+    monkeypatch.setattr(coding, "_AT_ONCE", 8)
     for many in range(40):
         key = np.arange(many)
-        assert not sorting.falls(key)
+        assert not coding.falls(key)
         for at in range(many - 1):
             key = np.arange(many)
             key[at] = many
-            assert sorting.falls(key)
+            assert coding.falls(key)
 
 
 @pytest.mark.parametrize("many", [0, 1, 1 << 16, (1 << 17) + 5])

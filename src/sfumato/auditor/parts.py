@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.arrays import Floats, Integers
+from sfumato.arrays import Array, Floats, Integers
 from sfumato.release.randomized import RandomizedRelease
 
 
@@ -24,7 +23,7 @@ class Slots:
     def __len__(self) -> int:
         return len(self.part)
 
-    def by_part(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def by_part(self, numbers: Array) -> Floats:
         """Return the sum over each part."""
         return np.bincount(self.part, weights=numbers, minlength=len(self.number)).astype(np.float64)
 
@@ -203,7 +202,7 @@ def added_counts(parts: Iterable[PartCounts], slots: Slots, classes: Exposing) -
     return PartCounts(least, most, single, kept, totals, faults, classes)
 
 
-def _total(slot: Integers, numbers: npt.NDArray[np.generic], slots: int) -> Integers:
+def _total(slot: Integers, numbers: Array, slots: int) -> Integers:
     return np.bincount(slot, weights=numbers, minlength=slots).astype(np.int64)
 
 

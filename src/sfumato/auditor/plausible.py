@@ -10,16 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.arrays import Flags, Floats
+from sfumato.arrays import Array, Flags, Floats
 
 FALSE_ALARM = 1e-6
 
 
-def surprising(
-    count: npt.NDArray[np.generic], people: npt.NDArray[np.generic], low: Floats, high: Floats, *, tests: int
-) -> Flags:
+def surprising(count: Array, people: Array, low: Floats, high: Floats, *, tests: int) -> Flags:
     """Return which counts out of `people` fit no chance between `low` and `high`, when this many tests share the false alarms."""
     n = np.maximum(np.asarray(people, np.float64), 1.0)
     k = np.asarray(count, np.float64) / n

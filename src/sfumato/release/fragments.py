@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.arrays import Array, Integers, Small
 from sfumato.release.canonical import Shown
@@ -56,6 +55,6 @@ def counted_entries(group: Array, value: Array, count: Integers) -> Shown:
     return Shown(ST, group, value * np.int64(int(count.max(initial=0)) + 1) + count)
 
 
-def starts(group: npt.NDArray[np.generic], groups: int) -> Integers:
+def starts(group: Array, groups: int) -> Integers:
     """Return where each group begins among rows sorted by group, and how many rows there are."""
     return np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
