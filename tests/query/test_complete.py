@@ -141,7 +141,7 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
         ("ranges", "would have to be made up"),
         ("columns", "which quasi values are one person's"),
         ("views", "which quasi values are one person's"),
-        ("randomized", "one likelihood of all columns"),
+        ("randomized", "likelihood of randomized records were not measured"),
         ("synthetic", "nobody's"),
     ],
 )

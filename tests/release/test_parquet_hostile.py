@@ -43,8 +43,7 @@ def other_table(data, columns):
 @pytest.mark.parametrize("name", list(COLUMNS))
 @pytest.mark.parametrize("page", [2, parquet_meta.PAGE_ROWS])
 def test_a_flipped_bit_is_refused_or_makes_the_file_of_another_table(name, page, monkeypatch):
-    for module in ("parquet", "parquet_read"):
-        monkeypatch.setattr(f"sfumato.release.{module}.PAGE_ROWS", page)
+    monkeypatch.setattr("sfumato.release.parquet.PAGE_ROWS", page)
     columns = {name: COLUMNS[name]}
     data = encode(columns)
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
