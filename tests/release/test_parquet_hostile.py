@@ -111,6 +111,7 @@ def test_other_rows_and_other_types_than_the_manifest_says_are_refused():
 
 
 def memory(action):
+    action()  # what is loaded when first needed
     tracemalloc.start()
     try:
         action()
