@@ -44,6 +44,8 @@ _BLOCK = 1 << 17
 """So many people at least are in one block of codes, but for the last of a partition."""
 _SMALL = 1 << 22
 """Sums of so many bytes come from all partitions at once; larger ones one after another."""
+_PARTITIONS = 10_000
+"""At most so many partitions hold the shards."""
 
 
 class SparkSource:
@@ -246,8 +248,10 @@ class SparkPeople:
         context = self.frame.sparkSession.sparkContext
         shared = context.broadcast((how, cuts, self.layout))
         divided = self.frame.mapInArrow(partial(_divided, shared=shared), "shard int, rows int, block binary")
+        # A partition comes to the driver in one piece: about one shard each, however many partitions the session would make.
+        apart = divided.repartition(min(len(cuts.leaves), _PARTITIONS), "shard")
         # Without hints on types: Spark reads them, and not as they are written here.
-        made = divided.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
+        made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         found: dict[int, Kept] = {}
         order = pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
