@@ -17,7 +17,7 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# All but the slowest files: every room, in less than a minute once kernels are compiled. `fast-tests` does it with any Python.
+# All but the slowest files: every room, in a few minutes once kernels are compiled. `fast-tests` does it with any Python.
 SLOW   := tests/scale/test_duckdb.py tests/studio/test_studio.py tests/report/test_browser.py tests/compare/test_study.py tests/attacks/test_engineer.py tests/attacks/test_suite.py \
 	tests/test_notebooks.py tests/groups/test_soft_proof.py tests/groups/test_each_proof.py tests/methods/test_each.py \
 	tests/faults tests/fuzz tests/test_readme.py tests/test_extension.py tests/auditor/test_never_more_lenient.py \
