@@ -337,6 +337,18 @@ class Method(ABC):
             )
 
 
+class Ungrouped(Method):
+    """A method that makes releases whose people share no groups, or share them by draws: it gives `make` instead of `group`."""
+
+    @abstractmethod
+    def make(self, task: Task) -> Made:
+        """Return the release of a task."""
+
+    def group(self, task: Task) -> Grouping:
+        """Not asked for: `make` does without."""
+        raise TypeError(f"method {self.name!r} makes no groups")
+
+
 def secrets_of(table: Table) -> Array:
     """Return [columns × people]: the codes of each sensitive column where each is protected by itself, else one row of codes.
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from sfumato.groups.grouping import Grouping
-from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.show.own_ranges import show_own_ranges
 from sfumato.parameters import flag, parameter
 from sfumato.privacy.requirement import Against
@@ -26,7 +25,7 @@ class Linked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linking(Method):
+class Linking(Ungrouped):
     """Publish every record with the ranges of the people it is linked with. That bounds no belief, so it must be accepted."""
 
     accept_weaker_claim: bool = parameter(False, flag)
@@ -46,10 +45,6 @@ class Linking(Method):
     @abstractmethod
     def link(self, task: Task) -> Linked:
         """Return whom each record is linked with, and whose value it carries."""
-
-    def group(self, task: Task) -> Grouping:
-        """Records have ranges of their own and share no groups."""
-        raise NotImplementedError
 
     def make(self, task: Task) -> Made:
         """Return the release and, for the publisher alone, figures of its making and whom each record is linked with."""

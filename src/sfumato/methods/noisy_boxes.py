@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import PolicyError
-from sfumato.groups.grouping import Grouping
 from sfumato.groups.noisy import cut_evenly, join_boxes, shown_together, usual_floor, with_sets
 from sfumato.groups.streams import Step
-from sfumato.methods.base import Made, Method, Task, about_values
+from sfumato.methods.base import Made, Task, Ungrouped, about_values
 from sfumato.methods.randomizing import checked_shares, checked_text, checked_values, closed_domain, declared_codes
 from sfumato.methods.show.noisy import show_noisy
 from sfumato.parameters import Check, choice, flag, parameter, weights, whole
@@ -44,7 +43,7 @@ def _nested(value: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyBoxes(Method):
+class NoisyBoxes(Ungrouped):
     """Cut quasi space into boxes by quasi values alone, and show how often each declared value occurs in each, with noise.
 
     Parameters
@@ -184,10 +183,6 @@ class NoisyBoxes(Method):
         if not self.apart:
             return usual_floor(gamma, len(self.declared), people)
         return usual_floor(gamma, max(map(len, self.declared.values())), people, columns=len(self.declared))
-
-    def group(self, task: Task) -> Grouping:
-        """What is shown together follows from noisy counts, so it is made with them."""
-        raise NotImplementedError
 
     def make(self, task: Task) -> Made:
         """Return the release; the private figures are the floor, γ and ε, and how many boxes were cut and shown."""

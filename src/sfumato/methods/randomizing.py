@@ -14,8 +14,7 @@ import numpy as np
 from sfumato.arrays import Array
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
-from sfumato.groups.grouping import Grouping
-from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.show.randomized import show_randomized
 from sfumato.parameters import choice, parameter, rational
 from sfumato.privacy.requirement import Against, Bounds, Requirement
@@ -54,7 +53,7 @@ _ABOVE_ONE = rational("a number above 1", lambda gamma: gamma > 1, "1 would repl
 
 
 @dataclass(frozen=True, kw_only=True)
-class Randomizing(Method):
+class Randomizing(Ungrouped):
     """Keep each record's sensitive value with some probability, else replace it; what is decided is decided on counts alone."""
 
     parameters: Literal["computed", "declared"] = parameter("computed", choice("computed", "declared"))
@@ -107,10 +106,6 @@ class Randomizing(Method):
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer; with declared parameters also insider, because no record's output depends on another's."""
         return ("reader", "engineer", "insider") if self.parameters == "declared" else ("reader", "engineer")
-
-    def group(self, task: Task) -> Grouping:
-        """Randomized records share no groups."""
-        raise NotImplementedError
 
     def bounds(self, table: Table, requirement: Requirement) -> Bounds:
         """Return the bounds on the table's shares; with declared parameters those on the declared ones."""

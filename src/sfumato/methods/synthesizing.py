@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 from sfumato.errors import PolicyError
 from sfumato.exact import Number, decimal_text
-from sfumato.groups.grouping import Grouping
-from sfumato.methods.base import Made, Method, Task
+from sfumato.methods.base import Made, Task, Ungrouped
 from sfumato.methods.randomizing import checked_text, checked_values
 from sfumato.methods.show.synthetic import show_synthetic
 from sfumato.parameters import flag, parameter, rational
@@ -46,7 +45,7 @@ class Learned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthesizing(Method):
+class Synthesizing(Ungrouped):
     """Publish records of nobody, drawn from noisy counts; that bounds how much anybody's odds grow, and no belief by itself."""
 
     epsilon: Number | None = parameter(None, _EPSILON)
@@ -123,10 +122,6 @@ class Synthesizing(Method):
         self.require_provable(table, requirement)
         self.bounds(table, requirement)
         return self.gamma(requirement)
-
-    def group(self, task: Task) -> Grouping:
-        """Records of nobody share no groups."""
-        raise NotImplementedError
 
     @abstractmethod
     def learn(self, people: Counted, epsilon: Fraction, random: Randomness) -> Learned:

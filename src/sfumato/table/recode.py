@@ -7,6 +7,7 @@ distinct values of a column, never to its rows, and leaves a missing value missi
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
@@ -31,7 +32,7 @@ DateUnit = Literal["day", "week", "month", "quarter", "year"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recode:
+class Recode(ABC):
     """What all recodings share: the kind of column they need, what a policy calls them, how they are written down and applied."""
 
     needs: ClassVar[Kind]
@@ -51,8 +52,9 @@ class Recode:
             )
         return self._published(values), kind
 
+    @abstractmethod
     def _published(self, values: pa.Array) -> pa.Array:
-        raise NotImplementedError
+        """Return the published value of each distinct value of a column of the right kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
