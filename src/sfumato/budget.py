@@ -131,4 +131,4 @@ def _alike(one: Fingerprint, other: Fingerprint) -> bool:
     """Return whether two fingerprints are of the same people, or share many: as far as sketches tell."""
     if one.digest == other.digest or (one.rows == other.rows and len(one.common_columns(other)) >= COLUMNS_ALIKE):
         return True
-    return one.similarity(other) >= ALIKE
+    return max(one.similarity(other), one.same_people(other)) >= ALIKE

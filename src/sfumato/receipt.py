@@ -1,8 +1,8 @@
 """The private receipt: what only the publisher may see about a release, kept apart from it and never in it.
 
 A receipt also remembers *which table* was published, as a fingerprint, so that a second release of the same people is noticed
-(`sfumato.register`). Whoever has the receipt and guesses a whole row can check the guess against the fingerprint: one more
-reason to keep it private.
+(`sfumato.register`). Whoever has the receipt and guesses a whole row, or an identifier, can check the guess against the
+fingerprint: one more reason to keep it private.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ FORMAT = "sfumato-receipt"
 SUFFIX = ".receipt.json"
 
 ALIKE = 0.2
-"""From this estimated share of common rows on, two tables are reported as nearly the same."""
+"""From this estimated share of common rows, or of common identifiers, on, two tables are taken to be of the same people."""
 
 COLUMNS_ALIKE = 2
 """From this many identical columns on, with equally many people, a table is reported as the same one with other roles."""
@@ -47,10 +47,13 @@ def open_register() -> Path | None:
 
 @dataclass(frozen=True)
 class Earlier:
-    """A receipt in a register: of the same table, of a similar one, or one that cannot be read."""
+    """A receipt in a register: of the same table, of a similar one, of the same identifiers, or one that cannot be read.
+
+    `similarity` is the share of this table's rows, or identifiers, that the other one has.
+    """
 
     receipt: Path
-    kind: Literal["same", "columns", "similar", "unreadable"]
+    kind: Literal["same", "columns", "similar", "people", "unreadable"]
     similarity: float = 0.0
     columns: tuple[str, ...] = ()
     release: str = ""
@@ -64,8 +67,8 @@ class Earlier:
 def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) -> list[Earlier]:
     """Return the earlier publications of this table, or of one much like it, whose receipts lie in these directories.
 
-    The likeness of two tables is estimated from their sketches; what is below 0.2 is not reported. The most alike come first,
-    of equal ones the latest.
+    The likeness of two tables, and of their identifiers, is estimated from their sketches; what is below 0.2 is not reported. The
+    most alike come first, of equal ones the latest.
     """
     earlier = []
     for path, document in documents(directories):
@@ -81,13 +84,15 @@ def earlier_publications(fingerprint: Fingerprint, directories: Iterable[Path]) 
             earlier.append(Earlier(path, "same", 1.0, release=release, date=date))
         elif other.rows == fingerprint.rows and len(common := fingerprint.common_columns(other)) >= COLUMNS_ALIKE:
             earlier.append(Earlier(path, "columns", 1.0, common, release=release, date=date))
-        elif (similarity := fingerprint.similarity(other)) >= ALIKE:
-            earlier.append(Earlier(path, "similar", similarity, release=release, date=date))
+        elif (shared := fingerprint.similarity(other)) >= ALIKE:
+            earlier.append(Earlier(path, "similar", fingerprint.own_share(shared, other), release=release, date=date))
+        elif (shared := fingerprint.same_people(other)) >= ALIKE:
+            earlier.append(Earlier(path, "people", fingerprint.own_share(shared, other), release=release, date=date))
     latest = sorted(sorted(earlier, key=lambda one: str(one.receipt)), key=lambda one: one.date, reverse=True)
     return sorted(latest, key=lambda one: (_KINDS.index(one.kind), -one.similarity))
 
 
-_KINDS = ("same", "columns", "similar", "unreadable")
+_KINDS = ("same", "columns", "similar", "people", "unreadable")
 
 
 def warnings_of(earlier: Sequence[Earlier]) -> list[str]:
@@ -107,18 +112,16 @@ def _published_before(earlier: Sequence[Earlier]) -> str:
     times = f"{alike} times, last on" if alike > 1 else "on"
     when = f"{times} {first.date[:10]} as {first.release} (receipt {first.receipt})"
     others = len(earlier) - alike
-    more = "" if not others else f" {others} other {'release shares' if others == 1 else 'releases share'} much of it."
+    more = f" {others} other {'release shares' if others == 1 else 'releases share'} much of it." if others else ""
     if first.kind == "same":
         return f"This very table was already published {when}.{more} {COMBINE}"
     if first.kind == "columns":
         names = ", ".join(first.columns)
         return f"A table with as many people and the same columns {names} was already published {when}.{more} {COMBINE}"
-    share = f"This table shares about {percent(first.similarity, 1)} of its rows with one that was published"
-    return f"{share} on {first.date[:10]} as {first.release} (receipt {first.receipt}){_less_alike(alike)}. {COMBINE}"
-
-
-def _less_alike(alike: int) -> str:
-    return f", and less with {alike - 1} more" if alike > 1 else ""
+    thing = "rows" if first.kind == "similar" else "identifiers"
+    others = f", and much with {alike - 1} more" if alike > 1 else ""
+    share = f"This table shares about {percent(first.similarity, 0)} of its {thing} with one that was published"
+    return f"{share} on {first.date[:10]} as {first.release} (receipt {first.receipt}){others}.{more} {COMBINE}"
 
 
 @dataclass(frozen=True)

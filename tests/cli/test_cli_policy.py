@@ -51,6 +51,38 @@ def test_names_are_given_to_a_file_without_a_header(place: Path, run: Run) -> No
     assert found["columns"]["quasi"] == ["sex", "age", "marital", "country"]
 
 
+def test_what_no_method_can_promise_is_not_reviewed_and_explain_promises_nothing(place: Path, run: Run) -> None:
+    assert run("policy", "init", "people.csv", "--out", "draft.toml").code == 0
+    text = (place / "draft.toml").read_text().replace('against = "engineer"', 'against = "insider"')
+    (place / "draft.toml").write_text(text)
+    checked = run("policy", "check", "draft.toml", "people.csv", "--reviewed")
+    assert (checked.code, "not against 'insider'" in checked.err) == (2, True)
+    assert (place / "draft.toml").read_text() == text
+    explained = run("explain", "people.csv", "--policy", "draft.toml")
+    assert "No promise can be made with this policy" in explained.out
+    assert "In words:" not in explained.out
+    assert "(this policy)" not in explained.out
+
+
+def test_check_points_at_dates_that_many_have_alone_and_at_roles_that_a_draft_would_not_give(place: Path, run: Run) -> None:
+    lines = (f"{i},2020-{1 + i % 12:02}-{1 + i // 12 % 28:02},{'abc'[i % 3]}" for i in range(330))
+    (place / "staff.csv").write_text("number,joined,illness\n" + "\n".join(lines) + "\n")
+    policy = ["[columns]", 'identifier = ["number"]', 'quasi = ["joined"]', 'sensitive = ["illness"]', "[requirement]"]
+    (place / "staff.toml").write_text("\n".join([*policy, 'model = "l-diversity"', "l = 2", ""]))
+    done = run("policy", "check", "staff.toml", "staff.csv")
+    assert done.code == 0
+    assert "'joined': 330 of 330 people (100 %) are the only one with their value, and it is published" in " ".join(
+        done.err.split()
+    )
+    (place / "staff.toml").write_text(
+        "\n".join([*policy, 'model = "l-diversity"', "l = 2", "[recode]", 'joined = { to = "year" }', ""])
+    )
+    assert "only one with their value" not in run("policy", "check", "staff.toml", "staff.csv").err
+    swapped = ["[columns]", 'other = ["number"]', 'quasi = ["illness"]', 'sensitive = ["joined"]', "[requirement]"]
+    (place / "staff.toml").write_text("\n".join([*swapped, 'model = "l-diversity"', "l = 2", ""]))
+    assert "roles have a ?: look there" in run("policy", "check", "staff.toml", "staff.csv").out
+
+
 def test_check_tells_everything_that_is_wrong_at_once(place: Path, run: Run) -> None:
     text = (place / "p.toml").read_text().replace("theta", "thetta").replace('["illness"]', '["ilness"]')
     (place / "bad.toml").write_text(text + '[types]\nillness = "categorical"\n')

@@ -72,6 +72,20 @@ def test_what_people_have_decides_nothing_about_who_they_are(tmp_path):
     assert spent(table_of(strangers).people_fingerprint, [tmp_path]).draws == 0
 
 
+def test_a_year_later_identifiers_tell_the_same_people(tmp_path):
+    def year(numbers, older):
+        ages = pa.array([age.as_py() + older for age in FRAME["age"]])
+        frame = FRAME.set_column(0, "age", ages).append_column("number", pa.array(numbers))
+        schema = Schema(identifier=["number"], quasi=SCHEMA.quasi, sensitive=SCHEMA.sensitive)
+        return Table.from_frame(frame, schema).people_fingerprint
+
+    book(year(range(len(FRAME)), 0), Fraction(2), tmp_path)
+    again, others = (year(range(start, start + len(FRAME)), 1000) for start in (10, 10**6))
+    assert again.similarity(year(range(len(FRAME)), 0)) < 0.1
+    assert spent(again, [tmp_path]).draws == 1
+    assert spent(others, [tmp_path]).draws == 0
+
+
 def test_a_release_of_groups_counts_as_unlimited_and_so_does_a_broken_booking(tmp_path):
     from sfumato.receipt import save_with_receipt
 

@@ -173,3 +173,14 @@ def test_a_column_that_is_published_coarser_is_said_to_be(people, tmp_path):
     assert "put together as south, all else as west" in page
     assert "as it is" not in page
     assert "exact quasi values" not in page
+
+
+def test_noise_is_promised_against_an_insider_and_nobody_else(people, tmp_path):
+    method = sf.NoisyBoxes(values=["Flu", "Gout", "Asthma", "Other"], otherwise="Other", floor=50)
+    table = sf.Table.from_frame(people, method.close(sf.Schema(quasi=["age", "town"], sensitive=["illness"])))
+    release = sf.publish(table, sf.Differential("2"), method=method, random=1, register=tmp_path)
+    page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
+    rows = dict(
+        re.findall(r"<tr>\s*<t[hd][^>]*>(reader|engineer|insider)</t[hd]>.*?<td[^>]*>(yes|no)</td>\s*</tr>", page, re.DOTALL)
+    )
+    assert rows == {"reader": "no", "engineer": "no", "insider": "yes"}

@@ -134,13 +134,13 @@ def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) 
         return ClaimResult(claim, False, note=fault)
     if not len(shown.count):
         return ClaimResult(claim, False, note="the release shows no sensitive value")
-    worst, reader = _worst(shown, bounds), None
+    worst, reader, nearest = _worst(shown, bounds), None, None
     if claim.adversary == "engineer" and shown.told is not None:
-        reader, worst = worst.belief, _worst(shown, bounds, shown.told)
+        reader, nearest, worst = worst.belief, worst.value, _worst(shown, bounds, shown.told)
     if bounds.known is None:
-        return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader)
+        return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader, nearest)
     note = unseen(case.manifest) if claim.adversary == "engineer" else ""
-    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note, reader)
+    return ClaimResult(claim, worst.belief <= worst.bound, worst.belief, worst.bound, worst.value, note, reader, nearest)
 
 
 def unfounded(claim: Claim, case: Case[Release]) -> str:

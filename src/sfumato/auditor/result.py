@@ -40,6 +40,8 @@ class ClaimResult:
     note: str = ""
     reader: Fraction | None = None
     """Where an engineer may believe more than a reader: the reader's belief, the one nearest to or furthest above its bound."""
+    reader_value: str | None = None
+    """The value that the reader's belief is about."""
     stronger: tuple[str, str] | None = None
     """The next stronger attack than what is claimed, which nothing is claimed against, and whose it is."""
 
@@ -66,7 +68,7 @@ class ClaimResult:
             "value": self.value,
             "note": self.note,
             "next_stronger_attack": None if self.stronger is None else self.stronger[0],
-            **({} if self.reader is None else {"reader": str(self.reader)}),
+            **({} if self.reader is None else {"reader": str(self.reader), "reader_value": self.reader_value}),
         }
 
 

@@ -61,6 +61,7 @@ def interval(estimate: Estimate) -> str:
 
 def _show_one(estimate: Estimate) -> None:
     screen = console()
+    _notes([estimate])  # before the figure, which somebody may copy without reading on: a misspelt value has a certain 0
     value, error = estimate.written(estimate.value, ","), estimate.written(estimate.std_error, ",")
     if estimate.low is None:
         # Not as "±": that would be read as an error bar, and an error bar is what is not known here.
@@ -71,7 +72,6 @@ def _show_one(estimate: Estimate) -> None:
         screen.print(f"{100 * estimate.confidence:g} % interval: {interval(estimate)} (estimator: {estimate.estimator})")
     if estimate.edges is not None:
         screen.print(estimate.edges_text)
-    _notes([estimate])
 
 
 def _show_many(cells: list[tuple[dict[str, Any], Estimate]], total: Estimate) -> None:

@@ -254,7 +254,8 @@ def claim_lines(report: Audit, baseline: float | None = None) -> list[str]:
             line += f"; {place}: {what}, {percent(result.worst)} where {allowed}{used}"
         lines.append(line)
         if result.reader is not None:
-            lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {percent(result.reader)}")
+            nearest = f"'{shown(result.reader_value)}', {percent(result.reader)}"
+            lines.append(f"  a reader, who does not rerun the program, comes closest to a bound with {nearest}")
         if result.stronger is not None:
             attack, whose = result.stronger
             lines.append(f"  [dim]not claimed, the next stronger: {whose} (sfumato attack --attack {attack})[/dim]")

@@ -157,27 +157,37 @@ def check(
 
 
 def _judged(chosen: Policy, source: Place) -> tuple[list[Decision], Table]:
-    """Return every role with its reason, after reading the table and checking that the bounds can be kept."""
-    from sfumato.methods.base import table_bounds
+    """Return every role with its reason, after reading the table and checking that the policy can be kept."""
+    from sfumato.methods import default_method
     from sfumato.policy import review
     from sfumato.table.people import require_shared_texts
 
     table = chosen.read_table(source)
     table.require_people()
     require_shared_texts(table)
-    table_bounds(table, chosen.requirement)
+    method = chosen.method or default_method(chosen.requirement, table)
+    method.require_provable(table, chosen.requirement)
+    method.bounds(table, chosen.requirement)
     return review(source, chosen.schema, chosen.options), table
 
 
 def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Table | None, *, reviewed: bool) -> None:
+    from sfumato.table.people import often_alone
+
     screen = console()
     if decisions:
         rows = grid("", "column", "role", "why")
         for one in decisions:
             rows.add_row("" if one.sure else "?", shown(one.column), one.role, shown(one.why))
         screen.print(rows)
+    doubtful = sum(not one.sure for one in decisions)
+    if doubtful:
+        several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"
+        screen.print(f"{several} a ?: look there. No program can tell that a secret was called quasi, and is published.")
+    for sentence in [] if table is None else often_alone(table):
+        warn(sentence)
     beside = "" if table is None else f" for this table of {table.rows:,} rows"
-    screen.print(f"{shown(policy)}: nothing is wrong with it{beside}.", soft_wrap=True)
+    screen.print(f"{shown(policy)}: no error was found{beside}.", soft_wrap=True)
     if reviewed and not chosen.reviewed:
         screen.print("It says reviewed = true now, and can be published.")
     elif not chosen.reviewed:

@@ -279,6 +279,10 @@ def explain(
     if (cost.strategies or cost.boxes or cost.presence or cost.odds) and not quick:
         measured = study(table, requirement, method, workload=workload, workers=workers, progress=tell)
         cost = replace(cost, obstacle=cost.obstacle or _found_out(measured))
+        if cost.obstacle is not None:
+            measured = replace(
+                measured, rows=tuple(replace(row, chosen=row.chosen and row.groups is None) for row in measured.rows)
+            )
     return Explanation(
         rows=table.rows,
         dropped=table.dropped,

@@ -12,6 +12,8 @@ from sfumato.policy.words import rule_in_words
 def highlights(about: Explanation) -> list[str]:
     """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
     lines = finding(about.risk)
+    if not about.feasible:
+        return [*lines, "No promise can be made with this policy, and nothing would be published."]
     tightest = about.tightest(1)
     if about.odds is not None:
         lines.append(about.odds.in_words())

@@ -18,7 +18,10 @@ RARE = Fraction(1, 100)
 
 
 def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, compound: bool = False) -> str:
-    """Return what the bounds of a table's values mean, in one sentence; `compound` values are combinations of several columns."""
+    """Return what the bounds of a table's values mean, in one sentence; `compound` values are combinations of several columns.
+
+    It names who is meant: somebody who learns how columns go together may become surer, and no bound of a group covers that.
+    """
     thing = "any combination" if compound else "anything"
     bounded = [value for value in shares if bounds[value] < 1]
     if not bounded:
@@ -26,13 +29,12 @@ def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction]
     most = max(bounds[value] for value in bounded)
     often = [bounds[value] / shares[value] for value in bounded if shares[value] >= RARE]
     rare = [bounds[value] for value in bounded if shares[value] < RARE]
-    said = [f"nobody becomes more than {percent(most)} sure of {thing}"]
-    if len(bounded) < len(shares):
-        said = [f"nobody becomes more than {percent(most)} sure of {thing} that has a bound"]
+    named = "" if len(bounded) == len(shares) else " that has a bound"
+    said = [f"whoever uses no link between columns becomes at most {percent(most)} sure of {thing}{named} about one person"]
     if often:
-        said.append(f"nor more than {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
+        said.append(f"at most {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
     if rare and max(rare) < most:
-        said.append(f"nor more than {percent(max(rare))} sure of {thing} that is rarer")
+        said.append(f"at most {percent(max(rare))} sure of {thing} that is rarer")
     return ", ".join(said)
 
 

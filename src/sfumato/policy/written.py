@@ -23,9 +23,9 @@ SHOWN = 15
 
 _WIDEST = 50
 _ROLES = {
-    "identifier": "names a person: compared, then dropped",
+    "identifier": "names a person: never published",
     "quasi": "what a reader may know: published as recoded below",
-    "sensitive": "what is protected",
+    "sensitive": "the secret: published, but not who has it",
     "other": "dropped: neither published nor used",
 }
 _MORE = (
@@ -196,7 +196,7 @@ def _requirement(draft: Draft) -> list[str]:
     lines = [
         "[requirement]",
         'model   = "f-privacy"',
-        'against = "engineer"            # reader | engineer: also somebody who knows this program',
+        'against = "engineer"            # reader | engineer, who also knows this program | insider (needs noise)',
         f"theta   = {decimal_text(theta).ljust(22)}# a reader may become at most theta · share + offset sure of a value;",
         f'offset  = "{decimal_text(OFFSET)}"                # ' + ("each column has its own shares" if several else _most(first)),
     ]

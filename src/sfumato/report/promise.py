@@ -32,7 +32,10 @@ COVERS: Mapping[str, tuple[str, ...]] = {
     "insider": ("reader", "engineer", "insider"),
     "stranger": ("stranger",),
 }
-"""Whom a claim against each adversary covers: everybody who knows no more than she does."""
+"""Whom a claim against each adversary covers: everybody who knows no more than she does.
+
+Not where counts have noise: a reader, who does not know the others of a bucket, learns from them about people like her.
+"""
 
 
 def published(case: Case) -> Section:
@@ -80,7 +83,8 @@ def promised(case: Case) -> Section:
         blocks += [Words([weaker])] if weaker else []
     names = {"association": "about sensitive values", "presence": "about being in the table"}
     blocks += [Terms([(f"The promise {names[one.kind]}", one.statement) for one in manifest.claims])] if manifest.claims else []
-    held = {name: kind for one in manifest.claims for name in COVERS[one.adversary] for kind in (one.kind,)}
+    noisy = manifest.basis == "noisy"
+    held = {name for one in manifest.claims for name in ((one.adversary,) if noisy else COVERS[one.adversary])}
     rows = [
         (name, KNOWS.get(name, STATISTICIAN), "yes" if name in held else "no")
         for name in ADVERSARIES

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.arrays import Array, Unsigned
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.scale.outline import Known, Outline
-from sfumato.table.fingerprint import SKETCH, Fingerprint, column_digest, hash_rows, mix, value_hashes
+from sfumato.table.fingerprint import SKETCH, Fingerprint, column_digest, hash_rows, mix, sketched, value_hashes
 from sfumato.table.schema import Schema
 
 _PARTS = 64
@@ -43,8 +43,8 @@ class RowHashes:
         for file, some in zip(self.files, np.split(mixed, ends), strict=True):
             file.append([some])
 
-    def digest(self, columns: Mapping[str, str]) -> Fingerprint:
-        """Return the fingerprint of rows with these hashes: the one that a table in memory has."""
+    def digest(self, columns: Mapping[str, str], identities: tuple[int, ...]) -> Fingerprint:
+        """Return the fingerprint of rows with these hashes, and of these identities: the one that a table in memory has."""
         whole, smallest, rows = hashlib.blake2b(digest_size=16), np.zeros(0, np.uint64), 0
         for file in self.files:
             hashes = np.sort(file.read()[0])
@@ -53,7 +53,7 @@ class RowHashes:
             if len(smallest) < SKETCH:
                 smallest = np.unique(np.concatenate([smallest, hashes]))[:SKETCH]
             file.path.unlink(missing_ok=True)
-        return Fingerprint(whole.hexdigest(), rows, tuple(int(one) for one in smallest), dict(columns))
+        return Fingerprint(whole.hexdigest(), rows, tuple(int(one) for one in smallest), dict(columns), identities)
 
 
 def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
@@ -68,9 +68,13 @@ def fingerprints(engine: Rowwise, outline: Outline, known: Sequence[Known], plac
     """Return the fingerprint of the table as it came, and that of who is in it: identifiers and quasi values alone."""
     schema: Schema = outline.table.schema
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
+    named = np.zeros(0, np.uint64)
     for numbers, plain in _numbered(engine, known, schema.identifier):
         rows = len(numbers[0])
-        total = np.zeros(rows, np.uint64) if not plain else hash_rows(plain, rows)
+        total = np.zeros(rows, np.uint64)
+        if plain:
+            total = hash_rows(plain, rows)
+            named = np.array(sketched(np.sort(np.concatenate([named, total]))), np.uint64)
         for one, number in zip(known[:-1], numbers[:-1], strict=True):
             total += one.hashes[0][number]
         people.add(total.copy())
@@ -82,7 +86,7 @@ def fingerprints(engine: Rowwise, outline: Outline, known: Sequence[Known], plac
         for column, counts in zip(outline.source, outline.source_counts, strict=True)
     }
     quasi = {name: own[name] for name in schema.quasi}
-    return whole.digest(own), people.digest(quasi)
+    return whole.digest(own, sketched(named)), people.digest(quasi, sketched(named))
 
 
 def _numbered(

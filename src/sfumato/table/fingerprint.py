@@ -1,7 +1,7 @@
 """A fingerprint of the table: is this, or nearly this, the table that was published before?
 
 It belongs in private receipts only. The hashes are fast ones without a secret: whoever holds a fingerprint and guesses a whole
-row can check the guess.
+row, or the identifiers of one of some 256 people, can check the guess.
 """
 
 from __future__ import annotations
@@ -33,28 +33,31 @@ class Fingerprint:
     """`digest` is equal for the same rows in any order, `sketch` holds the smallest distinct row hashes.
 
     `columns` has a digest of each column's values, in any order: it still tells the same table when its columns were given other
-    roles, which changes every row.
+    roles, which changes every row. `identities` holds the smallest distinct hashes of identifiers alone: it still tells the same
+    people when all else about them has changed, as in next year's table.
     """
 
     digest: str
     rows: int
     sketch: tuple[int, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
+    identities: tuple[int, ...] = ()
 
     def common_columns(self, other: Fingerprint) -> tuple[str, ...]:
         """Return the columns that hold the same values the same number of times in both tables."""
         return tuple(name for name, digest in self.columns.items() if other.columns.get(name) == digest)
 
     def similarity(self, other: Fingerprint) -> float:
-        """Return an estimate of the share of distinct rows that both tables have, among those that either has.
+        """Return an estimate of the share of distinct rows that both tables have, among those that either has."""
+        return _in_both(self.sketch, other.sketch) if self.sketch or other.sketch else 1.0
 
-        Bottom-k sketches: of the k smallest hashes of the union, the share that is in both.
-        """
-        mine, theirs = set(self.sketch), set(other.sketch)
-        smallest = sorted(mine | theirs)[:SKETCH]
-        if not smallest:
-            return 1.0
-        return sum(value in mine and value in theirs for value in smallest) / len(smallest)
+    def same_people(self, other: Fingerprint) -> float:
+        """Return an estimate of the share of identifiers that both tables have, among those that either has; 0 without any."""
+        return _in_both(self.identities, other.identities) if self.identities and other.identities else 0.0
+
+    def own_share(self, common: float, other: Fingerprint) -> float:
+        """Return what part of this table's rows a share of those that either table has is."""
+        return min(1.0, common / (1 + common) * (self.rows + other.rows) / max(1, self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fingerprint in JSON types."""
@@ -63,13 +66,21 @@ class Fingerprint:
             "rows": self.rows,
             "sketch": [f"{value:016x}" for value in self.sketch],
             "columns": dict(self.columns),
+            "identities": [f"{value:016x}" for value in self.identities],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
         """Return the fingerprint that `to_dict` wrote."""
-        sketch = tuple(int(value, 16) for value in data["sketch"])
-        return cls(str(data["digest"]), int(data["rows"]), sketch, dict(data.get("columns", {})))
+        sketch, identities = (tuple(int(one, 16) for one in some) for some in (data["sketch"], data.get("identities", ())))
+        return cls(str(data["digest"]), int(data["rows"]), sketch, dict(data.get("columns", {})), identities)
+
+
+def _in_both(mine: Iterable[int], theirs: Iterable[int]) -> float:
+    """Return the share of the smallest hashes of either sketch that is in both (bottom-k sketches)."""
+    one, other = set(mine), set(theirs)
+    smallest = sorted(one | other)[:SKETCH]
+    return sum(value in one and value in other for value in smallest) / len(smallest)
 
 
 def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | None = None) -> Fingerprint:
@@ -81,12 +92,16 @@ def fingerprint(columns: Sequence[Column], rows: int, *, identity: Unsigned | No
         total += hashes[column.codes]
         own[column.name] = column_digest(hashes, np.bincount(column.codes, minlength=len(hashes)))
     ordered = np.sort(mix(total))
-    smallest = ordered[: 64 * SKETCH]
-    distinct = np.unique(smallest)
+    digest = hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=16).hexdigest()
+    return Fingerprint(digest, rows, sketched(ordered), own, () if identity is None else sketched(np.sort(identity)))
+
+
+def sketched(ordered: Unsigned) -> tuple[int, ...]:
+    """Return the smallest distinct hashes of a sorted array."""
+    distinct = np.unique(ordered[: 64 * SKETCH])
     if len(distinct) < SKETCH:
         distinct = np.unique(ordered)
-    digest = hashlib.blake2b(ordered.astype("<u8").tobytes(), digest_size=16).hexdigest()
-    return Fingerprint(digest, rows, tuple(int(value) for value in distinct[:SKETCH]), own)
+    return tuple(int(value) for value in distinct[:SKETCH])
 
 
 def value_hashes(column: Column) -> Unsigned:

@@ -364,6 +364,8 @@ SHARE, PEOPLE = 0.2, 20
 """Texts nearly name people where so large a share of them, and at least so many, are the only one with their text."""
 NUMBERED, MANY = 0.9, 1_000
 """Whole numbers and dates do where so large a share of them, and at least so many, are: they number people."""
+OFTEN = 0.25
+"""Where so large a share of people are the only one with their number or date, the publisher is told."""
 
 
 @dataclass(frozen=True)
@@ -389,11 +391,26 @@ def nearly_unique(table: Table, counts: Sequence[Integers] | None = None) -> lis
 
     `counts` say how often each code of each column occurs, where the table has no rows at hand.
     """
+    return _alone(table, counts, NUMBERED, MANY)
+
+
+def often_alone(table: Table) -> list[str]:
+    """Return a sentence for every quasi column of numbers or dates that is published and yet tells many people apart."""
+    refused = {one.column for one in nearly_unique(table)}
+    return [
+        f"{one}, and it is published: make it coarser under [recode] unless that is meant"
+        for one in _alone(table, None, OFTEN, PEOPLE)
+        if one.column not in refused
+    ]
+
+
+def _alone(table: Table, counts: Sequence[Integers] | None, numbered: float, many: int) -> list[NearlyUnique]:
+    """Return the quasi columns of which so many people have their value alone, except those that the schema allows."""
     found = []
     for j, column in enumerate(table.quasi):
         if column.name in table.schema.allow_unique or _measured(column):
             continue
-        share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (NUMBERED, MANY)
+        share, least = (SHARE, PEOPLE) if column.kind == "categorical" else (numbered, many)
         times = counted(column.codes, column.size) if counts is None else counts[j]
         alone = int((times[: len(column.values)] == 1).sum())
         if alone >= max(least, share * table.rows):
