@@ -119,9 +119,9 @@ def _published_before(earlier: Sequence[Earlier]) -> str:
         names = ", ".join(first.columns)
         return f"A table with as many people and the same columns {names} was already published {when}.{more} {COMBINE}"
     thing = "rows" if first.kind == "similar" else "identifiers"
-    others = f", and much with {alike - 1} more" if alike > 1 else ""
+    further = f", and much with {alike - 1} more" if alike > 1 else ""
     share = f"This table shares about {percent(first.similarity, 0)} of its {thing} with one that was published"
-    return f"{share} on {first.date[:10]} as {first.release} (receipt {first.receipt}){others}.{more} {COMBINE}"
+    return f"{share} on {first.date[:10]} as {first.release} (receipt {first.receipt}){further}.{more} {COMBINE}"
 
 
 @dataclass(frozen=True)
