@@ -14,6 +14,9 @@ from sfumato.charts import Chart
 from sfumato.methods.base import Method
 
 METHODS: Mapping[str, Method] = {"Ambiguity": PAPER, "Ambiguity, disjoint boxes": BOXES, "PriView": PRIVIEW}
+PAPERS = ("Ambiguity", "PriView")
+"""Those of the paper; disjoint boxes are ours."""
+
 GENERALIZATION = "generalization (Mondrian)"
 MARGINALS = "one-way marginals"
 KINDS = {"conditions": ("mean", "median"), "GROUP BY": ("grouped_mean", "grouped_median")}

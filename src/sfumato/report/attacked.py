@@ -88,7 +88,7 @@ def _numbers(done: Sequence[AttackResult]) -> Grid:
         )
         for one in done
     ]
-    headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "")
+    headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "promise")
     return Grid("The numbers", headings, rows, right=(2, 3, 4, 5))
 
 
