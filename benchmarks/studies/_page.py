@@ -27,7 +27,8 @@ column says with which settings it was made. The papers are listed under [method
 Seconds are the processor's, measured on whatever machine ran them: compare them with each other only.
 
 **The verdict** is computed from the rows, by one rule for all studies. Under each stands what the paper claims with that figure,
-sentence by sentence: ✓ found again, ✗ not. What is claimed of every case is one claim, and one case that differs refutes it.
+sentence by sentence: ✓ found again, ✗ not. What is claimed of every case is one claim, and one case that differs refutes it; how
+many cases agree stands behind it.
 *Holds*: all claims; *does not hold*: none; *holds in part*: some, and how many of how many.
 
 """
@@ -76,10 +77,10 @@ def _section(study: Study, question: str, result: Result, docs: Path) -> str:
     body = f"### {study.figure}: {question}\n\n"
     body += f"The paper: {study.says}\n\n"
     body += f"![{question}](pictures/studies/{picture.name})\n\n"
-    held = sum(verdict.claims.values())
-    some = f" ({held} of {len(verdict.claims)} claims)" if 0 < held < len(verdict.claims) else ""
+    held = verdict.held
+    some = f" ({sum(held.values())} of {len(held)} claims)" if 0 < sum(held.values()) < len(held) else ""
     body += f"**{verdict.word.capitalize()}{some}.** {verdict.why}\n\n"
-    body += "".join(f"- {'✓' if holds else '✗'} {claim}\n" for claim, holds in verdict.claims.items()) + "\n"
+    body += "".join(f"- {'✓' if holds else '✗'} {claim}\n" for claim, holds in held.items()) + "\n"
     if study.table is not None:
         body += _table(study.table(result.rows))
     settings = ", ".join(f"{name} {_told(value)}" for name, value in result.settings.items())

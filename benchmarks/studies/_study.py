@@ -37,17 +37,29 @@ _KEY = b"sfumato.study"
 class Verdict:
     """What a paper claims with a figure, each in a sentence and whether it is found again here, and the figures that say so.
 
-    One rule for all studies: what is claimed of every case is one claim, and one case that differs refutes it.
+    One rule for all studies: what is claimed of every case is one claim, given case by case, and one that differs refutes it.
     """
 
-    claims: Mapping[str, bool]
+    claims: Mapping[str, bool | Sequence[bool]]
     why: str
+
+    @property
+    def held(self) -> dict[str, bool]:
+        """Whether each claim holds, with the number of cases in which it does where it is about several."""
+        return {
+            f"{claim}: {sum(found)} of {len(found)}" if isinstance(found, Sequence) else claim: _holds(found)
+            for claim, found in self.claims.items()
+        }
 
     @property
     def word(self) -> Word:
         """All claims hold, some of them, or none."""
-        found = self.claims.values()
+        found = self.held.values()
         return "holds" if all(found) else "holds in part" if any(found) else "does not hold"
+
+
+def _holds(found: bool | Sequence[bool]) -> bool:
+    return all(found) if isinstance(found, Sequence) else found
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def judge(rows: Rows) -> Verdict:
         f"{100 * largest['p']:.0f} % "
         f"of them are kept."
     )
-    return Verdict({"every figure of the table comes out as printed": all(same)}, why)
+    return Verdict({"every figure of the table comes out as printed": same}, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -27,12 +27,12 @@ def judge(rows: Rows) -> Verdict:
     most = max(row["at"] for row in rows)
     names = list(dict.fromkeys(row["table"] for row in rows))
     last = {who: [at(rows, who, most, table=name)[0] for name in names] for who in (HG, SG, GR, NH, TUNED_NH, ANNEALED)}
-    below = all(one < other for who in (HG, SG, GR) for one, other in zip(last[who], last[NH], strict=True))
+    below = [one < other for who in (HG, SG, GR) for one, other in zip(last[who], last[NH], strict=True)]
     gaps = [[a / b for a, b in zip(at(rows, NH, table=name), at(rows, HG, table=name), strict=True)] for name in names]
-    grows = all(one[-1] > one[0] for one in gaps)
+    grows = [one[-1] > one[0] for one in gaps]
     tuned = all(one < other for one, other in zip(last[HG], last[TUNED_NH], strict=True))
     why = f"At ℓ = {most:g} published NH loses {times(last[NH], last[HG])} times what HG loses"
-    why += " and the gap grows with ℓ" if grows else ", though the gap does not grow with ℓ on every table"
+    why += " and the gap grows with ℓ" if all(grows) else ", though the gap does not grow with ℓ on every table"
     why += (
         f"; rings with exchanges lose {'more' if tuned else 'not always more'} than HG, and groups that all their people share, "
     )

@@ -23,14 +23,13 @@ def judge(rows: Rows) -> Verdict:
     names = list(dict.fromkeys(row["table"] for row in rows))
     places = sorted({row["at"] for row in rows})
     won = {name: [d for d in places if at(rows, HG, d, table=name)[0] < at(rows, NH, d, table=name)[0]] for name in names}
-    census = won[names[0]] == places
     loss = at(rows, HG, table=names[0])
     told = ", ".join(f"{name} at d = {' '.join(f'{d:g}' for d in one) or 'none'}" for name, one in won.items())
     why = f"HG loses less than published NH on {told}; on the census HG's loss goes from {loss[0]:.3f} to {loss[-1]:.3f}"
     claims = {
-        "HG loses less than NH at every d on the census": census,
-        "HG loses less than NH at d > 3 on Zipf values": all(d in won[names[2]] for d in places if d > 3),
-        "HG loses less than NH at d > 6 on uniform values": all(d in won[names[1]] for d in places if d > 6),
+        "HG loses less than NH at every d on the census": [d in won[names[0]] for d in places],
+        "HG loses less than NH at d > 3 on Zipf values": [d in won[names[2]] for d in places if d > 3],
+        "HG loses less than NH at d > 6 on uniform values": [d in won[names[1]] for d in places if d > 6],
         "on the census HG's loss falls as columns are added": loss[-1] < loss[0],
     }
     return Verdict(claims, why + " as columns are added.")

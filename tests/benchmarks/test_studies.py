@@ -105,6 +105,12 @@ def test_claims_that_all_hold_hold_and_one_that_does_not_makes_it_in_part() -> N
     assert Verdict({"a": False, "b": False}, "").word == "does not hold"
 
 
+def test_one_case_that_differs_refutes_a_claim_and_the_cases_are_counted() -> None:
+    found = Verdict({"less in every case": [True, True, False], "a": True}, "")
+    assert found.held == {"less in every case: 2 of 3": False, "a": True}
+    assert found.word == "holds in part"
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_study_is_on_the_page_with_its_picture(name: str) -> None:
     study, question = study_of(name)
