@@ -14,6 +14,9 @@ from sfumato.charts import Chart
 from sfumato.methods.base import Method
 
 METHODS: Mapping[str, Method] = {"Ambiguity": PAPER, "Ambiguity, disjoint boxes": BOXES, "PriView": PRIVIEW}
+PAPERS = ("Ambiguity", "PriView")
+"""Those of the paper; disjoint boxes are ours."""
+
 GENERALIZATION = "generalization (Mondrian)"
 MARGINALS = "one-way marginals"
 KINDS = {"conditions": ("mean", "median"), "GROUP BY": ("grouped_mean", "grouped_median")}
@@ -65,8 +68,7 @@ def shown(rows: Rows, *, across: str) -> list[dict[str, Cell]]:
     return list(lined.values())
 
 
-def less(rows: Rows, one: str, other: str, *, figure: str = "median") -> tuple[int, int]:
-    """Return in how many cases one method errs less than another, and of how many."""
+def less(rows: Rows, one: str, other: str, *, figure: str = "median") -> list[bool]:
+    """Return case by case whether one method errs less than another."""
     found = {(row["case"], row["β"], row["questions"], row["method"]): row[figure] for row in rows}
-    pairs = [(found[key], found[(*key[:3], other)]) for key in found if key[3] == one and (*key[:3], other) in found]
-    return sum(a < b for a, b in pairs), len(pairs)
+    return [value < found[(*key[:3], other)] for key, value in found.items() if key[3] == one and (*key[:3], other) in found]

@@ -15,7 +15,7 @@ from benchmarks._show import Cell
 from benchmarks.attack_study import AT, USUAL, both
 from benchmarks.attack_study import measure as found_of
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Verdict, kept, weigh
+from benchmarks.studies._study import Rows, Verdict, kept
 from sfumato.charts import Chart
 
 SCHEMES = ("HG", "SG", "GR")
@@ -82,7 +82,6 @@ def judge(most: str) -> Any:
         }
         burel, noise = (sum(one > 1 for one in ratio[other]) for other in (BUREL, NOISE))
         ends = {axis: [by[(axis, at, "HG")] for a, at in cases if a == axis] for axis in ("β", "Θ")}
-        falls = [one[-1] < one[0] for one in ends.values()]
         ours = [by[(*case, OURS)] for case in cases if (*case, OURS) in by]
         why = f"The best of HG, SG and GR errs less than published BuReL in {burel} of {len(ratio[BUREL])} cases, up to "
         why += f"{max(ratio[BUREL]):.1f} times less, and less than PrivBayes in {noise} of {len(ratio[NOISE])}, up to "
@@ -90,7 +89,13 @@ def judge(most: str) -> Any:
         why += f"{max(ratio[TUNED]):.2g} times as much as that best. HG's error goes from {_percent(ends['β'][0])} to "
         why += f"{_percent(ends['β'][-1])} as β grows and from {_percent(ends['Θ'][0])} to {_percent(ends['Θ'][-1])} as "
         why += f"selectivity does; soft boxes err {_percent(min(ours))} to {_percent(max(ours))}."
-        return Verdict(weigh(burel == len(ratio[BUREL]), noise == len(ratio[NOISE]), *falls), why)
+        claims = {
+            "the best scheme errs less than BuReL": [one > 1 for one in ratio[BUREL]],
+            "the best scheme errs less than PrivBayes": [one > 1 for one in ratio[NOISE]],
+            "HG errs less as β grows": ends["β"][-1] < ends["β"][0],
+            "HG errs less as selectivity grows": ends["Θ"][-1] < ends["Θ"][0],
+        }
+        return Verdict(claims, why)
 
     return judged
 

@@ -26,6 +26,11 @@ about six minutes of one processor, compiling included); each study's rows are l
 column says with which settings it was made. The papers are listed under [methods](methods/README.md).
 Seconds are the processor's, measured on whatever machine ran them: compare them with each other only.
 
+**The verdict** is computed from the rows, by one rule for all studies. Under each stands what the paper claims with that figure,
+sentence by sentence: ✓ found again, ✗ not. What is claimed of every case is one claim, and one case that differs refutes it; how
+many cases agree stands behind it.
+*Holds*: all claims; *does not hold*: none; *holds in part*: some, and how many of how many.
+
 """
 _SECTION = re.compile(r"<!-- study (\w+) (quick|full) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
@@ -54,8 +59,8 @@ def write_page(*, docs: Path = DOCS, results: Path = RESULTS) -> Path:
             else:
                 continue
             sections.append(f"<!-- study {name} {size} -->\n{body}<!-- end -->\n")
-            found = re.search(r"\*\*(Holds|Holds in part|Does not hold)\.\*\*", body)
-            word = found.group(1).lower() if found else "–"
+            found = re.search(r"\*\*(Holds|Holds in part|Does not hold)( \(\d+ of \d+ claims\))?\.\*\*", body)
+            word = found.group(1).lower() + (found.group(2) or "").replace(" claims", "") if found else "–"
             summary.append(f"| {NUMBERS[paper]} | {study.figure}: {question} | {word} | {size} |\n")
         if sections:
             lines += [f"## {title}\n\n", *(f"{section}\n" for section in sections)]
@@ -72,7 +77,10 @@ def _section(study: Study, question: str, result: Result, docs: Path) -> str:
     body = f"### {study.figure}: {question}\n\n"
     body += f"The paper: {study.says}\n\n"
     body += f"![{question}](pictures/studies/{picture.name})\n\n"
-    body += f"**{verdict.word.capitalize()}.** {verdict.why}\n\n"
+    held = verdict.held
+    some = f" ({sum(held.values())} of {len(held)} claims)" if 0 < sum(held.values()) < len(held) else ""
+    body += f"**{verdict.word.capitalize()}{some}.** {verdict.why}\n\n"
+    body += "".join(f"- {'✓' if holds else '✗'} {claim}\n" for claim, holds in held.items()) + "\n"
     if study.table is not None:
         body += _table(study.table(result.rows))
     settings = ", ".join(f"{name} {_told(value)}" for name, value in result.settings.items())

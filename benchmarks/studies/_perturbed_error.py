@@ -90,6 +90,17 @@ def compared(rows: Rows, one: str, other: str) -> list[float]:
     return [found[(*case, one)] / found[(*case, other)] for case in cases]
 
 
+def gains(rows: Rows) -> dict[str, bool | list[bool]]:
+    """Return whether PP errs less under a larger ρ2 = 1/L, and where answers are larger."""
+    mine = [row for row in rows if row["method"] == "PP" and row["against"] == "L" and row["error"] is not None]
+    error = {(row["L"], row["selectivity"]): row["error"] for row in mine}
+    levels, shares = sorted({level for level, _ in error}), sorted({share for _, share in error})
+    return {
+        "PP gains from a larger ρ2, at every selectivity": [error[levels[0], s] < error[levels[-1], s] for s in shares],
+        "PP gains from larger answers, at every ρ2": [error[one, shares[-1]] < error[one, shares[0]] for one in levels],
+    }
+
+
 def shown(rows: Rows) -> list[dict[str, Cell]]:
     """Return errors in percent against L, a line for each method."""
     lined: dict[str, dict[str, Cell]] = {}

@@ -35,10 +35,31 @@ _KEY = b"sfumato.study"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether what a paper says is found again, and one sentence that says why."""
+    """What a paper claims with a figure, each in a sentence and whether it is found again here, and the figures that say so.
 
-    word: Word
+    One rule for all studies: what is claimed of every case is one claim, given case by case, and one that differs refutes it.
+    """
+
+    claims: Mapping[str, bool | Sequence[bool]]
     why: str
+
+    @property
+    def held(self) -> dict[str, bool]:
+        """Whether each claim holds, with the number of cases in which it does where it is about several."""
+        return {
+            f"{claim}: {sum(found)} of {len(found)}" if isinstance(found, Sequence) else claim: _holds(found)
+            for claim, found in self.claims.items()
+        }
+
+    @property
+    def word(self) -> Word:
+        """All claims hold, some of them, or none."""
+        found = self.held.values()
+        return "holds" if all(found) else "holds in part" if any(found) else "does not hold"
+
+
+def _holds(found: bool | Sequence[bool]) -> bool:
+    return all(found) if isinstance(found, Sequence) else found
 
 
 @dataclass(frozen=True)
@@ -86,11 +107,6 @@ def study_of(name: str) -> tuple[Study, str]:
     study = module.STUDY
     assert isinstance(study, Study)
     return study, (module.__doc__ or name).strip().splitlines()[0]
-
-
-def weigh(*claims: bool) -> Word:
-    """Return the verdict on something that was claimed in several respects: all of them hold, some, or none."""
-    return "holds" if all(claims) else "holds in part" if any(claims) else "does not hold"
 
 
 def run(name: str, study: Study, size: Size, *, again: bool = False, results: Path = RESULTS) -> tuple[Result, bool]:

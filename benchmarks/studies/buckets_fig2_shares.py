@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks._census import ATTRIBUTES, counts
 from benchmarks._show import Cell
 from benchmarks.studies._draw import bars
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 
 PRINTED = {"OCC": (0.075, 0.0018), "EDU": (0.273, 0.0044)}
@@ -38,13 +38,14 @@ def ends(rows: Rows) -> dict[str, tuple[int, float, float]]:
 
 def judge(rows: Rows) -> Verdict:
     """Return whether the ends of both distributions are near those printed."""
-    near = []
+    claims = {}
     told = []
     for attribute, (many, largest, smallest) in ends(rows).items():
         printed = PRINTED[attribute]
-        near += [abs(largest / printed[0] - 1) <= 0.1, abs(smallest / printed[1] - 1) <= 0.25]
+        claims[f"{attribute}: the largest share is as printed, to a tenth"] = abs(largest / printed[0] - 1) <= 0.1
+        claims[f"{attribute}: the smallest share is as printed, to a quarter"] = abs(smallest / printed[1] - 1) <= 0.25
         told.append(f"{attribute} has {many} values with shares from {100 * largest:.1f} % to {100 * smallest:.2f} %")
-    return Verdict(weigh(*near), f"The generated census has the shape of the papers': {' and '.join(told)}.")
+    return Verdict(claims, f"The generated census has the shape of the papers': {' and '.join(told)}.")
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

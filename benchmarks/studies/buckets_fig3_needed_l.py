@@ -11,7 +11,7 @@ from fractions import Fraction
 from benchmarks._census import ATTRIBUTES, OFFSET, THETAS, bounds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.exact import ceil_inverse
 
@@ -51,7 +51,8 @@ def judge(rows: Rows) -> Verdict:
         f"follows from the "
         f"papers' smallest shares."
     )
-    return Verdict(weigh(large, impossible > len(rows) / 2), why)
+    claims = {"ℓ is at least 10 for θ below 32": large, "in most cases no ℓ-diverse release exists": impossible > len(rows) / 2}
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from benchmarks._census import ATTRIBUTES, MAX_SIZE, THETAS, bounds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.plan import STRATEGIES, plan
@@ -69,13 +69,17 @@ def judge(rows: Rows) -> Verdict:
         ]
 
     anatomy, two, down = ratios(ANATOMY, "two-size"), ratios("two-size", "top-down"), ratios("top-down", "optimal")
-    claims = min(anatomy) >= SIGNIFICANTLY, max(two) <= SLIGHTLY, max(down) <= SLIGHTLY
+    claims = {
+        f"Anatomy loses significantly more at every θ ({SIGNIFICANTLY:g} times or more)": min(anatomy) >= SIGNIFICANTLY,
+        f"two sizes lose only slightly more than top-down ({SLIGHTLY:g} times at most)": max(two) <= SLIGHTLY,
+        f"top-down loses only slightly more than the optimum ({SLIGHTLY:g} times at most)": max(down) <= SLIGHTLY,
+    }
     why = (
         f"Anatomy loses {_span(anatomy)} times what two sizes lose; but two sizes lose {_span(two)} times what the "
         f"top-down search "
-        f"loses, and that {_span(down)} times the optimum: {'slightly' if claims[1] and claims[2] else 'not slightly'} more."
+        f"loses, and that {_span(down)} times the optimum: {'slightly' if max(*two, *down) <= SLIGHTLY else 'not slightly'} more."
     )
-    return Verdict(weigh(*claims), why)
+    return Verdict(claims, why)
 
 
 def _span(figures: list[float]) -> str:

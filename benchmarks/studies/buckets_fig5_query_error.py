@@ -14,7 +14,7 @@ import sfumato
 from benchmarks._census import MAX_SIZE, OFFSET, SEED, THETAS, table
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, kept, weigh
+from benchmarks.studies._study import Rows, Study, Verdict, kept
 from sfumato.charts import Chart
 from sfumato.errors import Infeasible
 from sfumato.groups.settings.feasible import Strategy
@@ -77,11 +77,11 @@ def judge(rows: Rows) -> Verdict:
     """Return whether errors are as small as printed, and the three ways close."""
     mean = {(row["table"], row["θ"], row["buckets"]): row["mean"] for row in rows}
     papers = [name for name, _, estimator in LINEUP if estimator == "paper"]
-    small, told = [], []
+    claims, told = {}, []
     for attribute in dict.fromkeys(key[0] for key in mean):
         worst = max(value for key, value in mean.items() if key[0] == attribute and key[2] in papers)
         alone = max(value for key, value in mean.items() if key[0] == attribute and key[2] == INDEPENDENCE)
-        small.append(worst <= PRINTED[attribute])
+        claims[f"{attribute}: the mean error is {100 * PRINTED[attribute]:.0f} % at most"] = worst <= PRINTED[attribute]
         told.append(f"{attribute} at most {100 * worst:.0f} % (independence {100 * alone:.0f} %)")
     cases = [key[:2] for key in mean if key[2] == "optimal"]
     apart = max(mean[(*case, "two-size")] / mean[(*case, "optimal")] for case in cases if (*case, "two-size") in mean)
@@ -92,7 +92,8 @@ def judge(rows: Rows) -> Verdict:
         f"The errors are near those of assuming independence, which needs no release: the optimum is a tenth or more better in "
         f"{sum(beats)} of {len(beats)} cases."
     )
-    return Verdict(weigh(*small, apart <= CLOSE), why)
+    claims[f"the three ways are close (two sizes at most {CLOSE:g} times the optimum)"] = apart <= CLOSE
+    return Verdict(claims, why)
 
 
 def shown(rows: Rows) -> list[dict[str, Cell]]:

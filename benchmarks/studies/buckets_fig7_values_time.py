@@ -15,7 +15,7 @@ from benchmarks._census import ATTRIBUTES, MAX_SIZE, bounds
 from benchmarks._measure import least_seconds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from benchmarks.studies.buckets_fig6_people_time import NAMES, OPTIMAL, THETA, compiled, two_size
 from sfumato.charts import Chart
 from sfumato.groups.settings.plan import plan
@@ -68,7 +68,12 @@ def judge(rows: Rows) -> Verdict:
         f"({max(seconds[t, last, OPTIMAL] for t in tables):.1f} s at most with {values:,} values, proven to within {gap:.1e}): "
         f"{'it explodes' if explodes else f'about as γ to the power {power:.1f}, not exponentially as their program'}."
     )
-    return Verdict(weigh(linear, falls, explodes), why)
+    claims = {
+        "full pruning grows no more than in proportion to the values": linear,
+        "the time of no pruning falls": falls,
+        "the optimum's time explodes": explodes,
+    }
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

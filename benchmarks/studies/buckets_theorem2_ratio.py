@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.attacks.differential import theorem
 from sfumato.charts import Chart
 
@@ -81,7 +81,11 @@ def judge(rows: Rows) -> Verdict:
             f", but its variance ({hundred['variance by theorem']:.2f}) is a Taylor value: X has density at 0, no moment exists, "
             f"and drawn ones range from {hundred['least variance drawn']:.2f} to {hundred['largest variance drawn']:.3g}"
         )
-    return Verdict(weigh(revealed, exact), why + ".")
+    claims = {
+        f"a pair of noisy counts reveals a share (to {100 * KNOWN:g} points)": revealed,
+        "the theorem's variance is that of the ratio": exact,
+    }
+    return Verdict(claims, why + ".")
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -8,7 +8,7 @@ from benchmarks._census import table as census_table
 from benchmarks._charts import titled, values
 from benchmarks._perturbation import SEED, answers_of, lineup, pool
 from benchmarks._show import Cell
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart, altair
 from sfumato.charts.svg import colour
 from sfumato.query import true_answers
@@ -69,12 +69,13 @@ def strays(rows: Rows) -> dict[str, float]:
 def judge(rows: Rows) -> Verdict:
     """Return whether PP is nearest to the diagonal."""
     far = strays(rows)
-    best = far["PP"] <= min(far["UP"], far["Anatomy"])
     why = (
         f"Points stray from the diagonal by {100 * far['PP']:.0f} % of the mean answer for PP, {100 * far['UP']:.0f} % for UP, "
         f"{100 * far['Anatomy']:.0f} % for Anatomy; with our estimator PP's by {100 * far['PP, likelihood']:.0f} %."
     )
-    return Verdict("holds" if best else weigh(far["PP"] < far["UP"], False), why)
+    claims = {"PP's points are nearer the diagonal than UP's": far["PP"] < far["UP"]}
+    claims["PP's points are nearer the diagonal than Anatomy's"] = far["PP"] < far["Anatomy"]
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

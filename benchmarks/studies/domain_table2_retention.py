@@ -11,7 +11,7 @@ from benchmarks._census import table as census_table
 from benchmarks._perturbation import mean_retention, published, rho
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.methods.base import Method
 from sfumato.methods.small_domain import SmallDomain
@@ -57,7 +57,8 @@ def judge(rows: Rows) -> Verdict:
         f"figures are within "
         f"{100 * apart:.0f} % of those printed."
     )
-    return Verdict(weigh(min(times) >= 2, apart <= 0.1), why)
+    claims = {"partitioning at least doubles retention": min(times) >= 2, "figures are as printed, to a tenth": apart <= 0.1}
+    return Verdict(claims, why)
 
 
 def shown(rows: Rows) -> list[dict[str, Cell]]:

@@ -11,7 +11,7 @@ from benchmarks._census import table as census_table
 from benchmarks._perturbation import SEED, rho
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.methods.small_domain import SmallDomain
 from sfumato.release.randomized import RandomizedRelease
@@ -69,7 +69,12 @@ def judge(rows: Rows) -> Verdict:
         f"{span('γ', '.2f')} "
         f"(2.6–2.8), from {span('groups', 'd')} initial groups (17–20)."
     )
-    return Verdict(weigh(small, same, near), why)
+    claims = {
+        "domains of parts are at most half of the whole": small,
+        "γ of parts stays close to 2.5 (to 0.5)": same,
+        "initial groups are as many as printed, to 2": near,
+    }
+    return Verdict(claims, why)
 
 
 def shown(rows: Rows) -> list[dict[str, Cell]]:

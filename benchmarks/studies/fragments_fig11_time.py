@@ -14,7 +14,7 @@ from benchmarks._measure import least_seconds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
 from benchmarks.studies._fragments_lineup import METHODS
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 
 
@@ -41,19 +41,21 @@ def draw(rows: Rows) -> Chart:
 def judge(rows: Rows) -> Verdict:
     """Return whether the time of Ambiguity as published is in proportion to neither α nor β."""
     seconds = {(row["α"], row["β"]): row["seconds"] for row in rows if row["method"] == "Ambiguity" and row["seconds"]}
-    claims, told = [], []
+    claims, told = {}, []
     for name, place in (("α", 0), ("β", 1)):
         given = sorted({key[place] for key in seconds}, key=float)
         ends = [sum(value for key, value in seconds.items() if key[place] == end) for end in (given[0], given[-1])]
         ratio, times = float(given[-1]) / float(given[0]), ends[1] / ends[0]
-        claims.append(not any(abs(times * other - 1) < 0.3 for other in (ratio, 1 / ratio)))
+        linear = any(abs(times * other - 1) < 0.3 for other in (ratio, 1 / ratio))
+        claims[f"the time is not in proportion to {name}"] = not linear
         told.append(f"{times:.2f} times as long at {name} = {given[-1]} as at {given[0]}")
     slowest = max((row for row in rows if row["seconds"]), key=lambda row: row["seconds"])
+    neither = "neither" if all(claims.values()) else "one of them" if any(claims.values()) else "both"
     why = (
-        f"Ambiguity as published takes {' and '.join(told)}: in proportion to {'neither' if all(claims) else 'one of them'}. The "
+        f"Ambiguity as published takes {' and '.join(told)}: in proportion to {neither}. The "
         f"slowest of all is {slowest['method']} at α = {slowest['α']}, β = {slowest['β']} with {slowest['seconds']:.1f} s."
     )
-    return Verdict(weigh(*claims), why)
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from benchmarks._fragments import Asked, census_table
 from benchmarks._show import Cell
 from benchmarks.studies._fragments_lineup import GENERALIZATION, chart, errors, less, shown
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 
 COMPARED = ("Ambiguity", "PriView", GENERALIZATION)
@@ -31,20 +31,22 @@ def draw(rows: Rows) -> Chart:
 
 def judge(rows: Rows) -> Verdict:
     """Return whether errors fall with β for all three, and Ambiguity and PriView are better than generalization."""
-    falls, told = [], []
+    claims: dict[str, bool | list[bool]] = {}
+    told = []
     for name in COMPARED:
         mine = [row for row in rows if row["method"] == name and row["questions"] == "conditions"]
         least, most = (min(mine, key=lambda r: float(r["β"])), max(mine, key=lambda r: float(r["β"])))
-        falls.append(most["median"] < least["median"])
+        claims[f"{name} errs less as β grows"] = most["median"] < least["median"]
         told.append(f"{name} {100 * least['median']:.0f} → {100 * most['median']:.0f} %")
-    better = [less(rows, name, GENERALIZATION) for name in COMPARED[:2]]
-    wins, of = sum(one[0] for one in better), sum(one[1] for one in better)
+    better = {name: less(rows, name, GENERALIZATION) for name in COMPARED[:2]}
+    wins, of = sum(map(sum, better.values())), sum(map(len, better.values()))
     why = (
         f"From the smallest to the largest β the median error of conditions changes so: {', '.join(told)}; Ambiguity "
         f"and PriView "
         f"err less than generalization in {wins} of {of} cases (the paper: always)."
     )
-    return Verdict(weigh(*falls, wins == of), why)
+    claims |= {f"{name} errs less than generalization": found for name, found in better.items()}
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from benchmarks._fragments import BETA, Asked, census_table
 from benchmarks._show import Cell
-from benchmarks.studies._fragments_lineup import METHODS, chart, errors, shown
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._fragments_lineup import METHODS, PAPERS, chart, errors, shown
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 
 
@@ -31,18 +31,19 @@ def draw(rows: Rows) -> Chart:
 
 def judge(rows: Rows) -> Verdict:
     """Return whether denser data are answered worse, for each method, by mean and by median."""
-    worse, told = [], []
+    claims, told = {}, []
     for name in METHODS:
         mine = [row for row in rows if row["method"] == name and row["questions"] == "conditions"]
         if not mine:
             told.append(f"{name} is impossible")
             continue
         first, last = (end(mine, key=lambda row: int(row["case"])) for end in (min, max))
-        if name in ("Ambiguity", "PriView"):
-            worse += [last["mean"] > first["mean"], last["median"] > first["median"]]
+        if name in PAPERS:
+            for which in ("mean", "median"):
+                claims[f"{name} errs more on dense data, by the {which}"] = last[which] > first[which]
         change = f"{100 * first['mean']:.0f} → {100 * last['mean']:.0f} % (median {100 * first['median']:.0f} → "
         told.append(f"{name} {change}{100 * last['median']:.0f} %)")
-    return Verdict(weigh(*worse), f"From sparse to dense the mean error of conditions changes so: {'; '.join(told)}.")
+    return Verdict(claims, f"From sparse to dense the mean error of conditions changes so: {'; '.join(told)}.")
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -13,7 +13,7 @@ import sfumato
 from benchmarks._fragments import ALPHA, BOXES, PAPER, Asked, census_table, needs
 from benchmarks._show import Cell
 from benchmarks.studies._draw import bars
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.errors import FormatError
 from sfumato.methods.base import Method
@@ -77,14 +77,20 @@ def judge(rows: Rows) -> Verdict:
     error = {name: row["median error"] for name, row in found.items()}
     between = error[PERMUTATION] < error[AMBIGUITY] < error[GENERALIZATION]
     why = (
-        f"Association stays within β everywhere; but presence, combined over the groups that cover a person, is believed over "
+        f"Association {'stays within β everywhere' if association else 'is over β for some'}; "
+        f"presence, combined over the groups that cover a person, is believed over "
         f"α = {ALPHA} for {100 * found[AMBIGUITY]['over α']:.0f} % of members under the paper's groups "
         f"({100 * found[OURS]['over α']:.0f} % with disjoint boxes, {100 * found[GENERALIZATION]['over α']:.0f} % with "
         f"generalization), and conditions are off by {100 * error[AMBIGUITY]:.0f} % in the median under Ambiguity, "
         f"{100 * error[GENERALIZATION]:.0f} % under generalization, {100 * error[PERMUTATION]:.0f} % under permutation. "
         f"Permutation's row is printed with its columns swapped: it hides association, not presence."
     )
-    return Verdict(weigh(presence, association, between), why)
+    claims = {
+        "Ambiguity protects presence: nobody is over α": presence,
+        "Ambiguity protects association: nobody is over β": association,
+        "Ambiguity loses less than generalization and more than permutation": between,
+    }
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

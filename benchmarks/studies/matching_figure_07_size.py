@@ -8,7 +8,7 @@ from benchmarks._show import Cell
 from benchmarks.generalization import likeness, redrawn
 from benchmarks.heterogeneous import census_table
 from benchmarks.studies._matching import HG, PUBLISHED, TUNED, along, at, likely
-from benchmarks.studies._study import Rows, Study, Verdict, weigh
+from benchmarks.studies._study import Rows, Study, Verdict
 from benchmarks.studies.matching_figure_04_size import draw
 
 
@@ -25,13 +25,18 @@ def judge(rows: Rows) -> Verdict:
     hg, burel = at(rows, HG, axis="people"), at(rows, PUBLISHED, axis="people")
     grows = burel[-1] / hg[-1] > burel[0] / hg[0]
     skewed, drawn = at(rows, HG, axis="skew"), at(rows, PUBLISHED, axis="skew")
-    costs = skewed[-1] > skewed[0]
-    below = all(a < b for a, b in zip(hg + skewed, burel + drawn, strict=True))
+    below = [a < b for a, b in zip(hg + skewed, burel + drawn, strict=True)]
     spent = [at(rows, who, axis="people", key="seconds")[-1] for who in (HG, PUBLISHED)]
     why = f"Published BuReL loses {burel[0] / hg[0]:.2f} times what HG loses with the fewest people and {burel[-1] / hg[-1]:.2f} "
     why += f"times with the most, where HG takes {spent[0]:.1f} s and BuReL {spent[1]:.1f} s; from the least skew to the largest "
     why += f"HG's loss goes from {skewed[0]:.3f} to {skewed[-1]:.3f}, BuReL's from {drawn[0]:.3f} to {drawn[-1]:.3f}."
-    return Verdict(weigh(grows, costs, below), why)
+    claims = {
+        "the gap to BuReL grows with people": grows,
+        "HG takes more time than BuReL": spent[0] > spent[1],
+        "skew costs HG and BuReL": skewed[-1] > skewed[0] and drawn[-1] > drawn[0],
+        "HG loses less than BuReL": below,
+    }
+    return Verdict(claims, why)
 
 
 def table(rows: Rows) -> list[dict[str, Cell]]:

@@ -11,7 +11,7 @@ pytest.importorskip("altair")
 
 from benchmarks.studies import _page
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Study, Verdict, kept, load, names, run, study_of, weigh
+from benchmarks.studies._study import Study, Verdict, kept, load, names, run, study_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -29,7 +29,7 @@ def made(measured: list[int]) -> Study:
         full={"people": 100},
         measure=measure,
         draw=lambda rows: lines(rows, x="x", y="y"),
-        judge=lambda rows: Verdict("holds", f"y is {rows[0]['y']}."),
+        judge=lambda rows: Verdict({"y is 10": rows[0]["y"] == 10, "x is 1": True}, f"y is {rows[0]['y']}."),
         table=lambda rows: [{"x": row["x"], "ours": row["y"]} for row in rows],
     )
 
@@ -92,15 +92,23 @@ def test_the_page_keeps_what_was_not_run_here_and_prefers_full_settings(tmp_path
     assert "<!-- study one full -->" in page
     assert "y is 100." in page
     assert "<!-- study two quick -->" in page
+    assert "| 000, 001 | Figure 0: What of one? | holds in part (1 of 2) | full |" in page
+    assert "**Holds in part (1 of 2 claims).** y is 100.\n\n- ✗ y is 10\n- ✓ x is 1\n" in page
     assert "| 000, 001 | Figure 0: What of two? | holds | quick |" in page
     assert "| 2 | – |" in page
     assert (docs / "pictures" / "studies" / "two.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_claims_that_all_hold_hold_and_one_that_does_not_makes_it_in_part() -> None:
-    assert weigh(True, True) == "holds"
-    assert weigh(True, False) == "holds in part"
-    assert weigh(False, False) == "does not hold"
+    assert Verdict({"a": True, "b": True}, "").word == "holds"
+    assert Verdict({"a": True, "b": False}, "").word == "holds in part"
+    assert Verdict({"a": False, "b": False}, "").word == "does not hold"
+
+
+def test_one_case_that_differs_refutes_a_claim_and_the_cases_are_counted() -> None:
+    found = Verdict({"less in every case": [True, True, False], "a": True}, "")
+    assert found.held == {"less in every case: 2 of 3": False, "a": True}
+    assert found.word == "holds in part"
 
 
 @pytest.mark.parametrize("name", names())

@@ -100,8 +100,22 @@ def test_a_killed_study_goes_on_with_what_is_missing(study, people, place, monke
     begun = []
     usual = pool._one
     monkeypatch.setattr(pool, "_one", lambda task, *rest: begun.append(task.method["name"]) or usual(task, *rest))
-    again = sf.compare(people, POLICY, METHODS, vary={"theta": [4, 8]}, out=place, workers=2, attacks=(), **COLUMNS)
+    told = []
+    again = sf.compare(
+        people,
+        POLICY,
+        METHODS,
+        vary={"theta": [4, 8]},
+        out=place,
+        workers=2,
+        attacks=(),
+        progress=lambda stage, _: told.append(stage),
+        **COLUMNS,
+    )
     assert len(begun) == 2
+    first = next(stage for stage in told if " runs" in stage)
+    assert first.startswith("2 of 4 runs (2 from before), ")  # and how long the others took tells the time left at once
+    assert first.endswith(" left")
     assert [(run.method, run.error) for run in again.runs] == [(run.method, run.error) for run in study.runs]
 
 

@@ -202,6 +202,14 @@ def test_the_least_loose_requirement_that_leaves_room_is_named(requirement: Requ
     assert "'a' has 40 % of people" in found.reason
 
 
+def test_only_methods_that_can_keep_the_bounds_are_said_to_tell_more() -> None:
+    table = skewed({"a": 200, "b": 150, "c": 150})
+    assert no_room(table, FPrivacy(theta="1.5", offset="0.01"), SAFE).others == ("near-groups", "multi-size")
+    both = pa.table({"age": [1, 2] * 50, "x": ["a", "b"] * 50, "y": ["c", "d", "c", "c"] * 25})
+    each = Table.from_frame(both, Schema(quasi=["age"], sensitive=["x", "y"], protect="each"))
+    assert no_room(each, FPrivacy(theta="1.5", offset="0.01"), SAFE).others == ("near-groups",)
+
+
 def test_nothing_is_named_where_nothing_of_the_kind_leaves_room() -> None:
     # 0.5 · 1.25 and 0.5 · 1.5 are below the 0.8 that a needs, and an offset of 1 would protect nobody.
     found = no_room(skewed({"a": 200, "b": 150, "c": 150}), FPrivacy(offset="0.5"), SAFE)

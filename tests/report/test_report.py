@@ -3,6 +3,7 @@ from fractions import Fraction
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -82,6 +83,18 @@ def test_the_exposure_it_tells_is_the_audits_and_the_private_file_is_for_its_own
     exposure = percent(sf.audit(release, table).exposure, 1)
     assert f"<b>{exposure}</b><span>exposure" in text_of(private)
     assert private.stat().st_mode & 0o077 == 0
+
+
+def test_what_somebody_who_learns_links_reaches_is_said_in_words(private, tmp_path):
+    assert "Not promised, and reached" not in text_of(private)  # nobody beats guessing there
+    rows = range(600)
+    people = {"age": [20 + i % 60 for i in rows], "town": [i % 3 for i in rows], "ill": ["ABC"[(i % 60) // 20] for i in rows]}
+    table = sf.Table.from_frame(pa.table(people), sf.Schema(quasi=["age", "town"], sensitive=["ill"]))
+    release = sf.publish(table, sf.FPrivacy(theta="1.8", against="reader"), method=sf.Boxes(floor=20), random=1)
+    page = text_of(sf.report(release, table, out=tmp_path / "r.html", attacks=["nb"]))
+    best = max(sf.attack(release, table, "nb", random=0), key=lambda one: one.success)
+    assert f"({best.name}) names the value of {percent(best.success, 1)} of people; guessing names" in page
+    assert ("more firmly than its bound" in page) == (best.over > 0)
 
 
 def test_the_public_report_is_the_same_whoever_has_which_value(table, people, tmp_path):

@@ -23,6 +23,7 @@ def test_relative_errors_are_those_of_a_hand_computation() -> None:
     assert found.mean == pytest.approx((0.5 + 0.25 + 0) / 3)
     assert found.median == pytest.approx(0.25)
     assert found.coverage is None
+    assert (found.intervals, found.held) == (pytest.approx(1 / 3), 1)  # how many are women is exact
     # One bucket tells no more than independence does.
     assert found.independence_mean == pytest.approx(found.mean)
     assert found.independence_median == pytest.approx(found.median)
@@ -30,7 +31,7 @@ def test_relative_errors_are_those_of_a_hand_computation() -> None:
 
 def test_a_release_that_separates_people_has_no_error_and_covers_everything() -> None:
     found = query_error(release_of(TABLE, np.arange(4)), TABLE, WORKLOAD)
-    assert (found.mean, found.median, found.coverage) == (0, 0, 1)
+    assert (found.mean, found.median, found.coverage, found.intervals, found.held) == (0, 0, 1, 1, 1)
     assert found.estimator == "likelihood"
     assert [(c.name, c.queries) for c in found.classes] == [("1–9", 3)]
 

@@ -113,8 +113,9 @@ def _in_lines(tell: Progress) -> Progress:
 
     def both(stage: str, done: float) -> None:
         tell(stage, done)
-        if " runs" in stage and stage != last[0] and not sys.stderr.isatty():
-            last[0] = stage
+        runs = stage.partition(",")[0]
+        if " runs" in runs and runs != last[0] and not sys.stderr.isatty():
+            last[0] = runs
             sys.stderr.write(stage + "\n")
             sys.stderr.flush()
 
@@ -193,7 +194,8 @@ def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
         *first,
         _hundredths(run.error),
         "" if run.relative is None else f"{run.relative:.2f}",
-        _hundredths(run.coverage, 0),
+        _hundredths(run.coverage, 0)
+        + (f" ({_hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
         _hundredths(run.exposure),
         "" if run.worst is None else f"{_hundredths(run.worst)}/{_hundredths(run.bound)}",
         *(_points(run.attacks.get(one)) for one in attacks),
@@ -219,6 +221,10 @@ def _hundredths(value: float | None, digits: int = 1) -> str:
     return "" if value is None else f"{100 * value:.{digits}f}"
 
 
+def _partly(run: Run) -> bool:
+    return run.intervals is not None and run.intervals < 1
+
+
 def _points(value: float | None) -> str:
     return "" if value is None else f"{100 * value:+.1f}"
 
@@ -228,6 +234,10 @@ def _notes(study: Study, *, every: bool) -> list[str]:
     if any(run.attacks for run in study.runs):
         lines.append(
             "Attacks: of 100 people so many more are guessed right than by naming the most frequent value for everybody."
+        )
+    if any(run.coverage is not None and _partly(run) for run in study.runs):
+        lines.append(
+            "Held: of 100 intervals so many hold the truth; in brackets how many of 100 answers have one, where not all do."
         )
     lines += _translations(study)
     lines += list(dict.fromkeys(f"{run.method}, {run.label}: {run.note}" for run in study.runs if run.note))

@@ -283,7 +283,7 @@ _TOGETHER = {
 
 
 def room_lost(table: Table, requirement: Requirement, made: Publication) -> list[str]:
-    """Return why boxes were not cut, and what would tell more; nothing where they were."""
+    """Return why boxes were not cut, and what would help; nothing where they were."""
     from sfumato.explain import no_room
     from sfumato.methods.boxes import REFUSED
 
@@ -292,8 +292,7 @@ def room_lost(table: Table, requirement: Requirement, made: Publication) -> list
     told = getattr(made.release, "told", None)
     if told is not None and told[0] < 1000:
         return [f"No cut was made: {REFUSED}."]
-    other = 'What would tell more: the method "near-groups", or "multi-size".'
-    return [*no_room(table, requirement, cast("Boxes", made.method)).sentences, other]
+    return no_room(table, requirement, cast("Boxes", made.method)).sentences
 
 
 NO_REGISTER = (

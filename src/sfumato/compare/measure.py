@@ -70,7 +70,8 @@ def measure(task: Task) -> dict[str, Any]:
         "error": wrong.median,
         "error_mean": wrong.mean,
         "independence": wrong.independence_median,
-        "coverage": wrong.coverage,
+        "coverage": wrong.held,
+        "intervals": wrong.intervals,
         "classes": {one.name: one.median for one in wrong.classes},
     }
     found |= _shape(release, method, table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from sfumato.charts import Chart, altair
@@ -13,6 +15,9 @@ TITLE = "What a release tells analysts, and what it tells about a person"
 X = "exposure: how sure a reader is of a person’s true value, on average"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right", "triangle-left")
 Y = "error ÷ that of assuming independence (median of the workload)"
+WIDTH, HEIGHT = 600, 430
+NEAR = 17
+"""Points of a line that are nearer than so many pixels share one label."""
 
 
 def picture(study: Study) -> Chart:
@@ -21,9 +26,11 @@ def picture(study: Study) -> Chart:
     made = [run for run in study.runs if run.made and run.exposure and run.relative]
     names = list(dict.fromkeys(_name(run) for run in sorted(made, key=lambda run: (bool(run.translated), run.method))))
     points = [_point(run) for run in made]
-    alone = alt.Chart(alt.Data(values=[{"x": study.prior_exposure, "y": 1.0, "name": "independence"}]))
+    start = {"x": study.prior_exposure, "y": 1.0, "name": "independence"}
+    alone = alt.Chart(alt.Data(values=[start]))
     x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=24), axis=alt.Axis(format="~%", title=X, tickCount=6))
-    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, padding=36), axis=alt.Axis(format="~g", title=Y, tickCount=6))
+    ticks = _ticks([1.0, *(point["y"] for point in points)])
+    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, padding=36), axis=alt.Axis(format="~g", title=Y, values=ticks))
     scale = alt.Scale(domain=names, range=[colour(number) for number in range(len(names))])
     shapes = alt.Scale(domain=names, range=[SHAPES[number % len(SHAPES)] for number in range(len(names))])
     legend = alt.Legend(title=None, orient="right", labelLimit=260, offset=28)
@@ -38,7 +45,8 @@ def picture(study: Study) -> Chart:
     ]
     soft = {"align": "left", "color": colour("soft")}
     layers += _words(alone.encode(x=x, y=y), "name:N", dx=9, dy=14, fontSize=11.5, **soft)
-    layers += _words(alt.Chart(alt.Data(values=points)).encode(x=x, y=y), "label:N", dx=8, dy=-8, fontSize=10.5, **soft)
+    labels = alt.Chart(alt.Data(values=_labels(points, [start, *points]))).encode(x=x, y=y)
+    layers += _words(labels, "label:N", dx=8, dy=-8, fontSize=10.5, **soft)
     layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes, legend=legend)))
     if study.marked is not None and study.marked in made:
         own = [{**_point(study.marked), "mark": f"your policy: {study.marked.method}"}]
@@ -48,8 +56,8 @@ def picture(study: Study) -> Chart:
     varied = next((next(iter(run.varied)) for run in made if run.varied), "")
     note = (
         f"a point per value of {varied}" if varied else "a point per method"
-    ) + " · down: better answers · left: people less exposed"
-    return alt.layer(*layers).properties(width=600, height=430, title={"text": TITLE, "subtitle": [note, *study.steps()]})
+    ) + " · down: better answers, above the dashed line none about links · left: people less exposed"
+    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title={"text": TITLE, "subtitle": [note, *study.steps()]})
 
 
 def picture_of(study: Study) -> str:
@@ -87,3 +95,30 @@ def _point(run: Run) -> dict[str, Any]:
         "line": f"{_name(run)} {rest}",
         "dash": [4, 3] if run.translated else [1, 0],
     }
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    """Return the round numbers that a logarithmic axis over these values is marked at."""
+    low, high = min(values), max(values)
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if high / low > 20 else (1, 1.5, 2, 3, 4, 5, 7)
+    round_ones = [round(step * 10.0**k, 6) for k in range(first, last + 1) for step in steps]
+    return [one for one in round_ones if low / 1.2 <= one <= high * 1.2]
+
+
+def _labels(points: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return where labels stand: at each point, or once for points of a line that are drawn on one another."""
+    wide, high = (math.log(max(p[k] for p in seen) / min(p[k] for p in seen)) or 1.0 for k in ("x", "y"))
+    found: list[dict[str, Any]] = []
+    for line in dict.fromkeys(point["line"] for point in points):
+        last: dict[str, Any] | None = None
+        for point in sorted((one for one in points if one["line"] == line), key=lambda one: float(one["x"])):
+            if last is not None:
+                across = math.log(point["x"] / last["x"]) / wide * WIDTH
+                if across < NEAR and abs(math.log(point["y"] / last["y"])) / high * HEIGHT < NEAR:
+                    last["label"] += f", {point['label']}" if point["label"] else ""
+                    last |= {"x": point["x"], "y": point["y"]}
+                    continue
+            last = {**point}
+            found.append(last)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
+import heapq
 import json
 import os
 import pickle
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
@@ -28,49 +28,59 @@ WAIT = 0.5
 
 
 def run_all(
-    kinds: Sequence[str], task: Callable[[int], Task], *, workers: int, tell: Callable[[int, str], None]
+    kinds: Sequence[str],
+    task: Callable[[int], Task],
+    *,
+    workers: int,
+    tell: Callable[[int, str], None],
+    before: Mapping[str, Sequence[float]] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any], float]]:
     """Give place, figures and seconds of every run as it ends; `kinds` name what takes alike long, one a run.
 
-    `task` makes a run's task when its turn comes. `tell` hears how many are done and how long the rest takes. Whatever ends the
-    loop early, also an exception of the caller, ends the processes.
+    `task` makes a run's task when its turn comes. `tell` hears how many are done and how long the rest takes, `before` being
+    the seconds of runs that ended in an earlier process. Whatever ends the loop early, also an exception of the caller, ends the
+    processes.
     """
-    waiting = iter(range(len(kinds)))
+    waiting = list(range(len(kinds)))[::-1]
+    begun: dict[int, float] = {}
     lock, done = threading.Lock(), queue.SimpleQueue[tuple[int, dict[str, Any], float] | BaseException]()
     living: set[subprocess.Popen[bytes]] = set()
     stopped = threading.Event()
+    workers = min(workers, len(kinds))
 
     def work() -> None:
         while not stopped.is_set():
             with lock:
-                place = next(waiting, None)
-            if place is None:
-                return
-            start = time.monotonic()
+                if not waiting:
+                    return
+                place = waiting.pop()
+                begun[place] = time.monotonic()
             try:
-                done.put((place, _one(task(place), living, stopped), time.monotonic() - start))
+                done.put((place, _one(task(place), living, stopped), time.monotonic() - begun[place]))
             except BaseException as error:
                 done.put(error)
                 return
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(kinds)))]
-    took: dict[str, list[float]] = {}
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
+    took = {kind: list(seconds) for kind, seconds in (before or {}).items()}
     for thread in threads:
         thread.start()
     try:
-        left = ""
-        for number in range(1, len(kinds) + 1):
-            tell(number - 1, left)
-            found = _wait(done, functools.partial(tell, number - 1, left))
+        for number in range(len(kinds)):
+
+            def look(number: int = number) -> None:
+                with lock:
+                    under_way = [(kinds[place], time.monotonic() - start) for place, start in begun.items()]
+                    to_come = [kinds[place] for place in reversed(waiting)]
+                tell(number, time_left(to_come, took, workers, under_way))
+
+            found = _wait(done, look)
             if isinstance(found, BaseException):
                 raise found
+            with lock:
+                del begun[found[0]]
             took.setdefault(kinds[found[0]], []).append(found[2])
             yield found
-            rest = list(kinds)
-            for kind, seconds in took.items():
-                for _ in seconds:
-                    rest.remove(kind)
-            left = time_left(rest, took, workers)
         tell(len(kinds), "")
     finally:
         stopped.set()
@@ -79,23 +89,37 @@ def run_all(
                 process.kill()
 
 
-def time_left(rest: Sequence[str], took: dict[str, list[float]], workers: int) -> str:
-    """Return about how long runs of these kinds take, from those that have ended: "about 3 min left"."""
-    if not rest:
+def time_left(
+    waiting: Sequence[str], took: Mapping[str, Sequence[float]], workers: int, under_way: Sequence[tuple[str, float]] = ()
+) -> str:
+    """Return about how long runs of these kinds take, begun in this order beside those under way: "about 3 min left".
+
+    What a kind took tells how long it takes; as long as none of a kind has ended, the rest takes "at least" so long.
+    """
+    if not (waiting or under_way) or not took:
         return ""
     usual = mean(second for seconds in took.values() for second in seconds)
-    total = sum(mean(took[kind]) if kind in took else usual for kind in rest) / min(workers, len(rest))
+    expected = {kind: mean(seconds) for kind, seconds in took.items()}
+    for kind, spent in under_way:
+        if kind not in took:
+            expected[kind] = max(spent, expected.get(kind, usual))
+    free = [max(0.0, expected[kind] - spent) for kind, spent in under_way]
+    free += [0.0] * (workers - len(free))
+    heapq.heapify(free)
+    for kind in waiting:
+        heapq.heapreplace(free, free[0] + expected.get(kind, usual))
+    about = "about" if all(kind in took for kind in (*waiting, *(kind for kind, _ in under_way))) else "at least"
+    total = max(free)
     if total < 60:
-        return f"about {max(1, round(total))} s left"
-    return f"about {round(total / 60)} min left" if total < 5400 else f"about {total / 3600:.1f} h left"
+        return f"{about} {max(1, round(total))} s left"
+    return f"{about} {round(total / 60)} min left" if total < 5400 else f"{about} {total / 3600:.1f} h left"
 
 
 def _wait(done: queue.SimpleQueue[Any], look: Callable[[], None]) -> Any:
     while True:
-        try:
+        look()
+        with contextlib.suppress(queue.Empty):
             return done.get(timeout=WAIT)
-        except queue.Empty:
-            look()
 
 
 def _one(task: Task, living: set[subprocess.Popen[bytes]], stopped: threading.Event) -> dict[str, Any]:

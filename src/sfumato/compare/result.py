@@ -32,7 +32,8 @@ SPENT = "Every draw was made on your own people and is booked: it counts against
 class Run:
     """One method under one variation, with everything that was measured; without a release `note` says why.
 
-    `error` is the median relative error of the workload's counts, `used` the largest share of a bound that a belief takes,
+    `error` is the median relative error of the workload's counts, `coverage` the share of 95 % intervals that hold the truth,
+    where `intervals` is the share of answers that have one, `used` the largest share of a bound that a belief takes,
     `attacks` by name the success above that attack's baseline, `memory` what the making added in bytes, `size` the release's
     bytes as Parquet, `seconds` processor time on one processor; `typical` are a few questions with the truth and the release's
     answer. `baseline` marks data that claims no bound on belief.
@@ -56,6 +57,7 @@ class Run:
     error_mean: float | None = None
     independence: float | None = None
     coverage: float | None = None
+    intervals: float | None = None
     attacks: Mapping[str, float | None] = field(default_factory=dict)
     gcp: float | None = None
     loss: int | None = None
@@ -229,7 +231,19 @@ class Study:
 def _types() -> dict[str, Any]:
     import pyarrow as pa
 
-    floats = ("worst", "bound", "used", "exposure", "error", "error_mean", "independence", "coverage", "gcp", "seconds")
+    floats = (
+        "worst",
+        "bound",
+        "used",
+        "exposure",
+        "error",
+        "error_mean",
+        "independence",
+        "coverage",
+        "intervals",
+        "gcp",
+        "seconds",
+    )
     whole = ("loss", "groups", "smallest", "largest", "suppressed", "memory", "size", "rank")
     texts = ("method", "varied", "settings", "requirement", "translated", "form", "against", "classes", "typical", "note")
     flags = ("own", "policy", "holds")

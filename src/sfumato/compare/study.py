@@ -120,10 +120,13 @@ def _run(
     tell: Progress,
 ) -> list[Run]:
     found: dict[int, Run] = {}
+    took: dict[str, list[float]] = {}
     for place, one in enumerate(takers):
         figures = kept.load(one.key(study))
         if figures is not None:
             found[place] = _result(one, figures)
+            if isinstance(seconds := figures.get("took"), float):
+                took.setdefault(one.method.name, []).append(seconds)
     left = _in_turn([place for place in range(len(takers)) if place not in found], takers)
     before, total = len(found), len(takers)
     spending = _spending(setting)
@@ -145,15 +148,17 @@ def _run(
 
     workers = setting.workers or os.cpu_count() or 1
     if left:
-        for number, figures, _ in run_all([takers[p].method.name for p in left], task, workers=workers, tell=hear):
+        kinds = [takers[place].method.name for place in left]
+        for number, figures, seconds in run_all(kinds, task, workers=workers, tell=hear, before=took):
             one = takers[left[number]]
             if not figures.pop("failed", False):  # what failed for no reason of its own is tried again
-                kept.save(one.key(study), {**figures, "of": _named(one)})
+                kept.save(one.key(study), {**figures, "of": _named(one), "took": seconds})
             found[left[number]] = _result(one, figures)
     return [found[place] for place in range(total)]
 
 
 def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
+    measured = {name: value for name, value in figures.items() if name not in ("of", "took")}
     return Run(
         method=one.method.name,
         varied=one.variation.varied,
@@ -162,7 +167,7 @@ def _result(one: Candidate, figures: Mapping[str, Any]) -> Run:
         translated=one.translated,
         own=one.own,
         policy=one.policy,
-        **{"form": one.method.form, "against": one.requirement.against, **{k: v for k, v in figures.items() if k != "of"}},
+        **{"form": one.method.form, "against": one.requirement.against, **measured},
     )
 
 

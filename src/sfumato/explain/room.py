@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,12 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sfumato.errors import Infeasible, PolicyError
+from sfumato.errors import Infeasible, NotProvable, PolicyError
 from sfumato.exact import decimal_text, percent
 from sfumato.groups.boxes import cut_into_boxes, least_side, room_for_a_cut
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
-from sfumato.methods import Boxes
+from sfumato.methods import Boxes, MultiSize, NearGroups
 from sfumato.methods.base import MAKING, secrets_of, table_bounds
 from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
@@ -32,17 +33,21 @@ R = TypeVar("R", bound=Requirement)
 
 @dataclass(frozen=True)
 class NoRoom:
-    """Why no cut is made, so that everybody is in one box, and what would help."""
+    """Why no cut is made, so that everybody is in one box, what would help, and which other methods can keep the same bounds."""
 
     reason: str
     helps: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
-        """The reason, and then what would help."""
+        """The reason, then what would help, and the other methods."""
         lines = [f"No room for a first cut: {self.reason}."]
         if self.helps:
             lines.append(f"What would leave room: {'; or '.join(self.helps)}.")
+        if self.others:
+            named = ", or ".join(f'"{name}"' for name in self.others)
+            lines.append(f"What would tell more: the method {named}.")
         return lines
 
 
@@ -74,7 +79,17 @@ def no_room(table: Table, requirement: Requirement, method: Boxes) -> NoRoom:
     else:
         looser = next((text for text, one in _looser(requirement, bounds) if _has_room(table, one, method, tight=tight)), None)
         helps += [] if looser is None else [looser]
-    return NoRoom(_reason(table, bounds, method, tight=tight), tuple(helps))
+    return NoRoom(_reason(table, bounds, method, tight=tight), tuple(helps), _others(table, requirement))
+
+
+def _others(table: Table, requirement: Requirement) -> tuple[str, ...]:
+    """Return which methods that need no room can keep the requirement."""
+    found = []
+    for other in (NearGroups(), MultiSize()):
+        with contextlib.suppress(NotProvable, PolicyError):
+            other.require_provable(table, requirement)
+            found.append(other.name)
+    return tuple(found)
 
 
 def variant(requirement: R, **changes: Any) -> R:

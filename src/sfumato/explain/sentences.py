@@ -162,8 +162,7 @@ def _feasible(about: Explanation) -> list[str]:
         first, *others = about.presence.made()
         return [f"{can}, {first}", *others]
     if about.room is not None:
-        other = 'What would tell more: the method "near-groups", or "multi-size".'
-        return [f"{can}, with everybody in one box.", *about.room.sentences, other]
+        return [f"{can}, with everybody in one box.", *about.room.sentences]
     if about.boxes is not None:
         return [f"{can}, {boxes_text(about.boxes, _INSIDE[about.form])}."]
     if about.near:

@@ -42,6 +42,8 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
         if broken
         else Note("No attack breaks a promise.", "good"),
     ]
+    if beyond := _beyond(done):
+        blocks.append(Note(beyond, "careful"))
     if done:
         blocks.append(Figure(_drawn(done), CAPTION, _numbers(done)))
     blocks.append(
@@ -50,6 +52,18 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
     left = [f"{one.name}: not done, {_plain(one.refused)}." for one in results if one.refused]
     blocks += [Words(left)] if left else []
     return Section("attacks", "What attacks reach", blocks)
+
+
+def _beyond(done: Sequence[AttackResult]) -> str:
+    """Return what the best of those who learn links reaches, against whom nothing is promised; "" where none beats guessing."""
+    best = max((one for one in done if one.knows == "statistician"), key=lambda one: one.success or 0.0, default=None)
+    if best is None or best.verdict != "not claimed" or best.baseline is None or (best.success or 0.0) <= best.baseline:
+        return ""
+    text = f"Not promised, and reached: somebody who learns how columns go together ({best.name}) names the value of "
+    text += f"{percent(best.success or 0.0, 1)} of people; guessing names {percent(best.baseline, 1)}."
+    if best.over:
+        text += f" Of {percent(best.over, 1)} of people she believes something more firmly than its bound."
+    return text
 
 
 def _plain(why: str) -> str:
@@ -74,7 +88,7 @@ def _numbers(done: Sequence[AttackResult]) -> Grid:
         )
         for one in done
     ]
-    headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "")
+    headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "promise")
     return Grid("The numbers", headings, rows, right=(2, 3, 4, 5))
 
 
@@ -82,7 +96,7 @@ def _drawn(done: Sequence[AttackResult]) -> str:
     alt = altair()
     data = [{"attack": one.name, "success": one.success, "baseline": one.baseline, "verdict": one.verdict} for one in done]
     base = alt.Chart(alt.Data(values=data)).encode(
-        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=260))
+        y=alt.Y("attack:N", sort=[str(one["attack"]) for one in data], title=None, axis=alt.Axis(labelLimit=320))
     )
     x = alt.X(
         "success:Q", title="people whose value is named", axis=alt.Axis(format="~%", tickCount=6), scale=alt.Scale(zero=True)

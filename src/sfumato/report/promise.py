@@ -128,7 +128,7 @@ def audited(case: Case) -> Section:
         )
     ]
     if rows:
-        headings = ("against", "about", "", "closest to its bound", "belief", "bound", "used")
+        headings = ("against", "about", "verdict", "closest to its bound", "belief", "bound", "used")
         blocks.append(Grid("Every claim", headings, rows, right=(4, 5, 6)))
     blocks += [Note(f"Problem: {one}", "bad") for one in audit.problems]
     blocks += [Note(f"Warning: {one}", "careful") for one in audit.warnings]

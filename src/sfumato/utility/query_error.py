@@ -28,7 +28,11 @@ CLASSES: tuple[tuple[str, int, float], ...] = (
 
 @dataclass(frozen=True)
 class ErrorClass:
-    """Relative errors of the queries whose true answer lies in a class; `coverage` is None where no interval was given."""
+    """Relative errors of the queries whose true answer lies in a class.
+
+    `intervals` is the share of answers that have an interval, and `held` that of these intervals which hold the truth;
+    `coverage` is the same where every answer has one, else None.
+    """
 
     name: str
     queries: int
@@ -37,6 +41,8 @@ class ErrorClass:
     independence_mean: float
     independence_median: float
     coverage: float | None
+    intervals: float
+    held: float | None
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,8 @@ def error_of(
             float(other.mean()),
             float(np.median(other)),
             float(known.mean()) if len(known) == len(hit) else None,
+            len(known) / len(hit),
+            float(known.mean()) if len(known) else None,
         )
 
     classes = [(name, (actual >= low) & (actual < high)) for name, low, high in CLASSES]
