@@ -15,26 +15,22 @@ from scipy.sparse import csr_array
 
 from sfumato import Table
 from sfumato.arrays import Array
-from sfumato.query import Workload, true_answers
 from sfumato.query.rows import RowIndex
 from sfumato.query.workload import exact_pieces, vocabulary_of
-from sfumato.utility.query_error import independence
+from sfumato.utility.query_error import Asked
 
 ROUNDS = 6
 
 
-def noisy_tables_error(table: Table, workload: Workload, chances: Array) -> float:
+def noisy_tables_error(table: Table, asked: Asked, chances: Array) -> float:
     """Return the median relative error of these chances of every person, divided by that of independence."""
-    truth = true_answers(table, workload)
     vocabulary, index = vocabulary_of(table), RowIndex.of(table.quasi, table.rows)
-    answers = np.zeros(len(workload))
-    for k, query in enumerate(workload):
+    answers = np.zeros(len(asked.queries))
+    for k, query in enumerate(asked.queries):
         for piece in exact_pieces(query, vocabulary):
             rows, found = index.find(piece.rows)
             answers[k] += float(chances[rows[:found]][:, piece.values].sum())
-    kept = truth > 0
-    error = np.abs(answers - truth)[kept] / truth[kept]
-    alone = np.abs(independence(table, workload) - truth)[kept] / truth[kept]
+    error, alone = (np.abs(one - asked.truth) / asked.truth for one in (answers, asked.alone))
     return float(np.median(error) / np.median(alone))
 
 

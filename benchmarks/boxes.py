@@ -36,11 +36,12 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Method
 from sfumato.privacy.requirement import Against, Requirement
-from sfumato.query import Workload, anatomy_workload, range_workload
+from sfumato.query import anatomy_workload, range_workload
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Kind
 from sfumato.table.generators import census
-from sfumato.utility import WorkloadError, gcp, query_error
+from sfumato.utility import WorkloadError, gcp
+from sfumato.utility.query_error import Asked, asked_of, error_of
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
 CATEGORIES = ("gender", "marital", "race", "workclass", "country")
@@ -145,18 +146,19 @@ def requirements(against: Against) -> dict[str, Requirement]:
 def _show_differential(show: Show, tables: Sequence[sfumato.Table], queries: int) -> None:
     """Show what noisy tables of the secret with each quasi column answer under differential privacy."""
     lines: list[list[Cell]] = []
+    questions = [_asked(table, queries, seed) for seed, table in enumerate(tables)]
     for epsilon in (1.0, 2.37):
         found = []
-        for seed, table in enumerate(tables):
+        for seed, (table, asked) in enumerate(zip(tables, questions, strict=True)):
             chances = noisy_tables(table, epsilon, seed)
-            found.append([noisy_tables_error(table, asked, chances) for asked in _workloads(table, queries, seed).values()])
+            found.append([noisy_tables_error(table, one, chances) for one in asked.values()])
         lines.append([f"ε = {epsilon:g}", " / ".join(_spread(each) for each in zip(*found, strict=True))])
     show.table(f"Differential privacy: {tables[0].rows:,} people, noisy tables, quasi counts exact", ["noise", "error"], lines)
 
 
-def _workloads(table: sfumato.Table, queries: int, seed: int) -> dict[str, Workload]:
+def _asked(table: sfumato.Table, queries: int, seed: int) -> dict[str, Asked]:
     drawn = anatomy_workload(table, queries=queries, seed=seed), range_workload(table, queries=queries, seed=seed)
-    return dict(zip(WORKLOADS, drawn, strict=True))
+    return {name: asked_of(table, workload) for name, workload in zip(WORKLOADS, drawn, strict=True)}
 
 
 def _study(
@@ -165,7 +167,7 @@ def _study(
     methods: Mapping[str, tuple[Against, Method]],
     bounds: Sequence[str] | Mapping[str, Requirement],
 ) -> Study:
-    workloads = [_workloads(table, queries, seed) for seed, table in enumerate(tables)]
+    questions = [_asked(table, queries, seed) for seed, table in enumerate(tables)]
     found: Study = {}
     for name, (against, method) in methods.items():
         for bound in bounds:
@@ -173,7 +175,7 @@ def _study(
             try:
                 each = [
                     _release(table, requirement, method, asked, seed)
-                    for seed, (table, asked) in enumerate(zip(tables, workloads, strict=True), 1)
+                    for seed, (table, asked) in enumerate(zip(tables, questions, strict=True), 1)
                 ]
             except Infeasible:
                 found[name, bound] = None
@@ -182,7 +184,7 @@ def _study(
     return found
 
 
-def _release(table: sfumato.Table, requirement: Requirement, method: Method, asked: Mapping[str, Workload], seed: int) -> Found:
+def _release(table: sfumato.Table, requirement: Requirement, method: Method, asked: Mapping[str, Asked], seed: int) -> Found:
     start = time.perf_counter()
     result = sfumato.publication(table, requirement, method=method, random=seed)
     seconds = time.perf_counter() - start
@@ -191,8 +193,8 @@ def _release(table: sfumato.Table, requirement: Requirement, method: Method, ask
     assert claim.worst is not None
     assert claim.bound is not None
     return Found(
-        default={name: query_error(release, table, workload) for name, workload in asked.items()},
-        paper={name: query_error(release, table, workload, estimator="paper") for name, workload in asked.items()},
+        default={name: error_of(release, one) for name, one in asked.items()},
+        paper={name: error_of(release, one, estimator="paper") for name, one in asked.items()},
         exposure=result.audit.exposure or 0.0,
         worst=(float(claim.worst), float(claim.bound)),
         gcp=gcp(release).value,

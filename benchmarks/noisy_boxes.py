@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
@@ -117,28 +118,26 @@ def _errors(show: Show, name: str, asked: Sequence[Asked]) -> None:
     randomized: dict[str, dict[str, tuple[float, float]]] = {}
     for bound, requirement in REQUIREMENTS.items():
         for joined in (False, True):
-            found = []
+            found, figures = [], []
             for seed, one in enumerate(asked, 1):
                 made = sfumato.NoisyBoxes(merge=joined, **one.declared()).run(one.table, requirement, random=seed)
                 flat, model = one.errors(made.release, "paper"), one.errors(made.release, None)
-                found.append(
-                    [made.private["epsilon"], made.private["floor"], made.private["groups"], *flat[0], *model[0], *model[1]]
-                )
-            mean = np.mean(found, axis=0).tolist()
+                found.append([*flat[0], *model[0], *model[1]])
+                figures.append([made.private[name] for name in ("epsilon", "floor", "groups")])
             if not joined:
-                noisy[bound] = {"plain": (mean[3], mean[4]), "default": (mean[5], mean[6])}
-            rows.append([f"{bound}{', joined' if joined else ''}", mean[0], round(mean[1]), round(mean[2]), *mean[3:]])
+                noisy[bound] = _means(found)
+            epsilon, floor, groups = np.mean(figures, axis=0).tolist()
+            rows.append([f"{bound}{', joined' if joined else ''}", epsilon, round(floor), round(groups), *_spread(found)])
         found = []
         for seed, one in enumerate(asked, 1):
             gamma = Fraction(sfumato.NoisyBoxes(**one.declared()).odds(one.table, requirement))
             small: Method = sfumato.SmallDomain(parameters="declared", amplification=gamma, **one.declared())
             release = small.run(one.table, requirement, random=seed).release
-            found.append([math.log(gamma), *one.errors(release, "paper")[0], *one.errors(release, None)[0]])
-        mean = np.mean(found, axis=0).tolist()
-        randomized[bound] = {"plain": (mean[1], mean[2]), "default": (mean[3], mean[4])}
-        rows.append([f"{bound}, small-domain at the same odds", mean[0], None, None, *mean[1:], None, None])
-    heading = ["bound", "ε", "floor", "groups", "plain: sets", "ranges", "default: sets", "ranges", "held: sets", "ranges"]
-    show.table(f"Error beside independence: {name}, mean of {len(asked)}", heading, rows)
+            found.append([*one.errors(release, "paper")[0], *one.errors(release, None)[0]])
+        randomized[bound] = _means(found)
+        rows.append([f"{bound}, small-domain at the same odds", math.log(gamma), None, None, *_spread(found), None])
+    heading = ["bound", "ε", "floor", "groups", "plain: sets / ranges", "default: sets / ranges", "held: sets / ranges"]
+    show.table(f"Error beside independence: {name}, mean{' ± spread' if len(asked) > 1 else ''} of {len(asked)}", heading, rows)
     for bound, limits in TARGETS.items():
         for kind, value, limit in zip(("sets", "ranges"), noisy[bound]["plain"], limits, strict=True):
             show.target(f"{name}, {bound}, plain, {kind}", value, limit)
@@ -146,6 +145,18 @@ def _errors(show: Show, name: str, asked: Sequence[Asked]) -> None:
         for kind, ours, other in zip(("sets", "ranges"), noisy[bound][how], randomized[bound][how], strict=True):
             what = f"{name}, {bound}, {how}, small-domain's error over noisy boxes', {kind}"
             show.target(what, other / ours, 3, at_least=True)
+
+
+def _means(found: Sequence[Sequence[float]]) -> dict[str, tuple[float, float]]:
+    """Return plain and default error, of sets and of ranges, over samples."""
+    own = np.mean(found, axis=0).tolist()
+    return {"plain": (own[0], own[1]), "default": (own[2], own[3])}
+
+
+def _spread(found: Sequence[Sequence[float]]) -> list[Cell]:
+    """Return sets / ranges, two and two, with their standard deviation over samples."""
+    each = [f"{mean(one):.3f}" + (f" ± {stdev(one):.3f}" if len(one) > 1 else "") for one in zip(*found, strict=True)]
+    return [" / ".join(pair) for pair in zip(each[::2], each[1::2], strict=True)]
 
 
 def _floors(show: Show, name: str, one: Asked) -> None:

@@ -66,6 +66,13 @@ def test_an_infeasible_bound_names_what_fails_by_how_much_and_what_would_work():
     assert error.nearest == {"offset": Fraction(45, 100), "bounds": {"HIV": Fraction(1, 10)}}
     nearest = FPrivacy(theta="0.5", offset=error.nearest["offset"], bounds=error.nearest["bounds"])
     assert nearest.bounds({"HIV": 10, "Flu": 90}).limit("HIV") == Fraction(1, 10)
+    assert error.hint == 'feasible would be offset = "0.45"; [requirement.bounds] HIV = "0.1"'
+
+
+def test_advice_names_the_section_of_a_set_whatever_else_the_rule_says():
+    with pytest.raises(Infeasible) as caught:
+        FPrivacy(theta=8, sets={"in fact": {"values": ["HIV", "Flu"], "bound": "0.5"}}).bounds({"HIV": 10, "Flu": 60, "x": 30})
+    assert caught.value.hint == 'feasible would be [requirement.sets."in fact"] bound = "0.7"'
 
 
 def test_l_diversity_says_the_largest_l_that_is_possible():

@@ -21,10 +21,12 @@ from sfumato.attacks.members import Members, NotApplicable, members
 from sfumato.attacks.rerun import TINY, rerun
 from sfumato.attacks.rerun_links import rerun_links
 from sfumato.attacks.sight import Sight
+from sfumato.groups._cut_kernels import LEAST_SHARE
+from sfumato.groups.cuts import Space
+from sfumato.groups.soft import Rule, refusing, usual_patience
 
 BURN, SWEEPS = 100, 1_500
 _ERRORS = 5.0
-LEAST_SHARE = 50  # tight cuts leave at least 1/50 of a box on each side
 
 NOTHING = "no decision looked at where values fell inside a group: every placement stays as likely as any other"
 
@@ -48,8 +50,6 @@ def minimality(sight: Sight) -> Iterator[Guess]:
 
 
 def _sampled(sight: Sight, people: Members, *, soft: bool) -> Guess:
-    from sfumato.groups.cuts import Space
-
     release: Any = sight.release
     limits = public_limits(release)
     space = Space.of(people.columns)
@@ -143,11 +143,9 @@ class _Box:
 
         What the box had told before follows from what it told in the end, by one refusal less for every test.
         """
-        from sfumato.groups.soft import refusing
-
         chance = float(refusing(self._patience(), self._size))
         told = int(self._release.told[self._number]) / 1000
-        for many in range(7, 0, -1):
+        for many in range(Rule.tests, 0, -1):
             found = self._tried(min(1.0, told / chance**many), chance)
             if len(found) == many:
                 column, last, low, high = (np.array(part) for part in zip(*found, strict=True))
@@ -158,12 +156,8 @@ class _Box:
         stated = self._release.manifest.method.get("patience")
         if stated is not None:
             return int(stated)
-        totals = {
-            str(entry["value"]): (int(entry["count"]), Fraction(str(entry["bound"]))) for entry in self._release.manifest.values
-        }
-        kept = [(count, bound) for count, bound in totals.values() if bound < 1]
-        typical = sum((count * bound for count, bound in kept), Fraction(0)) / max(sum(count for count, _ in kept), 1)
-        return int(max(-(-30 // typical), 1)) if kept else 1
+        listed = [(int(entry["count"]), Fraction(str(entry["bound"]))) for entry in self._release.manifest.values]
+        return usual_patience([(count, bound) for count, bound in listed if bound < 1])
 
     def _tried(self, told: float, chance: float) -> list[tuple[int, int, Integers, Integers]]:
         """Return the tests that a box makes that begins with this account, if all of them are refused."""
@@ -174,7 +168,7 @@ class _Box:
             for j in range(codes.shape[1])
         ]
         for j in np.argsort(-np.array(width), kind="stable"):
-            if width[j] <= 0 or len(found) == 7:
+            if width[j] <= 0 or len(found) == Rule.tests:
                 break
             below = np.cumsum(np.bincount(codes[:, j]))
             at = int(np.argmax(np.minimum(below, self._size - below)))

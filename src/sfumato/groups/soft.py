@@ -7,6 +7,7 @@ Every refusal multiplies what a box *told*, 1 for everybody, by q, and its caps 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -53,9 +54,14 @@ def default_patience(bounds: Bounds) -> int:
     events = list(zip(bounds.event_counts, bounds.event_limits, strict=True))
     values = [(count, limit) for count, limit in events[: len(bounds.values)] if limit < 1]
     kept = values or [(count, limit) for count, limit in events if limit < 1]
-    if not kept:
+    return usual_patience(kept)
+
+
+def usual_patience(events: Sequence[tuple[int, Fraction]]) -> int:
+    """Return κ for these counts and bounds below 1."""
+    if not events:
         return 1
-    typical = sum((count * limit for count, limit in kept), Fraction(0)) / sum(count for count, _ in kept)
+    typical = sum((count * limit for count, limit in events), Fraction(0)) / sum(count for count, _ in events)
     return min(max(-(-30 // typical), 1), MOST_PATIENCE)
 
 

@@ -18,7 +18,7 @@ from sfumato.groups.grouping import Grouping, histograms, require_bounds
 from sfumato.methods.show import require_free_names, show
 from sfumato.parameters import check_parameters, plain, require_known, require_short
 from sfumato.privacy.each import as_combinations, stacked, unlabelled, unstacked
-from sfumato.privacy.requirement import Against, Bounds, Requirement
+from sfumato.privacy.requirement import Against, Bounds, Requirement, feasible
 from sfumato.privacy.sets import About
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
@@ -392,7 +392,7 @@ def table_bounds(table: Table, requirement: Requirement) -> Bounds:
         except Infeasible as error:
             raise Infeasible(
                 f"{name}: {error.message}",
-                hint=error.hint,
+                hint=feasible(error.nearest, name) if error.nearest else error.hint,
                 values=error.values,
                 has=error.has,
                 needs=error.needs,

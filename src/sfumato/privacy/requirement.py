@@ -167,7 +167,7 @@ class Requirement(ABC):
         nearest = {**(self.nearest(values) if any(one in values for one in broken) else {}), **self._nearest_sets(values, about)}
         return Infeasible(
             f"{self.model}: a bound below a value's own share cannot be kept, because everybody knows the share. {listed}{more}",
-            hint="feasible would be " + ", ".join(f"{name} = {_show(value)}" for name, value in nearest.items()),
+            hint=feasible(nearest),
             values=worst,
             has={value: shares[value] for value in worst},
             needs={value: shares[value] for value in worst},
@@ -183,10 +183,23 @@ class Requirement(ABC):
         return {"model": self.model, **({} if package is None else {"package": package}), **parameters, **sets, **columns}
 
 
+def feasible(nearest: Mapping[str, Any], column: str | None = None) -> str:
+    """Return the advice to take these parameters, as a policy has them: bounds and sets in sections, `column` in its own."""
+    where = "requirement" if column is None else f"requirement.columns.{_key(column)}"
+    rest = {name: value for name, value in nearest.items() if name not in ("bounds", "sets")}
+    sections = {"" if column is None else f"[{where}] ": rest, f"[{where}.bounds] ": nearest.get("bounds", {})}
+    sections |= {f"[{where}.sets.{_key(name)}] ": rule for name, rule in nearest.get("sets", {}).items()}
+    return "feasible would be " + "; ".join(section + _pairs(own) for section, own in sections.items() if own)
+
+
+def _pairs(named: Mapping[str, object]) -> str:
+    return ", ".join(f"{_key(name)} = {_show(value)}" for name, value in named.items())
+
+
 def _show(value: object) -> str:
     """Return a parameter as it can be typed in a policy file."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_show(item)}" for name, item in value.items()) + " }"
+        return "{ " + _pairs(value) + " }"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return f'"{decimal_text(value)}"' if isinstance(value, Fraction) else str(value)
