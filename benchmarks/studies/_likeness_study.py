@@ -15,7 +15,7 @@ from benchmarks._show import Cell
 from benchmarks.attack_study import AT, USUAL, both
 from benchmarks.attack_study import measure as found_of
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Verdict, kept
+from benchmarks.studies._study import Claims, Rows, Verdict, kept
 from sfumato.charts import Chart
 
 SCHEMES = ("HG", "SG", "GR")
@@ -90,7 +90,7 @@ def judge(most: str) -> Any:
         why += f"{max(ratio[TUNED]):.2g} times as much as that best. HG's error goes from {_percent(ends['β'][0])} to "
         why += f"{_percent(ends['β'][-1])} as β grows and from {_percent(ends['Θ'][0])} to {_percent(ends['Θ'][-1])} as "
         why += f"selectivity does; soft boxes err {_percent(min(ours))} to {_percent(max(ours))}."
-        claims = {
+        claims: Claims = {
             "the best scheme errs less than BuReL": [one > 1 for one in ratio[BUREL]],
             "the best scheme errs less than PrivBayes": [one > 1 for one in ratio[NOISE]],
             "HG errs less as β grows": ends["β"][-1] < ends["β"][0],
