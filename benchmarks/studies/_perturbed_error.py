@@ -10,7 +10,7 @@ from benchmarks._census import table as census_table
 from benchmarks._perturbation import SEED, answers_of, lineup, pool
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, kept
+from benchmarks.studies._study import Claims, Rows, kept
 from sfumato.charts import Chart
 from sfumato.query import true_answers
 
@@ -90,7 +90,7 @@ def compared(rows: Rows, one: str, other: str) -> list[float]:
     return [found[(*case, one)] / found[(*case, other)] for case in cases]
 
 
-def gains(rows: Rows) -> dict[str, bool | list[bool]]:
+def gains(rows: Rows) -> Claims:
     """Return whether PP errs less under a larger ρ2 = 1/L, and where answers are larger."""
     mine = [row for row in rows if row["method"] == "PP" and row["against"] == "L" and row["error"] is not None]
     error = {(row["L"], row["selectivity"]): row["error"] for row in mine}

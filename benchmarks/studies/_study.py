@@ -30,6 +30,9 @@ Word = Literal["holds", "holds in part", "does not hold"]
 Rows = Sequence[Mapping[str, Any]]
 """What was measured: cells by the name of their column."""
 
+Claims = dict[str, bool | Sequence[bool]]
+"""What a paper claims, each in a sentence, and whether it is found again: as a whole, or case by case."""
+
 _KEY = b"sfumato.study"
 
 

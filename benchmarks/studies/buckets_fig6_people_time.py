@@ -13,7 +13,7 @@ from benchmarks._census import ATTRIBUTES, MAX_SIZE, bounds
 from benchmarks._measure import least_seconds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from sfumato.charts import Chart
 from sfumato.groups.settings.plan import plan
 from sfumato.groups.settings.problem import Problem
@@ -85,7 +85,7 @@ def judge(rows: Rows) -> Verdict:
         f"more than theirs of "
         f"two, {'is' if all(slower) else 'is not'} faster than no pruning everywhere."
     )
-    claims = {
+    claims: Claims = {
         "full pruning takes the least time, no pruning the most, loss pruning lies between, in every case": ordered,
         "full pruning hardly grows with people (1.5 times at most), no pruning does": flat,
         "pruning loses no solution": same,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchmarks._perturbation import LEVELS
 from benchmarks.studies._perturbed_error import chart, compared, gains, shown, study
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 
 
 def measure(*, people: int, levels: Sequence[int], sizes: Sequence[int]) -> Rows:
@@ -27,7 +27,8 @@ def judge(rows: Rows) -> Verdict:
         f"Anatomy (less in {sum(one < 1 for one in anatomy)} of {len(anatomy)} cases); our estimator of the same releases errs "
         f"{min(ours):.2f} to {max(ours):.2f} times as much as the paper's."
     )
-    claims = {f"PP errs less than {name}": [ratio < 1 for ratio in found] for name, found in (("UP", up), ("Anatomy", anatomy))}
+    others = {"UP": up, "Anatomy": anatomy}
+    claims: Claims = {f"PP errs less than {name}": [ratio < 1 for ratio in found] for name, found in others.items()}
     return Verdict(claims | gains(rows), why)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchmarks._perturbation import LEVELS
 from benchmarks.studies._perturbed_error import chart, compared, shown, study
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 
 
 def measure(*, people: int, levels: Sequence[int], sizes: Sequence[int]) -> Rows:
@@ -29,7 +29,7 @@ def judge(rows: Rows) -> Verdict:
         f"{max(anatomy):.2f} times as much as Anatomy after suppression (less in {sum(one < 1 for one in anatomy)} of "
         f"{len(anatomy)} cases)."
     )
-    claims = {
+    claims: Claims = {
         "PP degenerates into UP: their errors are the same to a tenth": alike,
         "Anatomy errs more than PP": [one < 1 for one in anatomy],
     }

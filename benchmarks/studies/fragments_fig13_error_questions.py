@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from benchmarks._fragments import BETA, Asked, census_table
 from benchmarks._show import Cell
 from benchmarks.studies._fragments_lineup import GENERALIZATION, KINDS, MARGINALS, PAPERS, chart, errors, less, shown
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from sfumato.charts import Chart
 
 
@@ -42,14 +42,14 @@ def judge(rows: Rows) -> Verdict:
         f"columns go "
         f"together, err more than Ambiguity in only {sum(marginals)} of {len(marginals)}."
     )
-    claims = {
+    claims: Claims = {
         "PriView errs less than Ambiguity": priview,
         "Ambiguity errs less than generalization": ambiguity,
     }
     return Verdict(claims | grows(rows), why)
 
 
-def grows(rows: Rows) -> dict[str, list[bool]]:
+def grows(rows: Rows) -> Claims:
     """Return whether more columns asked are answered worse, by the median, at the selectivity where they are varied."""
     error = {(row["case"], row["method"], row["questions"]): row["median"] for row in rows}
     at = {int(case.split(", ")[1]): case for case, _, _ in error if case.startswith("5 %")}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from benchmarks._fragments import Asked, census_table
 from benchmarks._show import Cell
 from benchmarks.studies._fragments_lineup import GENERALIZATION, chart, errors, less, shown
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from sfumato.charts import Chart
 
 COMPARED = ("Ambiguity", "PriView", GENERALIZATION)
@@ -31,7 +31,7 @@ def draw(rows: Rows) -> Chart:
 
 def judge(rows: Rows) -> Verdict:
     """Return whether errors fall with β for all three, and Ambiguity and PriView are better than generalization."""
-    claims: dict[str, bool | list[bool]] = {}
+    claims: Claims = {}
     told = []
     for name in COMPARED:
         mine = [row for row in rows if row["method"] == name and row["questions"] == "conditions"]

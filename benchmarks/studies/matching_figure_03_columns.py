@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks._show import Cell
 from benchmarks.generalization import diversity
 from benchmarks.studies._matching import HG, NH, TUNED_NH, along, at, diverse, drawn, narrower, tables
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 
 
 def measure(*, people: int, columns: Sequence[int], ell: int, skew: float, effort: float) -> Rows:
@@ -26,7 +26,7 @@ def judge(rows: Rows) -> Verdict:
     loss = at(rows, HG, table=names[0])
     told = ", ".join(f"{name} at d = {' '.join(f'{d:g}' for d in one) or 'none'}" for name, one in won.items())
     why = f"HG loses less than published NH on {told}; on the census HG's loss goes from {loss[0]:.3f} to {loss[-1]:.3f}"
-    claims = {
+    claims: Claims = {
         "HG loses less than NH at every d on the census": [d in won[names[0]] for d in places],
         "HG loses less than NH at d > 3 on Zipf values": [d in won[names[2]] for d in places if d > 3],
         "HG loses less than NH at d > 6 on uniform values": [d in won[names[1]] for d in places if d > 6],

@@ -15,7 +15,7 @@ from benchmarks.generalization import PAPER, Lineup, diversity, redrawn
 from benchmarks.heterogeneous import census_table
 from benchmarks.studies._draw import lines
 from benchmarks.studies._matching import GR, HG, NH, SCHEME, SG, TUNED_NH, along, at, diverse
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from sfumato.charts import Chart
 
 PARTED = "HG in parts of {:,}"
@@ -74,7 +74,7 @@ def judge(rows: Rows) -> Verdict:
     why += f"{' and at every skew' if all(skewed) else ', not at every skew'} (at ℓ = {ell}: more cannot be kept there); "
     why += f"the smallest partitions take {spent[0]:.1f} s, "
     why += f"the largest {spent[-1]:.1f} s, at a loss of {loss[0]:.3f} against {loss[-1]:.3f}."
-    claims = {
+    claims: Claims = {
         "HG, SG and GR lose less than NH at every size": below,
         "HG loses less than NH at every skew": skewed,
         "smaller partitions take less time": saves,

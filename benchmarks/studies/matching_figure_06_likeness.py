@@ -13,7 +13,7 @@ from benchmarks._show import Cell
 from benchmarks.generalization import likeness
 from benchmarks.heterogeneous import census_table
 from benchmarks.studies._matching import ANNEALED, HG, PUBLISHED, TUNED, along, at, drawn, likely, ratio, tables, times
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 
 ENDS = "census, from 0-likeness to Theorem 4"
 
@@ -44,7 +44,7 @@ def judge(rows: Rows) -> Verdict:
     why += f"made for a reader {times(census[ANNEALED], census[HG])} times. At 0-likeness HG shows {at(ends, HG)[0]:.2f} of all "
     why += f"ranges; at β = {max(row['at'] for row in ends):g}, from which on ℓ-diversity suffices (Theorem 4), "
     why += f"{at(ends, HG)[-1]:.3f}."
-    claims = {
+    claims: Claims = {
         "HG loses less as β grows, on every table": falls,
         "HG loses less than BuReL": [hg < burel for burel, hg in published],
         "on the census the gain is greatest for the smallest β": _gain(census, 0) > _gain(census, -1),

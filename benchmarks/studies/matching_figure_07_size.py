@@ -8,7 +8,7 @@ from benchmarks._show import Cell
 from benchmarks.generalization import likeness, redrawn
 from benchmarks.heterogeneous import census_table
 from benchmarks.studies._matching import HG, PUBLISHED, TUNED, along, at, likely
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from benchmarks.studies.matching_figure_04_size import draw
 
 
@@ -30,7 +30,7 @@ def judge(rows: Rows) -> Verdict:
     why = f"Published BuReL loses {burel[0] / hg[0]:.2f} times what HG loses with the fewest people and {burel[-1] / hg[-1]:.2f} "
     why += f"times with the most, where HG takes {spent[0]:.1f} s and BuReL {spent[1]:.1f} s; from the least skew to the largest "
     why += f"HG's loss goes from {skewed[0]:.3f} to {skewed[-1]:.3f}, BuReL's from {drawn[0]:.3f} to {drawn[-1]:.3f}."
-    claims = {
+    claims: Claims = {
         "the gap to BuReL grows with people": grows,
         "HG takes more time than BuReL": spent[0] > spent[1],
         "skew costs HG and BuReL": skewed[-1] > skewed[0] and drawn[-1] > drawn[0],

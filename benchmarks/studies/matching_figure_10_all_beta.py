@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks._show import Cell
 from benchmarks.attack_study import PREFIX, USUAL
 from benchmarks.studies._draw import lines
-from benchmarks.studies._likeness_study import CENSUS, COIL, FULL, NOISE, OURS, QUICK, SCHEMES, found
+from benchmarks.studies._likeness_study import CAPPED, CENSUS, COIL, FULL, NOISE, OURS, QUICK, SCHEMES, found
 from benchmarks.studies._study import Rows, Study, Verdict
 from sfumato.charts import Chart
 
@@ -33,9 +33,7 @@ def measure(*, people: int, betas: Sequence[int], draws: int, ways: Sequence[str
 def draw(rows: Rows) -> Chart:
     """Return errors against β, a panel for each table and kind of question; what is above 100 % is drawn there."""
     shown = [{**row, "y": min(row["error"], 1.0)} for row in rows]
-    return lines(
-        shown, x="beta", y="y", series="way", panel="panel", x_title="β", y_title="median error", steps=True, same_y=True
-    )
+    return lines(shown, x="beta", y="y", series="way", panel="panel", x_title="β", y_title=CAPPED, steps=True, same_y=True)
 
 
 def judge(rows: Rows) -> Verdict:

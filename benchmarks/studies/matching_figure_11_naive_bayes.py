@@ -13,7 +13,7 @@ from benchmarks._show import Cell
 from benchmarks.attack_study import AT, NEAR
 from benchmarks.studies._draw import lines
 from benchmarks.studies._likeness_study import BUREL, CENSUS, COIL, FULL, NOISE, OURS, QUICK, SCHEMES, found
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Claims, Rows, Study, Verdict
 from sfumato.charts import Chart
 
 POINT = 0.01
@@ -82,7 +82,7 @@ def judge(rows: Rows) -> Verdict:
         """Return of every scheme whether fewer are named than of another way, at every β and with and without correction."""
         return [right(way, beta, w) < right(other, beta, w) for way in mine for beta in betas for w in VARIANTS.values()]
 
-    claims = {
+    claims: Claims = {
         f"β leaves the schemes unaffected ({100 * POINT:g} point at most)": max(spread) <= POINT,
         "PrivBayes is named more often at the largest ε than at the least": noise[-1] > noise[0],
         "the correction helps with PrivBayes and with BuReL, on average over β": helped > 0,

@@ -143,7 +143,9 @@ def check_outputs(directory: Path, receipts: Path | None = None) -> None:
             )
 
 
-def refuse_in_release(directory: Path, receipts: Path | None = None) -> None:
+def refuse_in_release(
+    directory: Path, receipts: Path | None = None, *, why: str = "whoever gets that release would get what is private too"
+) -> None:
     """Refuse a place for something private that lies in a release: in one that exists, or in the new one of this directory."""
     places = [("--out", directory)] + ([] if receipts is None else [("--receipts", Path(receipts))])
     for option, place in places:
@@ -151,7 +153,7 @@ def refuse_in_release(directory: Path, receipts: Path | None = None) -> None:
         around = next((one for one in (whole, *whole.parents) if _holds_release(one)), None)
         if around is not None:
             raise OutputError(
-                f"{option} {place} lies in a release, {around}; whoever gets that release would get what is private too",
+                f"{option} {place} lies in a release, {around}; {why}",
                 hint=f"choose a place outside of {around}",
             )
     if receipts is not None and Path(receipts).resolve().is_relative_to(directory.resolve()):

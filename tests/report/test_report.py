@@ -116,8 +116,11 @@ def test_a_public_report_takes_no_table(release, table, tmp_path):
         sf.report(release, table, out=tmp_path / "r.html", public=True)
 
 
-def test_a_private_report_is_not_written_into_a_release_nor_over_something(release, table, tmp_path):
+def test_a_report_is_not_written_into_a_release_nor_over_something(release, table, tmp_path):
     release.save(tmp_path / "release")
+    with pytest.raises(OutputError, match="files that are not its own"):
+        sf.report(release, out=tmp_path / "release" / "report.html", public=True)
+    assert sf.audit(tmp_path / "release").holds
     with pytest.raises(OutputError, match="lies in a release"):
         sf.report(release, table, out=tmp_path / "release" / "report.html", attacks=[])
     (tmp_path / "mine.html").write_text("mine")

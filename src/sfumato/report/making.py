@@ -42,7 +42,9 @@ def report(
         raise PolicyError(
             f"table: got a {type(table).__name__}", hint="Table.read(path, schema) or Table.from_frame(frame, schema)"
         )
-    if not public:
+    if public:
+        refuse_in_release(Path(os.path.abspath(place)), why="an audit refuses a release with files that are not its own")
+    else:
         refuse_in_release(Path(os.path.abspath(place)))
     if place.exists():
         raise OutputError(f"{place} exists already", hint="choose another name, or remove it")
