@@ -80,7 +80,7 @@ def test_a_sum_of_two_overlapping_terms_is_that_of_its_people_one_by_one(inside:
     )  # fmt: skip
     assert mean_of(inside, terms) == pytest.approx(mean, rel=1e-5)
     assert got[0] == pytest.approx(placed, rel=1e-5)
-    assert np.allclose(found, differ, atol=1e-5)
+    assert np.allclose(found, differ, atol=5e-5)  # chances are kept in 16 bits, so that a person's add up to one within as much
 
 
 @pytest.mark.parametrize("values", [[0], [1, 3], [0, 1, 2]])
