@@ -83,17 +83,20 @@ class Records:
 
     version: ClassVar[int] = 1
 
-    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
-        """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`."""
+    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float]:
+        """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`.
+
+        The third figure is the part of the variance that is of log-odds: that of weights and of δ.
+        """
         rates, everybody = self.rates, len(self.cell)
         if people == 0 or not wanted.any():
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         if wanted.all():
-            return float(people), 0.0
+            return float(people), 0.0, 0.0
         mine = wanted[rates.slots.value]
         known, unsure = float(rates.counts.mean @ mine), rates.counts.sum_variance(rates.slots, mine)
         if people == everybody:
-            return known, unsure
+            return known, unsure, 0.0
         slots = rates.slots
         lines = len(self.matrix)
         found, chance, score, told, differ = kernels.ask(
@@ -113,8 +116,8 @@ class Records:
         )
         beyond, open_ = _beyond(score, told)
         value = max(found + beyond * chance, 0.0)
-        unknown = self._unknown(wanted, self.matrix.T @ differ)
-        return value, chance + unknown + open_ * chance**2 + (value / max(known, _FEW)) ** 2 * unsure
+        loose = self._unknown(wanted, self.matrix.T @ differ) + open_ * chance**2
+        return value, chance + loose + (value / max(known, _FEW)) ** 2 * unsure, loose
 
     def _unknown(self, wanted: Flags, along: Floats) -> float:
         """Return the variance of the weights of a set of values along a direction."""
