@@ -153,10 +153,10 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)
-    assert found[1:4] == pytest.approx((placed, squares, 0.0), rel=1e-4)
-    assert np.allclose(found[4], along, atol=1e-3)
+    assert found[1:5] == pytest.approx((placed, placed, squares, 0.0), rel=1e-4)
+    assert np.allclose(found[5], along, atol=1e-3)
     by_python = kernels.ask.py_func(rows, len(rows), *arrays)
-    assert found[:4] == pytest.approx(by_python[:4], rel=1e-6)
+    assert found[:5] == pytest.approx(by_python[:5], rel=1e-6)
 
 
 def test_a_link_seen_between_boxes_is_found_and_never_makes_a_chance_negative() -> None:

@@ -306,10 +306,10 @@ def _ask(
     scale: Any,
     whole: Any,
     lines: int,
-) -> tuple[float, float, float, float, Any]:
+) -> tuple[float, float, float, float, float, Any]:
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
-    found, spread1, spread2, unsure, sums = 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
+    found, placed, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
         noise = float(vague[entry[b] + listed].sum())
@@ -327,12 +327,13 @@ def _ask(
         if q <= 0.0:
             continue
         share = a / q
-        u = max(0.0, a * (1.0 - share))
-        spread1, spread2, unsure = spread1 + u, spread2 + u * u, unsure + share * share * noise
+        u = max(0.0, a * (1.0 - (1.0 - free) * share))
+        placed += max(0.0, a * (1.0 - share))
+        missed, squares, unsure = missed + u, squares + u * u, unsure + share * share * noise
         more = open_ * (asked[here] - (1.0 - free) * share * weight[here])
         for group, at in zip(codes, first_of, strict=False):
             sums += np.bincount(at + group[here].astype(np.int64), more, len(sums))
-    return found, spread1, spread2, unsure, np.bincount(line, sums[source], lines)
+    return found, placed, missed, squares, unsure, np.bincount(line, sums[source], lines)
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
@@ -360,15 +361,16 @@ def ask(
     scale: Any,
     whole: Any,
     lines: int,
-) -> tuple[float, float, float, float, Any]:
+) -> tuple[float, float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
-    A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ U and Σ U²
-    over boxes, where U = A·(1 − A/Q), A and Q being Σ p(1 − p) over those asked and over the whole box; what noise in the boxes'
-    counts (of variance `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them
-    less A/Q times that over their box, as far as its count does not itself follow the model (`leans`). Of a box people[b] are
-    asked about, of size[b]. Columns are put together in groups: codes[group, cell], sums of a group from first_of[group] on, and
-    sums[source[f]] is part of what level line[f] has. `whole` has the sum of each cell's chances, which are small · scale.
+    A row stands for times[row] people, for one where `times` is empty. What is said: how many have a wanted value; Σ A·(1 − A/Q)
+    over boxes, A and Q being Σ p(1 − p) over those asked and over the whole box; Σ U and Σ U², where U is the same, but without
+    the part of A/Q with which the box's count itself follows the model (`leans`); what noise in the boxes' counts (of variance
+    `vague`) adds to the variance, Σ (A/Q)²·vague; and per level how those asked differ, Σ p(1 − p) over them less A/Q times
+    that over their box, again without that part. Of a box people[b] are asked about, of size[b]. Columns are put together in
+    groups: codes[group, cell], sums of a group from first_of[group] on, and sums[source[f]] is part of what level line[f] has.
+    `whole` has the sum of each cell's chances, which are small · scale.
     """
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
@@ -378,7 +380,7 @@ def ask(
         largest = max(largest, start[b + 1] - start[b])
     spread, sums = np.empty(largest, np.float32), np.zeros(first_of[-1])
     at, by = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.float32)
-    found, spread1, spread2, unsure = 0.0, 0.0, 0.0, 0.0
+    found, placed, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         if people[b] == 0:
@@ -429,9 +431,10 @@ def ask(
         if q <= 0.0:
             continue
         share = a / q
-        u = max(0.0, a * (1.0 - share))
-        spread1 += u
-        spread2 += u * u
+        placed += max(0.0, a * (1.0 - share))
+        u = max(0.0, a * (1.0 - (1.0 - free) * share))
+        missed += u
+        squares += u * u
         unsure += share * share * noise
         for i in range(cells):
             own[i] *= here[i] - (1.0 - free) * share * people_of[i]
@@ -442,7 +445,7 @@ def ask(
     differ = np.zeros(lines)
     for f in range(len(source)):
         differ[line[f]] += sums[source[f]]
-    return found, spread1, spread2, unsure, differ
+    return found, placed, missed, squares, unsure, differ
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -17,7 +17,8 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
 
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
-D has how the whole box moves with the weights, even where all of it is asked about.
+D has how the whole box moves with the weights, even where all of it is asked about; and U is A·(1 − (1 − f)·A/Q) for what the
+model misses, f being that part.
 
 **What the model misses** is learned by merging near boxes in pairs and predicting the split: what the halves show is known.
 By how much more than chance and weights explain it is off says a², from single pairs, and b², from many pairs at once, of which
@@ -105,17 +106,17 @@ class Inside:
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, spread1, spread2, unsure, differ = self._ask(wanted, rows, people)
+        found, placed, missed, squares, unsure, differ = self._ask(wanted, rows, people)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
-        variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
+        variance = placed + open_ + unsure + own * squares + common * missed**2
         return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
-    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
+    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:
         boxes = self.index.count(rows, people), self.sizes
         cells = self.cells.cell, *vars(self.joint).values(), self.weight, self.cells.start
         chances = self.place, self.small, self.scale, self.whole
-        found: tuple[float, float, float, float, Floats] = kernels.ask(
+        found: tuple[float, float, float, float, float, Floats] = kernels.ask(
             rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, *chances, len(self.directions.matrix)
         )
         return found
