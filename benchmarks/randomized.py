@@ -70,7 +70,10 @@ def _classes(
         answers: list[Any] = count_many(release, queries)
         papers: list[Any] = count_many(release, queries, estimator="paper")
         value, error = (np.array([getattr(one, name) for one in answers]) for name in ("value", "std_error"))
-        inside = np.abs(value - truth) <= LIKELY * error
+        low, high = value - LIKELY * error, value + LIKELY * error
+        if answers[0].low is not None:
+            low, high = (np.array([getattr(one, name) for one in answers]) for name in ("low", "high"))
+        inside = (low <= truth) & (truth <= high)
         estimates = (np.array(alone), np.array([one.value for one in papers]), np.array(single), value)
         off = [float(np.abs(one - truth).sum() / truth.sum()) for one in estimates]
         rows.append([kind, len(queries), *off, float(inside.mean())])

@@ -8,6 +8,7 @@ import pytest
 
 from sfumato import Schema, Table
 from sfumato.errors import QueryError
+from sfumato.query.answering import _interval
 from sfumato.query.count import ENGINES, count, engine_of
 from sfumato.query.engine import Guess, add_up
 from sfumato.query.group_by import reconcile
@@ -92,3 +93,20 @@ def test_pieces_add_up_with_the_worst_case_of_their_errors():
     both = add_up([Guess(1.0, 2.0, 0.0, 3.0), Guess(2.0, 3.0, 1.0, 4.0, "no interval: why")], 5)
     assert (both.value, both.std_error, both.least, both.most, both.no_interval) == (3.0, 5.0, 1.0, 5.0, "no interval: why")
     assert add_up([], 5) == Guess(0, 0, 0, 0)
+
+
+def test_what_weights_leave_open_reaches_up_by_a_factor_and_down_as_before():
+    plain, loose = Guess(80.0, 60.0, 0.0, 1000.0), Guess(80.0, 60.0, 0.0, 1000.0, loose=3600.0)
+    reach = 1.959964 * 60
+    assert _interval(plain, 0.95) == pytest.approx((0.0, 80 + reach), rel=1e-6)
+    assert _interval(loose, 0.95) == pytest.approx((0.0, 80 * 2.718281828 ** (reach / 80)), rel=1e-6)
+    partly = _interval(Guess(800.0, 50.0, 0.0, 1000.0, loose=900.0), 0.95)
+    factor = 800 * (2.718281828 ** (1.959964 * 30 / 800) - 1)
+    assert partly == pytest.approx((800 - 1.959964 * 50, 800 + (factor**2 + (1.959964 * 40) ** 2) ** 0.5), rel=1e-6)
+    assert _interval(Guess(0.01, 5.0, 0.0, 1000.0, loose=25.0), 0.95) == pytest.approx((0.0, 0.01 + 1.959964 * 5), rel=1e-6)
+    assert _interval(Guess(90.0, 200.0, 0.0, 120.0, loose=40_000.0), 0.95) == (0.0, 120.0)
+
+
+def test_pieces_leave_open_what_their_weights_do_together():
+    parts = [Guess(10.0, 3.0, 0.0, 50.0, loose=4.0), Guess(20.0, 5.0, 0.0, 50.0, loose=9.0)]
+    assert add_up(parts, 100).loose == pytest.approx(25.0)

@@ -147,15 +147,16 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
     boxes = (model.index.count(rows, len(rows)), model.sizes)
-    cells = (model.index.table.each, *boxes, model.cells.cell, model.by_column, model.weight, *model.cells.arrays[2:])
-    arrays = (*cells, wanted, *model.goals, model.place, model.chances, model.whole, len(along))
+    joint = vars(model.joint).values()
+    cells = (model.index.table.each, *boxes, model.cells.cell, *joint, model.weight, model.cells.start)
+    arrays = (*cells, wanted, *model.goals, model.place, model.small, model.scale, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)
-    assert found[1:4] == pytest.approx((placed, squares, 0.0), rel=1e-4)
-    assert np.allclose(found[4], along, atol=1e-3)
+    assert found[1:5] == pytest.approx((placed, placed, squares, 0.0), rel=1e-4)
+    assert np.allclose(found[5], along, atol=1e-3)
     by_python = kernels.ask.py_func(rows, len(rows), *arrays)
-    assert found[:4] == pytest.approx(by_python[:4], rel=1e-6)
+    assert found[:5] == pytest.approx(by_python[:5], rel=1e-6)
 
 
 def test_a_link_seen_between_boxes_is_found_and_never_makes_a_chance_negative() -> None:
@@ -207,7 +208,7 @@ def test_what_was_learned_comes_back_from_its_arrays() -> None:
     for name, wrong in (
         ("levels", kept["levels"] + 1000),
         ("start", kept["start"][::-1].copy()),
-        ("chances", kept["chances"][1:]),
+        ("small", kept["small"][1:]),
     ):
         with pytest.raises(ValueError, match=r"range|order|fit"):
             Inside.from_arrays({**kept, name: wrong}, engine)

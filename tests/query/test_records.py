@@ -146,7 +146,7 @@ def cells_of(table: Any, made: Any, pairs: bool) -> list[tuple[float, ...]]:
             rows = np.flatnonzero((made.quasi[j].codes == code) & (made.quasi[k].codes == other)).astype(np.int32)
             truth = np.bincount(table.sensitive.codes[here], minlength=values)
             for v in np.flatnonzero(truth):
-                value, variance = engine.records.estimate(np.arange(values) == v, rows, len(rows))
+                value, variance, _ = engine.records.estimate(np.arange(values) == v, rows, len(rows))
                 found.append((truth[v], value, np.sqrt(variance), here.sum() * share[v], len(rows)))
     return found
 

@@ -24,7 +24,12 @@ from tests.query.test_trend import planted
 @pytest.fixture(scope="module")
 def inside() -> Inside:
     release = small()
-    return learn_inside(BucketIndex.of(release), release.quasi)
+    model = learn_inside(BucketIndex.of(release), release.quasi)
+    start, entry, place = model.cells.start, model.goals.entry, model.place
+    for b in range(model.index.buckets):  # kept in 16 bits, a person's chances add up to one up to rounding; here they do
+        own = model.chances[place[b] : place[b + 1]].reshape(entry[b + 1] - entry[b], start[b + 1] - start[b])
+        own /= own.sum(axis=0)
+    return model
 
 
 def by_hand(inside: Inside, terms: list[Weighed]) -> tuple[float, float, np.ndarray]:

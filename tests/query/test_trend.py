@@ -16,7 +16,7 @@ from sfumato.query import anatomy_workload, count_many, range_workload, true_ans
 from sfumato.query.count import engine_of
 from sfumato.query.models import trend
 from sfumato.query.models._trend_kernels import add_asked, add_by_box, take_expected
-from sfumato.query.models.cells import LEVELS
+from sfumato.query.models.cells import LEVELS, Joint
 from sfumato.query.models.trend import FEWEST_BOXES
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.generators import census, hospital
@@ -195,10 +195,12 @@ def test_kernels_agree_with_numpy() -> None:
     sizes = np.full(6, 10)
     rows = np.sort(random.permutation(60)[:25]).astype(np.int32)
     hits = np.bincount(bucket[rows], minlength=6)
-    arrays: tuple[Any, ...] = (np.array([0, 0]), np.array([-1, 1]), np.array([1, 4]), np.array([0, 4, 20]))
+    joint = Joint.of(levels, [(0, -1, 1, 0), (0, 1, 4, 4)])
+    arrays: tuple[Any, ...] = (np.ascontiguousarray(joint.codes.T), joint.first, joint.source, joint.line, 20)
     ones = np.zeros(0, np.int64)
-    found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, levels, *arrays)
-    assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, levels, *arrays)).all()
+    found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, *arrays)
+    assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, *arrays)).all()
+    assert (found == add_asked._plain(rows, 25, bucket, ones, hits, sizes, *arrays)).all()
     partly = rows[hits[bucket[rows]] < 10]
     assert (found[:4] == np.bincount(levels[partly, 0], minlength=4)).all()
     assert (found[4:] == np.bincount(levels[partly, 0] * 4 + levels[partly, 1], minlength=16)).all()

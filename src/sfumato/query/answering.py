@@ -64,9 +64,23 @@ def _interval(guess: Guess, confidence: float) -> tuple[float, float] | None:
     """Return the ends of an interval, inside what the release makes certain; None where none would be honest."""
     if guess.no_interval and not guess.certain:
         return None
-    reach = 0.0 if guess.certain else NormalDist().inv_cdf(0.5 + confidence / 2) * guess.std_error
-    low, high = max(guess.least, guess.value - reach), min(guess.most, guess.value + reach)
+    times = 0.0 if guess.certain else NormalDist().inv_cdf(0.5 + confidence / 2)
+    low, high = max(guess.least, guess.value - times * guess.std_error), min(guess.most, guess.value + _above(guess, times))
     return min(low, guess.inside), max(high, guess.inside)
+
+
+_FACTOR = 2.0  # most that an interval reaches up by unknown weights, in the logarithm
+
+
+def _above(guess: Guess, times: float) -> float:
+    """Return how far up so many standard errors reach: what weights leave open is a factor, all else is added.
+
+    Down they reach as far as if all were added: a factor never comes to 0, and some values nobody of a kind has.
+    """
+    loose = min(guess.loose, guess.std_error**2)
+    linear = times * math.sqrt(loose)
+    factor = guess.value * math.expm1(min(linear / max(guess.value, 1.0), _FACTOR))
+    return math.hypot(max(factor, linear), times * math.sqrt(guess.std_error**2 - loose))
 
 
 def _outcome(question: Question, compiled: Compiled) -> _Outcome:

@@ -67,8 +67,8 @@ def few_boxes(boxes: int) -> str:
 
 def combine(
     value: float, shift: float, variance: float, inner: Inner | None, misses: Misses, *, deviation: float | None = None
-) -> tuple[float, float, str]:
-    """Return value and variance from both models of the inside, and why there is no interval, if so.
+) -> tuple[float, float, float, str]:
+    """Return value and variance from both models of the inside, the weights' part of it, and why there is no interval, if so.
 
     `shift` is what the adding model makes of the papers' estimate `value`: of that at least the part that is trusted is made,
     and more as far as the multiplicative model says the same. A mean of both errs less than either. Its variance is that of
@@ -80,7 +80,7 @@ def combine(
     nothing is far.
     """
     if inner is None:
-        return value + shift, variance, ""
+        return value + shift, variance, 0.0, ""
     if deviation is None:
         far = abs(math.log(max(inner.value, 0.5) / max(value, 0.5)))
     else:
@@ -91,6 +91,7 @@ def combine(
     return (
         adding + misses.inside * (inner.value - adding),
         inner.variance + _FAR * far * inner.unknown + (adding - inner.value) ** 2,
+        (1.0 + _FAR * far) * inner.unknown,
         PRIOR if inner.prior > _UNTOLD else "",
     )
 
@@ -180,7 +181,7 @@ class BucketsEngine:
             return self._add_by_association(terms, people)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
-        value, variance, prior = combine(
+        value, variance, _, prior = combine(
             value, shift, variance + more, inner, self.misses, deviation=deviation_of(self.index, people)
         )
         return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
@@ -238,13 +239,13 @@ class BucketsEngine:
         hits = self.index.count(rows, people)
         value, variance, least, most, _ = self.index.weigh(hits, piece.values)
         assert self.misses is not None
-        why = "" if self.misses.cover else NEAR
+        why, loose = "" if self.misses.cover else NEAR, 0.0
         if least != most:
             shift, more = self.trend.estimate(piece, rows, people, hits)
             inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, prior = combine(value, shift, variance + more, inner, self.misses)
+            value, variance, loose, prior = combine(value, shift, variance + more, inner, self.misses)
             why = why or few_boxes(self.index.buckets) or prior
-        return Guess(float(value), math.sqrt(variance), float(least), float(most), why)
+        return Guess(float(value), math.sqrt(variance), float(least), float(most), why, loose=loose)
 
     def _as_papers(self, pieces: Pieces) -> Guess:
         """Return the papers' estimate, with the exact variance of a random placement.

@@ -21,6 +21,7 @@ from sfumato.query.count import engine_of
 from sfumato.query.engine import one_thread
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.placing import draw_values, person_chances
+from sfumato.query.models.records import Records, learnable
 from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
@@ -31,6 +32,7 @@ from sfumato.table.frames import Native, to_native
 
 if TYPE_CHECKING:
     from sfumato.release.buckets import BucketsRelease
+    from sfumato.release.randomized import RandomizedRelease
 
 MOST_TABLES = 1_000
 
@@ -39,7 +41,6 @@ _WHY_NOT = {
     "ranges": "it shows ranges in place of people's quasi values, so that these would have to be made up too",
     "columns": "it does not show which quasi values are one person's",
     "views": "it does not show which quasi values are one person's",
-    "randomized": "tables drawn from the likelihood of randomized records were not measured to hold",
     "synthetic": "its records are a whole table already, and nobody's",
 }
 """Why releases of other forms have no completed tables."""
@@ -64,29 +65,36 @@ class _Boxed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Secret:
-    """The release of one sensitive attribute, and what all its boxes teach about their inside."""
+    """The release of one sensitive attribute, and what all its boxes teach about their inside, or all its records."""
 
-    release: BucketsRelease
-    model: Inside
+    release: BucketsRelease | RandomizedRelease
+    model: Inside | Records
+
+    @property
+    def rows(self) -> int:
+        """Number of published people."""
+        return len(self.model.cells.cell) if isinstance(self.model, Inside) else len(self.model.cell)
 
     @property
     def order(self) -> Integers:
         """The published rows in the order of the model."""
-        return np.argsort(self.release.bucket, kind="stable").astype(np.int64)
+        bucket = getattr(self.release, "bucket", None)
+        return np.arange(self.rows) if bucket is None else np.argsort(bucket, kind="stable").astype(np.int64)
 
     def chances(self) -> dict[str, pa.Array]:
         """Return one column of probabilities a sensitive value."""
-        found = np.empty((len(self.release.bucket), len(self.release.domain)), np.float32, order="F")
-        chances = person_chances(self.model)
+        found = np.empty((self.rows, len(self.release.domain)), np.float32, order="F")
+        chances = person_chances(self.model) if isinstance(self.model, Inside) else self.model.person_chances()
         chances /= chances.sum(axis=1, keepdims=True)  # raking leaves them a little off one
         found[self.order] = chances
         return {name: pa.array(found[:, v]) for v, name in enumerate(probability_names(self.release))}
 
     def draw(self, random: Randomness) -> Small:
         """Return a value for every published row: one proper draw."""
-        drawn = np.empty(len(self.release.bucket), np.int32)
+        drawn = np.empty(self.rows, np.int32)
         with one_thread():
-            drawn[self.order] = draw_values(self.model, random)
+            model = self.model
+            drawn[self.order] = draw_values(model, random) if isinstance(model, Inside) else model.draw_values(random)
         return drawn
 
 
@@ -100,6 +108,8 @@ class Completion:
     def of(cls, release: Release) -> Completion:
         """Return what completes a release; `QueryError` where nothing that is right is known."""
         parts = parts_of(getattr(release, "one_by_one", lambda: release)())  # every person gets a value of her own
+        if release.form == "randomized":
+            return cls(tuple(_Secret(part, _recorded(part)) for part in parts))
         engines = [_boxed(part) for part in parts]
         boxes = engines[0].index.buckets
         if boxes < TELLING:
@@ -115,7 +125,7 @@ class Completion:
     @property
     def rows(self) -> int:
         """Number of published people."""
-        return len(self.secrets[0].release.bucket)
+        return self.secrets[0].rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,10 +184,24 @@ def tables_wanted(m: int, name: str = "m") -> int:
     return int(m)
 
 
-def probability_names(release: BucketsRelease) -> list[str]:
+def probability_names(release: BucketsRelease | RandomizedRelease) -> list[str]:
     """Return the names of the columns of probabilities: `diagnosis = Flu`."""
     named = " / ".join(release.domain.names)
     return [f"{named} = {label}" for label in release.labels]
+
+
+def _recorded(release: Release) -> Records:
+    engine: Any = engine_of(release)
+    why = ""
+    if engine.no_likelihood or not learnable(engine.columns, engine.rates, engine.table.rows):
+        why = engine.no_likelihood or "it is too large for a likelihood of all columns"
+    elif engine.rates.vague:
+        why = "it tells too little of how many people have each value"
+    if why:
+        raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release")
+    with one_thread():
+        found: Records = engine.records
+        return found
 
 
 def _boxed(release: Release) -> _Boxed:
@@ -186,7 +210,7 @@ def _boxed(release: Release) -> _Boxed:
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
             f"a release of the form {release.form!r} cannot be completed: {why}",
-            hint="boxes, noisy boxes and near groups can be completed; counts are answered from every release",
+            hint="boxes, noisy ones, near groups and randomized records can be completed; counts are answered from every release",
         )
     index: BucketIndex = engine.index
     if not engine.no_likelihood and getattr(engine, "misses", True) is not None and index.values <= MAX_VALUES:

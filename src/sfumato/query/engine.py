@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ Cell = tuple[int, ...]
 class Guess:
     """An estimated count: its value and standard error, what is certain, and why no interval around it would be honest, if so.
 
+    `loose` is the part of the squared standard error that a model's weights have. They are known up to a normal error in the
+    logarithm of odds, so that an interval reaches further up by it.
+
     `raw` is the unbiased estimate of forms that have one. Its interval then stays around `value` also where the cells of a GROUP
     BY are made to add up: the value shown is `settled`.
     """
@@ -47,6 +51,7 @@ class Guess:
     no_interval: str = ""
     raw: float | None = None
     settled: float | None = None
+    loose: float = 0.0
 
     @property
     def inside(self) -> float:
@@ -82,6 +87,7 @@ def add_up(guesses: Sequence[Guess], people: int) -> Guess:
         min(float(people), sum(guess.most for guess in guesses)),
         next((guess.no_interval for guess in guesses if guess.no_interval), ""),
         sum(raw) if raw else None,
+        loose=sum(math.sqrt(guess.loose) for guess in guesses) ** 2,
     )
 
 

@@ -101,7 +101,7 @@ class NoisyEngine:
             return Total(value, noise + placed, LEANS)
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
-        value, variance, prior = combine(
+        value, variance, _, prior = combine(
             value, shift, noise + placed + more, inner, MISSES["noisy"], deviation=deviation_of(index, people)
         )
         return Total(value, variance, FEW if index.buckets < FEWEST else prior)
@@ -124,14 +124,14 @@ class NoisyEngine:
         mixed = hits * share * (1 - share) * (index.sizes - hits) / np.maximum(index.sizes - 1, 1)
         noise = self.noise * asked * (1 - asked / index.values) * float((part**2 * self.draws).sum())
         value, variance = float(part @ wanted), float(mixed.sum()) + noise
-        why = LEANS
+        why, loose = LEANS, 0.0
         if estimator == "likelihood":
             shift, more = self.trend.estimate(piece, rows, found, hits)
             inner = self.inside.estimate(piece.values, rows, found) if index.values <= MAX_VALUES else None
             drift = (DRIFT * float(mixed.sum())) ** 2
-            value, variance, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"])
+            value, variance, loose, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"])
             why = FEW if index.buckets < FEWEST else prior
-        return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value)
+        return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value, loose=loose)
 
 
 def noisy_index(release: BucketsRelease) -> BucketIndex:

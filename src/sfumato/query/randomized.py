@@ -128,14 +128,14 @@ class RandomizedEngine:
             if least == most:
                 return Guess(least, 0.0, least, most, raw=least)
             return Guess(raw, math.sqrt(self._variance(shown, weights, piece.values)), least, most, raw=raw)
-        reason = NO_INTERVAL if self.rates.vague else ""
+        reason, loose = NO_INTERVAL if self.rates.vague else "", 0.0
         if least == most:
             value, variance = least, 0.0
         elif learnable(self.columns, self.rates, self.table.rows):
-            value, variance = self.records.estimate(piece.values, rows, people)
+            value, variance, loose = self.records.estimate(piece.values, rows, people)
         else:
             value, variance = self.rates.estimate(shown, piece.values)
-        return Guess(value, math.sqrt(variance), least, most, reason, raw)
+        return Guess(value, math.sqrt(variance), least, most, reason, raw, loose=loose)
 
     def _certain(self, shown: Floats, values: Flags) -> tuple[float, float]:
         """Return how many people surely and possibly have one of the values: whole parts have them all, or none."""

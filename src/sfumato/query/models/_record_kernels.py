@@ -278,3 +278,62 @@ def ask(
         for j in range(levels.shape[1]):
             differ[levels[c, j]] += open_
     return found, chance, score, told, differ
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _given_slot(row: Any, even: Any, lift: Any, kept: float, shown: int, out: Any) -> None:
+    """Write to out[v] the chance of each value for a person whose slot is seen, `lift` being a factor of each value's."""
+    total = 0.0
+    for v in range(len(out)):
+        out[v] = row[v] * lift[v] * even[v]
+    out[shown] += row[shown] * lift[shown] * kept
+    for v in range(len(out)):
+        total += out[v]
+    for v in range(len(out)):
+        out[v] /= total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def shift_chances(levels: Any, chances: Any, factor: Any, out: Any) -> None:
+    """Write to out[c, v] the chances of a cell times the factors of its levels."""
+    for c in range(len(levels)):
+        for v in range(chances.shape[1]):
+            out[c, v] = chances[c, v]
+        for j in range(levels.shape[1]):
+            for v in range(chances.shape[1]):
+                out[c, v] *= factor[levels[c, j], v]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def lift_values(
+    cell: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, chances: Any, goal: Any, rounds: int, lift: Any
+) -> None:
+    """Change the factors `lift` of the values until the people expected of each, slots being seen, are its goal."""
+    own, found = np.empty(len(goal)), np.empty(len(goal))
+    for _ in range(rounds):
+        found[:] = 0.0
+        for i in range(len(cell)):
+            s = slot[i]
+            _given_slot(chances[cell[i]], spread[part[s]], lift, kept[s], value[s], own)
+            for v in range(len(goal)):
+                found[v] += own[v]
+        for v in range(len(goal)):
+            lift[v] *= goal[v] / max(found[v], 1e-9)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def draw(
+    cell: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, chances: Any, lift: Any, uniform: Any, out: Any
+) -> None:
+    """Draw a value for every person from her chances, her slot being seen; uniform[i] lies between 0 and 1."""
+    own = np.empty(len(lift))
+    for i in range(len(cell)):
+        s = slot[i]
+        _given_slot(chances[cell[i]], spread[part[s]], lift, kept[s], value[s], own)
+        left = uniform[i]
+        out[i] = value[s]
+        for v in range(len(own)):
+            left -= own[v]
+            if left < 0.0:
+                out[i] = v
+                break

@@ -162,33 +162,37 @@ def spread(
         for d in range(many_scores):
             left[d] = pull[d]
         solve(fixed, left, part)
-        open_ = 0.0
-        for t in range(terms):
-            mine = 0.0
-            for i in range(first, last):
-                for u in range(terms):
-                    mine += both[t, u, i] * cov[i - first, of[t], of[u]]
-                for d in range(many_scores):
-                    mine -= weight[t, i] * part[d] * cov[i - first, of[t], d]
-            open_ += mine
-            here[t] = max(0.0, mine) / unit[t]
-            alike[t] += here[t]
-        placed += max(0.0, open_)
-        own += _together(here, of, many_scores)
-        total, middle, noise = 0.0, 0.0, 0.0
+        total, middle, noise, follow = 0.0, 0.0, 0.0, 0.0
         for k in range(many):
             lever[k] = 0.0
             for d in range(many_scores):
                 lever[k] += part[d] * scores[d, k]
             total += vague[e + k]
             middle += vague[e + k] * lever[k]
-        columns = _list_varying(varies, b, varying)
         noisy = total > 0.0
         if noisy:
             for k in range(many):
-                noise += vague[e + k] * (lever[k] - middle / total) ** 2
-                lever[k] = leans[e + k] * (lever[k] - middle / total)
+                lever[k] -= middle / total
+                noise += vague[e + k] * lever[k] ** 2
+                follow += leans[e + k] * vague[e + k] * lever[k] ** 2
+                lever[k] *= leans[e + k]
             unsure += noise
+        free = follow / noise if noise > 0.0 else 0.0  # the part with which what the box holds follows the model
+        open_ = 0.0
+        for t in range(terms):
+            mine, fixed_part = 0.0, 0.0
+            for i in range(first, last):
+                for u in range(terms):
+                    mine += both[t, u, i] * cov[i - first, of[t], of[u]]
+                for d in range(many_scores):
+                    fixed_part += weight[t, i] * part[d] * cov[i - first, of[t], d]
+            open_ += mine - fixed_part
+            here[t] = max(0.0, mine - (1.0 - free) * fixed_part) / unit[t]
+            alike[t] += here[t]
+        placed += max(0.0, open_)
+        own += _together(here, of, many_scores)
+        columns = _list_varying(varies, b, varying)
+        if noisy:
             columns = levels.shape[1]
             for t in range(columns):
                 varying[t] = t

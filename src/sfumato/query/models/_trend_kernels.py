@@ -31,22 +31,17 @@ def _add_asked(
     times: Any,
     hits: Any,
     sizes: Any,
-    levels: Any,
-    left: Any,
-    right: Any,
-    width: Any,
-    start: Any,
+    codes: Any,
+    first: Any,
+    source: Any,
+    line: Any,
+    lines: int,
 ) -> Any:
     asked = rows[:count]
     asked = asked[hits[bucket[asked]] != sizes[bucket[asked]]]
-    found = np.zeros(start[-1], np.int64)
-    for b in range(len(left)):
-        level = levels[asked, left[b]].astype(np.int64)
-        if right[b] >= 0:
-            level = level * width[b] + levels[asked, right[b]]
-        many = times[asked] if len(times) else None
-        found[start[b] : start[b + 1]] = np.bincount(level, many, start[b + 1] - start[b])
-    return found
+    many = times[asked] if len(times) else None
+    parts = [np.bincount(codes[asked, g], many, first[g + 1] - first[g]) for g in range(codes.shape[1])]
+    return np.bincount(line, np.concatenate([np.zeros(0), *parts])[source], lines).astype(np.int64)
 
 
 @njit(cache=True, nogil=True, plain=_add_asked)
@@ -57,27 +52,27 @@ def add_asked(
     times: Any,
     hits: Any,
     sizes: Any,
-    levels: Any,
-    left: Any,
-    right: Any,
-    width: Any,
-    start: Any,
+    codes: Any,
+    first: Any,
+    source: Any,
+    line: Any,
+    lines: int,
 ) -> Any:
-    """Return how many of the rows lie in each row of each block, leaving out people whose whole box is asked about.
+    """Return how many of the rows lie in each line of each block, leaving out people whose whole box is asked about.
 
-    A block is one column, or the pair of `left` and `right`; its rows are left level · width + right level, from start on.
+    Columns are put together: row i is one of those that sums[first[g] + codes[i, g]] counts, and sums[source[f]] part of line[f].
     """
-    found = np.zeros(start[-1], np.int64)
+    sums, found = np.zeros(first[-1], np.int64), np.zeros(lines, np.int64)
+    groups = codes.shape[1]
     for j in range(count):
         i = rows[j]
         if hits[bucket[i]] == sizes[bucket[i]]:
             continue
         many = times[i] if len(times) else 1
-        for b in range(len(left)):
-            level = np.int64(levels[i, left[b]])
-            if right[b] >= 0:
-                level = level * width[b] + levels[i, right[b]]
-            found[start[b] + level] += many
+        for g in range(groups):
+            sums[first[g] + codes[i, g]] += many
+    for f in range(len(source)):
+        found[line[f]] += sums[source[f]]
     return found
 
 

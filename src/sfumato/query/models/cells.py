@@ -77,6 +77,58 @@ def _varies(levels: Small, start: Integers) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
+class Joint:
+    """Columns put together in few groups: people are added up once a group, and its sums then line by line.
+
+    sums[source[f]] is a part of what line[f] has.
+    """
+
+    codes: Array  # [groups × cells]: whole numbers below 2¹⁶
+    first: Integers  # where the sums of each group begin, and one more
+    source: Small
+    line: Small
+
+    @classmethod
+    def of(cls, levels: Array, blocks: Sequence[tuple[int, int, int, int]]) -> Joint:
+        """Return the groups of levels [cells × columns] that give the sums of blocks, each of one column or of two.
+
+        A block is (left, right or −1, width, start): the line of its people is start + left level · width + right level. Columns
+        that no pair has are put together, as many as a nearby memory holds sums of.
+        """
+        sizes = levels.max(axis=0, initial=0).astype(np.int64) + 1
+        groups = [[left, right] for left, right, _, _ in blocks if right >= 0]
+        alone = {left for left, _, _, _ in blocks}.difference(*groups)
+        packed: list[list[int]] = []
+        for j in sorted(alone, key=lambda j: (-sizes[j], j)):
+            found = next((group for group in packed if sizes[group].prod() * sizes[j] <= MOST_TOGETHER), None)
+            if found is None:
+                packed.append(found := [])
+            found.append(j)
+        groups += packed
+        codes, first, level = np.zeros((len(groups), len(levels)), np.uint16), [0], []
+        for own, group in zip(codes, groups, strict=True):
+            every, step = np.arange(sizes[group].prod()), 1
+            level.append({})
+            for j in group:
+                own += levels[:, j].astype(np.uint16) * np.uint16(step)
+                level[-1][j] = every // step % sizes[j]
+                step *= int(sizes[j])
+            first.append(first[-1] + len(every))
+        source, line = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for left, right, width, start in blocks:
+            g = next(g for g, group in enumerate(groups) if left in group and (right < 0 or right in group))
+            own_line = start + level[g][left] * width + (level[g][right] if right >= 0 else 0)
+            source.append(np.arange(first[g], first[g + 1]))
+            line.append(own_line)
+        together = (np.concatenate(part).astype(np.int32) for part in (source, line))
+        return cls(codes, np.array(first, np.int64), *together)
+
+
+MOST_TOGETHER = 4096
+"""Sums of one group of columns: 32 KB."""
+
+
+@dataclass(frozen=True, eq=False)
 class Directions:
     """What the weights of the levels are made of: [levels × directions], the first being the same for everybody.
 

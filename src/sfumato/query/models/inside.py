@@ -17,7 +17,8 @@ A·(1 − A/Q), which is the variance of a random placement that keeps the box's
 
 With noise in the counts, they are first moved to what they are expected to be given model and noise
 (`sfumato.query.models.softmax`). What then stays unknown of a box is in the variance; and as far as a count follows the model,
-D has how the whole box moves with the weights, even where all of it is asked about.
+D has how the whole box moves with the weights, even where all of it is asked about; and U is A·(1 − (1 − f)·A/Q) for what the
+model misses, f being that part.
 
 **What the model misses** is learned by merging near boxes in pairs and predicting the split: what the halves show is known.
 By how much more than chance and weights explain it is off says a², from single pairs, and b², from many pairs at once, of which
@@ -39,7 +40,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.models import _softmax_kernels as kernels
-from sfumato.query.models.cells import Cells, Directions, number_levels
+from sfumato.query.models.cells import Cells, Directions, Joint, number_levels
 from sfumato.query.models.softmax import Fit, Goals, goals_of, learn_weights, places, rake
 from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
@@ -71,10 +72,11 @@ class Inside:
     directions: Directions
     fit: Fit
     goals: Goals
-    chances: Array  # float32, box by box: see `kernels.rake`
+    small: Array  # chances as whole numbers, box by box: see `kernels.rake` and `kernels.pack`
+    scale: Array  # what 1 of them is, for every goal
     misses: Floats  # a², b²
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @cached_property
     def place(self) -> Integers:
@@ -82,32 +84,40 @@ class Inside:
         return places(self.cells, self.goals)
 
     @cached_property
-    def by_column(self) -> Array:
-        """The levels of the cells, column by column."""
-        small = np.int16 if len(self.directions.matrix) < 2**15 else np.int32
-        return np.ascontiguousarray(self.cells.levels.T, dtype=small)
+    def chances(self) -> Array:
+        """Everybody's chances, box by box."""
+        cells = np.repeat(np.diff(self.cells.start), np.diff(self.goals.entry))
+        found: Array = self.small * np.repeat(self.scale, cells)
+        return found
+
+    @cached_property
+    def joint(self) -> Joint:
+        """The levels of the cells, columns put together."""
+        levels = self.cells.levels
+        low = levels.min(axis=0)
+        return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())])
 
     @cached_property
     def whole(self) -> Array:
         """The sum of the chances of each cell: one, but for what raking leaves."""
         total = np.zeros(len(self.cells.weight), np.float32)
-        kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.chances, total)
+        kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.small, self.scale, total)
         return total
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, spread1, spread2, unsure, differ = self._ask(wanted, rows, people)
+        found, placed, missed, squares, unsure, differ = self._ask(wanted, rows, people)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
-        variance = spread1 + open_ + unsure + own * spread2 + common * spread1**2
+        variance = placed + open_ + unsure + own * squares + common * missed**2
         return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
-    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, Floats]:
-        lines = len(self.directions.matrix)
+    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:
         boxes = self.index.count(rows, people), self.sizes
-        cells = self.cells.cell, self.by_column, self.weight, *self.cells.arrays[2:]
-        found: tuple[float, float, float, float, Floats] = kernels.ask(
-            rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, self.place, self.chances, self.whole, lines
+        cells = self.cells.cell, *vars(self.joint).values(), self.weight, self.cells.start
+        chances = self.place, self.small, self.scale, self.whole
+        found: tuple[float, float, float, float, float, Floats] = kernels.ask(
+            rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, *chances, len(self.directions.matrix)
         )
         return found
 
@@ -169,7 +179,7 @@ class Inside:
         """Return what was learned, as arrays to be kept."""
         parts = (self.cells, self.directions, self.fit)
         named = {name: array for part in parts for name, array in vars(part).items()}
-        return {**named, "chances": self.chances, "misses": self.misses, **self.goals._asdict()}
+        return {**named, "small": self.small, "unit": self.scale, "misses": self.misses, **self.goals._asdict()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Inside:
@@ -208,9 +218,12 @@ class Inside:
         for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):
             if starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
                 raise ValueError("boxes out of order")
-        chances = fitting(arrays, "chances", (int(places(cells, goals)[-1]),), "<f4")
+        small, unit = (
+            fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2"),
+            fitting(arrays, "unit", value.shape, "<f4"),
+        )
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
-        return cls(index, cells, directions, fit, goals, chances, fitting(arrays, "misses", (2,)))
+        return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "misses", (2,)))
 
 
 def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | None = None) -> Inside:
@@ -223,8 +236,10 @@ def learn_inside(index: BucketIndex, columns: Sequence[Column], noise: Floats | 
     fit = learn_weights(cells, directions, shown, vague)
     goals = goals_of(cells, directions, fit, shown, vague)
     chances = rake(cells, directions, fit, goals)
+    small, scale = np.empty(len(chances), np.uint16), np.empty(len(goals.value), np.float32)
+    kernels.pack(cells.start, goals.entry, places(cells, goals), chances, small, scale)
     misses = learn_misses(cells, directions, shown, vague)
-    return Inside(index, cells, directions, fit, goals, chances, misses)
+    return Inside(index, cells, directions, fit, goals, small, scale, misses)
 
 
 ALIKE = 0.1

@@ -37,10 +37,12 @@ import numpy as np
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.models import _record_kernels as kernels
 from sfumato.query.models.cells import Directions, number_levels
+from sfumato.query.models.placing import normals
 from sfumato.query.models.rates import Rates
 from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, tables_of
 from sfumato.query.rows import RowIndex
 from sfumato.query.shelf import fitting
+from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 MOST_CHANCES = 250_000_000
@@ -59,6 +61,9 @@ _LOOKED = 30_000  # cells that information is taken from
 _WIDER = 4.0  # the prior of what is unknown, in units of the one that was learned: shrunken weights are off by more
 _FEW_VALUES = 3  # sets of more values share one decomposition
 _BEYOND: Floats = np.array([[0.05, 0.8], [0.2, 0.15], [0.8, 0.05]])  # standard deviations of δ, and how usual they are
+_MISSED = 0.1  # by how much of log-odds single columns are taken to be off, in completed tables: as in boxes
+_LIFTED = 25  # rounds in which chances are brought to the drawn numbers of people
+_WEIGHTS, _TOTALS, _PEOPLE = range(3)  # streams of coins
 _FEW = 1e-9
 
 
@@ -83,17 +88,20 @@ class Records:
 
     version: ClassVar[int] = 1
 
-    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float]:
-        """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`."""
+    def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float]:
+        """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`.
+
+        The third figure is the part of the variance that is of log-odds: that of weights and of δ.
+        """
         rates, everybody = self.rates, len(self.cell)
         if people == 0 or not wanted.any():
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         if wanted.all():
-            return float(people), 0.0
+            return float(people), 0.0, 0.0
         mine = wanted[rates.slots.value]
         known, unsure = float(rates.counts.mean @ mine), rates.counts.sum_variance(rates.slots, mine)
         if people == everybody:
-            return known, unsure
+            return known, unsure, 0.0
         slots = rates.slots
         lines = len(self.matrix)
         found, chance, score, told, differ = kernels.ask(
@@ -113,8 +121,8 @@ class Records:
         )
         beyond, open_ = _beyond(score, told)
         value = max(found + beyond * chance, 0.0)
-        unknown = self._unknown(wanted, self.matrix.T @ differ)
-        return value, chance + unknown + open_ * chance**2 + (value / max(known, _FEW)) ** 2 * unsure
+        loose = self._unknown(wanted, self.matrix.T @ differ) + open_ * chance**2
+        return value, chance + loose + (value / max(known, _FEW)) ** 2 * unsure, loose
 
     def _unknown(self, wanted: Flags, along: Floats) -> float:
         """Return the variance of the weights of a set of values along a direction."""
@@ -159,6 +167,44 @@ class Records:
         root = np.sqrt(_WIDER * (self.tau2[1:] @ share))
         strength, turn = np.linalg.eigh(total / float((share * (1 - share)).sum()) * np.outer(root, root))
         return root[:, None] * turn, np.maximum(strength, 0.0), lean
+
+    def person_chances(self) -> Array:
+        """Return [people × values], float32: each person's chances, given what is shown of her."""
+        slots, person = self.rates.slots, np.arange(len(self.cell))
+        found: Array = self.chances[self.cell] * self.spread.astype(np.float32)[slots.part[self.slot]]
+        shown = slots.value[self.slot]
+        found[person, shown] += (self.kept[self.slot] * self.chances[self.cell, shown]).astype(np.float32)
+        return found
+
+    def draw_values(self, random: Randomness) -> Small:
+        """Return one value for each person: a proper draw.
+
+        Drawn are the weights, what single columns miss (`_MISSED`, in log-odds), how many people have each value, and then
+        everybody's value from her chances given what is shown of her.
+        """
+        from scipy.linalg import cholesky, solve_triangular
+
+        slots, (lines, wide), values = self.rates.slots, self.matrix.shape, len(self.share)
+        coins = random.spawn(_WEIGHTS)
+        deviates, away = normals(coins, wide * values).reshape(values, wide), np.zeros((wide, values))
+        for v in range(values):
+            precision, _ = self._information(np.array([v]))
+            precision[np.diag_indices_from(precision)] += 1.0 / (_WIDER * self.tau2[1:, v])
+            root = cholesky(precision, lower=True, check_finite=False)
+            away[1:, v] = solve_triangular(root, deviates[v, 1:], lower=True, trans="T", check_finite=False)
+        away *= np.sqrt(1.0 - self.share)
+        missed = _MISSED * normals(coins, lines * values).reshape(lines, values)
+        chances = np.empty_like(self.chances)
+        kernels.shift_chances(self.levels, self.chances, np.exp(self.matrix @ away + missed), chances)
+        counts = self.rates.counts
+        drawn = np.maximum(counts.mean + np.sqrt(counts.variance) * normals(random.spawn(_TOTALS), len(counts.mean)), _FEW)
+        drawn *= (slots.by_part(counts.mean) / slots.by_part(drawn))[slots.part]
+        lift, out = np.ones(values), np.empty(len(self.cell), np.int32)
+        seen = self.cell, self.slot, slots.part, slots.value, self.spread, self.kept, chances
+        kernels.lift_values(*seen, slots.by_value(drawn), _LIFTED, lift)
+        words = random.spawn(_PEOPLE).words(len(self.cell))
+        kernels.draw(*seen, lift, ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53, out)
+        return out
 
     def to_arrays(self) -> dict[str, Array]:
         """Return what was learned, as arrays to be kept."""

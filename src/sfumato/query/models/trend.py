@@ -34,7 +34,7 @@ import numpy as np
 from sfumato.arrays import Array, Bytes, Floats, Integers, Small
 from sfumato.query.language.compile import Piece
 from sfumato.query.models import _trend_kernels as kernels
-from sfumato.query.models.cells import Block, Levels, levels_of, sums_by_box
+from sfumato.query.models.cells import Block, Joint, Levels, levels_of, sums_by_box
 from sfumato.query.rows import BucketIndex
 from sfumato.query.shelf import fitting
 from sfumato.table.column import Column
@@ -162,11 +162,16 @@ class Trend:
         return shift, s2 * known + own * self.misses.cluster * clustered + self.misses.share2 * shift**2
 
     @cached_property
-    def block_rows(self) -> tuple[Integers, ...]:
-        """Per block its left and right column and its width, and where its rows start among those of all blocks."""
-        shapes = np.array([(b.left, b.right, b.width, len(b.features)) for b in self.blocks], np.int64).reshape(-1, 4)
-        left, right, width, rows = np.ascontiguousarray(shapes.T)
-        return left, right, width, np.concatenate(([0], np.cumsum(rows)))
+    def block_start(self) -> Integers:
+        """Where the rows of each block start among those of all."""
+        return np.cumsum([0, *(len(block.features) for block in self.blocks)]).astype(np.int64)
+
+    @cached_property
+    def joint(self) -> Joint:
+        """The levels of people, columns put together as blocks need them; one person's codes lie together."""
+        starts = zip(self.blocks, self.block_start.tolist(), strict=False)
+        found = Joint.of(self.levels, [(block.left, block.right, block.width, start) for block, start in starts])
+        return replace(found, codes=np.ascontiguousarray(found.codes.T))
 
     @cached_property
     def turn(self) -> Array:
@@ -182,8 +187,9 @@ class Trend:
 
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
-        index, start = self.index, self.block_rows[-1]
-        times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.levels, *self.block_rows)
+        index, start = self.index, self.block_start
+        boxes = index.bucket, index.table.each, hits, index.sizes
+        times = kernels.add_asked(rows, people, *boxes, *vars(self.joint).values(), int(start[-1]))
         out: Floats = np.zeros(self.sums.shape[1])
         kernels.add_features(times, start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
