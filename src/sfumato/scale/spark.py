@@ -24,7 +24,7 @@ from sfumato.randomness import Randomness
 from sfumato.scale.boxes import pieces, shard_of
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
-from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import fingerprints
@@ -46,6 +46,8 @@ _SMALL = 1 << 22
 """Sums of so many bytes come from all partitions at once; larger ones one after another."""
 _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
+_PIECE = 1 << 25
+"""Codes come to the driver in about so many bytes at a time."""
 
 
 class SparkSource:
@@ -182,15 +184,24 @@ class SparkEngine:
         layout = Layout(outline.types)
         codes = [one.codes for one in outline.known]
         shared = numbered.sparkSession.sparkContext.broadcast((codes, layout))
-        self._frame = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary").persist()
+        coded = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary")
+        # On the disks of executors: their memory does not grow with people, and nothing has to make room for a result.
+        self._frame = coded.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         return SparkPeople(self._frame, layout, self.place / "shards")
 
     def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for row in self._frame.toLocalIterator(prefetchPartitions=True):
-                blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
+            f, width = self.source.functions, blocks.layout.width
+            counts = self._frame.groupBy(f.spark_partition_id()).agg(f.sum("rows").alias("n")).agg(f.max("n"))
+            pieces = -(-int(counts.first()[0] or 0) * width // _PIECE)
+            for piece in range(pieces):
+                # The rows of a piece follow from what they hold, so that a partition that is made again has the same pieces.
+                some = partial(_piece, layout=blocks.layout, piece=piece, pieces=pieces)
+                found = self._frame if pieces == 1 else self._frame.mapInArrow(some, "rows int, block binary")
+                for row in found.toLocalIterator(prefetchPartitions=True):
+                    blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
             self._coded = blocks
         return self._coded
 
@@ -214,6 +225,14 @@ def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Record
             waiting, rows = [], 0
     if rows:
         yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
+
+
+def _piece(batches: Iterator[pa.RecordBatch], layout: Layout, piece: int, pieces: int) -> Iterator[pa.RecordBatch]:
+    """Keep one of several pieces of every block."""
+    for columns in _blocks(batches, layout):
+        mine = hashed(columns) % np.uint64(pieces) == np.uint64(piece)
+        if mine.any():
+            yield _block(layout.pack([column[mine] for column in columns]), int(mine.sum()))
 
 
 def _block(data: bytes, rows: int) -> pa.RecordBatch:
