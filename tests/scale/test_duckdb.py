@@ -310,6 +310,8 @@ EACH = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill", "pay"], pr
     [
         (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
         (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, patience=0)),
+        (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, form="ranges")),
+        (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30, form="ranges")),
         (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30)),
         (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30, weights="association")),
         (sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(floor=15)),
@@ -318,6 +320,7 @@ EACH = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill", "pay"], pr
 )
 def test_each_of_several_secrets_is_protected_as_in_memory(tmp_path, monkeypatch, asked, method, shard):
     monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    monkeypatch.setattr(files, "PART_ROWS", 400)
     _, large = both(odd_table(), EACH, asked, tmp_path, method=method, shard=shard)
     assert large.private["groups"] > 3
     found, _ = audit_directory(tmp_path / "large", odd_table(), EACH, random=1)
@@ -331,8 +334,9 @@ def test_each_of_several_secrets_is_protected_as_in_memory(tmp_path, monkeypatch
 
 
 def test_which_methods_protect_each_secret_beyond_memory_is_said(tmp_path):
-    with pytest.raises(NotProvable, match="in the form 'ranges' protects each secret by itself in memory only"):
-        publish_source(odd_table(), EACH, sf.FPrivacy(theta=3, offset="0.1"), tmp_path / "out", method=sf.Boxes(form="ranges"))
+    with pytest.raises(NotProvable, match="in the form 'ranges' protects each secret by itself in memory only") as refused:
+        publish_source(odd_table(), EACH, sf.LDiversity(3), tmp_path / "out", method=sf.NearGroups())
+    assert "boxes" in refused.value.hint
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])

@@ -30,7 +30,7 @@ from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
-from sfumato.release.apart import ApartBuckets
+from sfumato.release.apart import ApartBuckets, ApartRanges
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.counted_ranges import read_ranges
@@ -136,21 +136,28 @@ def _own_codes(table: Table | None) -> list[Array]:
 def _ranges(asked: _Asked) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     problems: list[str] = []
-    release = read_ranges(directory, manifest, problems)
-    if release._disorder is not None:
-        problems.append(release._disorder.message)
+    each = read_ranges(directory, manifest, problems)
+    release: Any = ApartRanges(manifest, each) if manifest.apart else each[0]
+    if each[0]._disorder is not None:
+        problems.append(each[0]._disorder.message)
     problems += release.contradictions()
     none = np.zeros(0, np.int32)
-    shown = {"records": pa.table({name: one for box in release.boxes for name, one in box_arrays(box, none).items()})}
-    shown["secrets"] = release.domain.table.slice(0, 0)
+    shown = {"records": pa.table({name: one for box in each[0].boxes for name, one in box_arrays(box, none).items()})}
+    shown |= _named([one.domain.table.slice(0, 0) for one in each])
     comparable = _comparable(manifest, shown, table, problems)
-    batches = None
+    own, everybody = _own_codes(comparable), None
     if comparable is not None:
         assert people is not None
-        batches = _Distinct(comparable, people, place / "people")
-    audit = audit_ranges(Case(release, comparable, None, None, None, draw), batches)
-    texts = {box.name: pa.table({box.name: box.values}) for box in release.boxes}
-    return _Judged(audit, texts | {"records": release.domain.table}, problems)
+        everybody = _Distinct(comparable, people, place / "people")
+
+    def judge(case: Case[Any]) -> Audit:
+        k = next(k for k, one in enumerate(each) if one is case.release)
+        return audit_ranges(case, None if everybody is None else everybody.of(own[k]))
+
+    case: Case[Any] = Case(release, comparable, None, None, None, draw)
+    audit = audit_apart(case, judge) if manifest.apart else judge(case)
+    texts = {box.name: pa.table({box.name: box.values}) for box in each[0].boxes}
+    return _Judged(audit, texts | _named([one.domain.table for one in each]), problems)
 
 
 def _columns(asked: _Asked) -> _Judged:

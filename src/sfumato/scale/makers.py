@@ -189,7 +189,7 @@ def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
     task.progress("writing", 0.75)
     if method.form == "ranges":
-        stated = group_manifest(task, method, "ranges", grouping, {"groups": grouping.groups})
+        stated = _stated(task, method, grouping, {"groups": grouping.groups})
         manifest = write_ranges(work.directory, stated, work.found, made, shown)
     else:
         public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
@@ -354,7 +354,7 @@ MAKERS: dict[tuple[str, str], Maker] = {
 }
 """How each method is made beyond memory, in each form."""
 
-EACH = {("boxes", "buckets"), ("ambiguity", "columns")}
+EACH = {("boxes", "buckets"), ("boxes", "ranges"), ("ambiguity", "columns")}
 """What is made beyond memory also where each of several secrets is protected by itself."""
 
 REASONS = {
@@ -385,7 +385,7 @@ def maker_of(method: Method, *, each: bool = False) -> Maker:
     if not why and each and (method.name, method.form) not in EACH:
         raise NotProvable(
             f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory only',
-            hint='name = "boxes" with form = "buckets"; or engine = "memory", or protect = "combination"',
+            hint='name = "boxes", which does so beyond memory; or engine = "memory", or protect = "combination"',
         )
     if not why:
         return MAKERS[method.name, method.form]
