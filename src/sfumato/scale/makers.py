@@ -99,13 +99,18 @@ def make_boxes(work: Work, method: Any) -> Written:
 
 def make_mondrian(work: Work, method: Any) -> Written:
     """Cut Mondrian's boxes, check them, and write them: strict ones, which no order of people decides."""
-    for name, asked, known in (
-        ("partition", method.partition, ("strict",)),
-        ("constraint", method.constraint, ("bounds", "distinct", "entropy")),
+    for name, asked, known, why in (
+        ("partition", method.partition, ("strict",), "people at a median are divided in an order of coins of all rows"),
+        (
+            "constraint",
+            method.constraint,
+            ("bounds", "distinct", "entropy"),
+            "what groups are compared with has a number for every size that a group could have",
+        ),
     ):
         if asked not in known:
             raise NotProvable(
-                f"method 'mondrian' with {name} = {asked!r} is made in memory only",
+                f"method 'mondrian' with {name} = {asked!r} is made in memory only: {why}",
                 hint=f'{name} = "{known[0]}", or engine = "memory"',
             )
     bounds = work.task.bounds
@@ -147,7 +152,8 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     """Cut boxes that keep a bound on presence too, check them, and write them column by column."""
     if method.grouping != "boxes":
         raise NotProvable(
-            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only",
+            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only: the values that its groups show "
+            "decide about the next ones, and beyond memory first cuts are decided by counts",
             hint='grouping = "boxes", or engine = "memory"',
         )
     task, columns = work.task, work.found.table.quasi
@@ -227,7 +233,8 @@ def make_anatomy(work: Work, method: Any) -> Written:
     """Deal everybody to Anatomy's groups."""
     if method.suppress:
         raise NotProvable(
-            "method 'anatomy' with suppress = true is made in memory only", hint='suppress = false, or engine = "memory"'
+            "method 'anatomy' with suppress = true is made in memory only: who is left out is drawn from all people of a value",
+            hint='suppress = false, or engine = "memory"',
         )
     bounds = work.task.bounds
     size, removed = method.sizes(bounds)
@@ -357,6 +364,12 @@ MAKERS: dict[tuple[str, str], Maker] = {
 EACH = {("boxes", "buckets"), ("boxes", "ranges"), ("ambiguity", "columns")}
 """What is made beyond memory also where each of several secrets is protected by itself."""
 
+EACH_REASONS = {
+    "near-groups": "people are matched by the values",
+    "noisy-boxes": "noise is added to the counts",
+}
+"""What is done beyond memory with one secret only."""
+
 REASONS = {
     "burel": "it walks along one curve through all people",
     "heterogeneous": "every record is matched with people of the whole table",
@@ -383,8 +396,10 @@ def maker_of(method: Method, *, each: bool = False) -> Maker:
     """Return how a method is made beyond memory, also where `each` of several secrets is protected by itself; raise if not."""
     why = scales(method)
     if not why and each and (method.name, method.form) not in EACH:
+        done = EACH_REASONS.get(method.name, "it is made for the values")
         raise NotProvable(
-            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory only',
+            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory '
+            f"only: beyond it {done} of one secret",
             hint='name = "boxes", which does so beyond memory; or engine = "memory", or protect = "combination"',
         )
     if not why:
@@ -392,7 +407,8 @@ def maker_of(method: Method, *, each: bool = False) -> Maker:
     forms = sorted(form for name, form in MAKERS if name == method.name)
     if forms:
         raise NotProvable(
-            f"method {method.name!r} in the form {method.form!r} is made in memory only",
+            f"method {method.name!r} in the form {method.form!r} is made in memory only: beyond it nothing puts together "
+            "what its groups show in this form",
             hint=f'form = "{forms[0]}", or engine = "memory"',
         )
     raise NotProvable(
