@@ -81,8 +81,8 @@ def _walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walk
     people = dealt(theirs, many)
     del theirs
     truth = taken(true_codes(shown.labels, table), table.sensitive.codes)
-    *found, certain = walk_dealt(mine, people, release.bucket, truth, shown)
-    return Walked(*found, int((certain > shown.count).sum()))
+    invented, lost, misplaced, certain = walk_dealt(mine, people, release.bucket, truth, shown)
+    return Walked(invented, lost, misplaced, int((certain > shown.count).sum()))
 
 
 def walk_dealt(

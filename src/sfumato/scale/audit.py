@@ -324,17 +324,17 @@ def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place:
     truth = true_codes(entries.domain.labels, table)[own]
     files = _Files(read, table, people, place)
     lists, certain = Lists(entries, place / "lists", files.many), Certain(entries, place / "certain")
-    totals = np.zeros(3, np.int64)
+    invented = lost = misplaced = 0
     for k, some in enumerate(files(runs(read.rows, AT_ONCE), lists.add)):
         bucket, times = some.published
         number = numbered(some.key)
         many, published = int(number.max(initial=-1)) + 1, len(bucket)
         mine, theirs = dealt(np.repeat(number[:published], times), many), dealt(number[published:], many)
         known, shown = lists.read(k)
-        *found, sure = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, bucket), times), truth[some.secret], shown)
-        totals += found
-        certain.add(known[shown.group], shown.value, sure)
-    return Walked(*totals.tolist(), entries.crowded(certain))
+        found = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, bucket), times), truth[some.secret], shown)
+        invented, lost, misplaced = invented + found[0], lost + found[1], misplaced + found[2]
+        certain.add(known[shown.group], shown.value, found[3])
+    return Walked(invented, lost, misplaced, entries.crowded(certain))
 
 
 def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalked:

@@ -40,11 +40,8 @@ class Entries:
     def part(self, low: int, high: int) -> tuple[Array, Integers]:
         """Return value and count of every entry of the buckets low … high − 1."""
         begin, many = int(self.start[low]), int(self.start[high] - self.start[low])
-        value, count = (
-            np.fromfile(self.place / name, kind, many, offset=begin * kind.itemsize)
-            for name, kind in (("value", _VALUE), ("count", _COUNT))
-        )
-        return value, count
+        value = np.fromfile(self.place / "value", _VALUE, many, offset=begin * _VALUE.itemsize)
+        return value, np.fromfile(self.place / "count", _COUNT, many, offset=begin * _COUNT.itemsize)
 
     def keys(self, low: int, high: int) -> tuple[Integers, Integers]:
         """Return numbers that ascend with value and count, as the canonical order compares them, and where buckets begin."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -46,7 +46,7 @@ _SMALL = 1 << 22
 """Sums of so many bytes come from all partitions at once; larger ones one after another."""
 _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
-_PIECE = 1 << 25
+_PIECE = 1 << 23
 """Codes come to the driver in about so many bytes at a time."""
 
 
@@ -193,17 +193,21 @@ class SparkEngine:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            f, width = self.source.functions, blocks.layout.width
-            counts = self._frame.groupBy(f.spark_partition_id()).agg(f.sum("rows").alias("n")).agg(f.max("n"))
-            pieces = -(-int(counts.first()[0] or 0) * width // _PIECE)
-            for piece in range(pieces):
-                # The rows of a piece follow from what they hold, so that a partition that is made again has the same pieces.
-                some = partial(_piece, layout=blocks.layout, piece=piece, pieces=pieces)
-                found = self._frame if pieces == 1 else self._frame.mapInArrow(some, "rows int, block binary")
-                for row in found.toLocalIterator(prefetchPartitions=True):
-                    blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
+            for columns in _gathered(self._pieces(outline.rows, blocks.layout), blocks.layout):
+                blocks.append(columns)
             self._coded = blocks
         return self._coded
+
+    def _pieces(self, rows: int, layout: Layout) -> Iterator[Any]:
+        """Yield blocks of everybody's codes, by a shuffle into partitions of bounded size: each is one result of one task.
+
+        Which piece a person is in follows from her codes, so that a partition that is made again has the same people.
+        """
+        pieces, frame = -(-rows * layout.width // _PIECE), self._frame
+        if pieces > 1:
+            divided = frame.mapInArrow(partial(_dealt, layout=layout, pieces=pieces), "piece int, rows int, block binary")
+            frame = divided.repartition(pieces, "piece").select("rows", "block")
+        yield from frame.toLocalIterator(prefetchPartitions=True)
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
@@ -227,12 +231,24 @@ def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Record
         yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
 
 
-def _piece(batches: Iterator[pa.RecordBatch], layout: Layout, piece: int, pieces: int) -> Iterator[pa.RecordBatch]:
-    """Keep one of several pieces of every block."""
+def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, pieces: int) -> Iterator[pa.RecordBatch]:
+    """Divide blocks into pieces by what their rows hold."""
     for columns in _blocks(batches, layout):
-        mine = hashed(columns) % np.uint64(pieces) == np.uint64(piece)
-        if mine.any():
-            yield _block(layout.pack([column[mine] for column in columns]), int(mine.sum()))
+        yield _parts(columns, (hashed(columns) % np.uint64(pieces)).astype(np.int64), pieces, layout, "piece")
+
+
+def _gathered(rows: Iterable[Any], layout: Layout) -> Iterator[list[Array]]:
+    """Yield the columns of blocks as they come, short ones together."""
+    waiting: list[list[Array]] = []
+    held = 0
+    for row in rows:
+        waiting.append(layout.unpack(bytes(row["block"]), row["rows"]))
+        held += row["rows"]
+        if held >= _BLOCK:
+            yield [np.concatenate(parts) for parts in zip(*waiting, strict=True)]
+            waiting, held = [], 0
+    if waiting:
+        yield [np.concatenate(parts) for parts in zip(*waiting, strict=True)]
 
 
 def _block(data: bytes, rows: int) -> pa.RecordBatch:
@@ -300,13 +316,18 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
         which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
-        order, start = dealt(which, len(cuts.leaves))
-        ordered = [column[order] for column in columns]
-        rows = np.diff(start)
-        some = np.flatnonzero(rows)
-        parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
-        listed = {"shard": pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
-        yield pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
+        yield _parts(columns, which, len(cuts.leaves), layout, "shard")
+
+
+def _parts(columns: Sequence[Array], which: Array, many: int, layout: Layout, name: str) -> pa.RecordBatch:
+    """Return the rows of a block by the part that each belongs to, as blocks of their own."""
+    order, start = dealt(which, many)
+    ordered = [column[order] for column in columns]
+    rows = np.diff(start)
+    some = np.flatnonzero(rows)
+    parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
+    listed = {name: pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
+    return pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
 
 
 def _cut(table: pa.Table, shared: Any) -> pa.Table:
