@@ -52,6 +52,7 @@ def spark():
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     monkeypatch.setattr(files, "PART_ROWS", 1700)
+    monkeypatch.setattr("sfumato.scale.spark._PIECE", 5000)  # codes and hashes come to the driver in several pieces
 
 
 def written(source, place, **given):
@@ -192,8 +193,7 @@ def test_skewed_boxes_and_one_huge_box(spark, tmp_path, form):
 
 
 @pytest.mark.parametrize("method", [sf.Boxes(floor=40), sf.Boxes(floor=40, form="ranges"), sf.MultiSize()])
-def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method, monkeypatch):
-    monkeypatch.setattr("sfumato.scale.spark._PIECE", 3000)  # codes come to the driver in several pieces
+def test_a_killed_executor_changes_nothing(census, spark, tmp_path, method):
     pq.write_table(census, tmp_path / "people.parquet", row_group_size=500)
     frame = spark.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
     written(frame, tmp_path / "quiet", method=method)

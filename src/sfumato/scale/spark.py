@@ -21,13 +21,13 @@ from sfumato.arrays import Array
 from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
 from sfumato.randomness import Randomness
-from sfumato.scale.boxes import pieces, shard_of
+from sfumato.scale import boxes
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
 from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
-from sfumato.scale.rows import fingerprints
+from sfumato.scale.rows import fingerprints, row_hashes
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
 from sfumato.scale.spark_sql import SparkSql
@@ -47,7 +47,8 @@ _SMALL = 1 << 22
 _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
 _PIECE = 1 << 23
-"""Codes come to the driver in about so many bytes at a time."""
+"""What is as long as the table comes to the driver in about so many bytes at a time."""
+_HASHES = Layout((np.dtype(np.uint64), np.dtype(np.uint64)))
 
 
 class SparkSource:
@@ -87,14 +88,6 @@ class SparkSource:
         kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
         return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
 
-    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the numbered rows on the driver, a partition at a time."""
-        frame = self.numbered(known, plain)
-        parts = frame.mapInArrow(_packed, "part binary")
-        for row in parts.toLocalIterator(prefetchPartitions=False):
-            with pa.ipc.open_stream(row["part"]) as stream:
-                yield from stream
-
 
 def frame_of_files(source: Any) -> Any:
     """Return the Parquet files of a source as a DataFrame of the session that there is, or of a new one."""
@@ -109,15 +102,6 @@ def frame_of_files(source: Any) -> Any:
 
 def _safe(k: int) -> str:
     return f"column{k}"
-
-
-def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn batches into bytes of Arrow's own format, which Spark carries as they are."""
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.record_batch({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
 
 
 class SparkEngine:
@@ -193,66 +177,86 @@ class SparkEngine:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for columns in _gathered(self._pieces(outline.rows, blocks.layout), blocks.layout):
+            for columns in pieces(self._frame, outline.rows, blocks.layout):
                 blocks.append(columns)
             self._coded = blocks
         return self._coded
 
-    def _pieces(self, rows: int, layout: Layout) -> Iterator[Any]:
-        """Yield blocks of everybody's codes, by a shuffle into partitions of bounded size: each is one result of one task.
-
-        Which piece a person is in follows from her codes, so that a partition that is made again has the same people.
-        """
-        pieces, frame = -(-rows * layout.width // _PIECE), self._frame
-        if pieces > 1:
-            divided = frame.mapInArrow(partial(_dealt, layout=layout, pieces=pieces), "piece int, rows int, block binary")
-            frame = divided.repartition(pieces, "piece").select("rows", "block")
-        yield from frame.toLocalIterator(prefetchPartitions=True)
-
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
         if self._marks is None:
-            self._marks = fingerprints(self._whole, self._outline, self._outline.every, self.scratch("hashes"))
+            known = self._outline.every
+            numbered = self._whole.numbered({one.names: one.combinations for one in known}, self._outline.table.schema.identifier)
+            shared = numbered.sparkSession.sparkContext.broadcast([one.hashes for one in known])
+            names = tuple(self._outline.table.schema.identifier)
+            frame = numbered.mapInArrow(partial(_hashes, shared=shared, names=names), "rows int, block binary")
+            found = ((who, row) for who, row in pieces(frame, self._outline.rows, _HASHES))
+            self._marks = fingerprints(found, self._outline, self.scratch("hashes"))
         return self._marks
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
-    """Turn numbers of combinations into blocks of codes: long ones, since each is divided among all shards."""
+    """Turn numbers of combinations into blocks of codes."""
     codes, layout = shared.value
-    waiting: list[list[Array]] = []
-    rows = 0
-    for batch in batches:
-        waiting.append([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)])
-        rows += batch.num_rows
-        if rows >= _BLOCK:
-            yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
-            waiting, rows = [], 0
-    if rows:
-        yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
+    rows = ([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)] for batch in batches if batch.num_rows)
+    for columns in _together(rows):
+        yield _block(layout, columns)
 
 
-def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, pieces: int) -> Iterator[pa.RecordBatch]:
-    """Divide blocks into pieces by what their rows hold."""
-    for columns in _blocks(batches, layout):
-        yield _parts(columns, (hashed(columns) % np.uint64(pieces)).astype(np.int64), pieces, layout, "piece")
-
-
-def _gathered(rows: Iterable[Any], layout: Layout) -> Iterator[list[Array]]:
-    """Yield the columns of blocks as they come, short ones together."""
-    waiting: list[list[Array]] = []
+def _together(rows: Iterable[Sequence[Array]]) -> Iterator[list[Array]]:
+    """Yield rows in long blocks, since each is divided among all shards or pieces."""
+    waiting: list[Sequence[Array]] = []
     held = 0
-    for row in rows:
-        waiting.append(layout.unpack(bytes(row["block"]), row["rows"]))
-        held += row["rows"]
+    for columns in rows:
+        waiting.append(columns)
+        held += len(columns[0])
         if held >= _BLOCK:
-            yield [np.concatenate(parts) for parts in zip(*waiting, strict=True)]
+            yield _joined(waiting)
             waiting, held = [], 0
     if waiting:
-        yield [np.concatenate(parts) for parts in zip(*waiting, strict=True)]
+        yield _joined(waiting)
 
 
-def _block(data: bytes, rows: int) -> pa.RecordBatch:
-    return pa.record_batch({"rows": pa.array([rows], pa.int32()), "block": pa.array([data], pa.binary())})
+def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, many: int) -> Iterator[pa.RecordBatch]:
+    """Divide blocks into pieces by what their rows hold."""
+    for columns in _blocks(batches, layout):
+        yield _parts(columns, (hashed(columns) % np.uint64(many)).astype(np.int64), many, layout, "piece")
+
+
+def pieces(frame: Any, rows: int, layout: Layout) -> Iterator[list[Array]]:
+    """Yield the columns of the blocks of a frame on the driver, by a shuffle into partitions of bounded size.
+
+    A partition is one result of one task, which executors and the driver hold as a whole. Which one a row comes in follows from
+    what it holds, so that a partition that is made again has the same rows.
+    """
+    many = -(-rows * layout.width // _PIECE)
+    if many > 1:
+        divided = frame.mapInArrow(partial(_dealt, layout=layout, many=many), "piece int, rows int, block binary")
+        frame = divided.repartition(many, "piece").select("rows", "block")
+    found = frame.toLocalIterator(prefetchPartitions=True)
+    yield from _together(layout.unpack(bytes(row["block"]), row["rows"]) for row in found)
+
+
+def _joined(blocks: Sequence[Sequence[Array]]) -> list[Array]:
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _hashes(batches: Iterator[pa.RecordBatch], shared: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Turn numbers of combinations, and further columns, into hashes of who a person is and of her row."""
+    known = shared.value
+
+    def hashes(batch: pa.RecordBatch) -> tuple[Array, Array]:
+        numbers = [np.asarray(batch.column(k)) for k in range(len(known))]
+        plain = [(name, pa.chunked_array([batch.column(len(known) + j)])) for j, name in enumerate(names)]
+        return row_hashes(numbers, plain, known)
+
+    for columns in _together(hashes(batch) for batch in batches if batch.num_rows):
+        yield _block(_HASHES, columns)
+
+
+def _block(layout: Layout, columns: Sequence[Array]) -> pa.RecordBatch:
+    rows, block = pa.array([len(columns[0])], pa.int32()), pa.array([layout.pack(columns)], pa.binary())
+    return pa.record_batch({"rows": rows, "block": block})
 
 
 class SparkPeople:
@@ -288,7 +292,7 @@ class SparkPeople:
         # Without hints on types: Spark reads them, and not as they are written here.
         made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         found: dict[int, Kept] = {}
-        order = pieces(cuts.leaves)
+        order = boxes.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in made.toLocalIterator(prefetchPartitions=True):
             tell(len(found) / len(cuts.leaves))
@@ -315,7 +319,7 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     """Divide blocks by the leaf that each row lies in."""
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
-        which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+        which = boxes.shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
         yield _parts(columns, which, len(cuts.leaves), layout, "shard")
 
 
@@ -335,7 +339,7 @@ def _cut(table: pa.Table, shared: Any) -> pa.Table:
     how, cuts, layout = shared.value
     k = table.column("shard")[0].as_py()
     blocks = list(_blocks(iter(table.select(["rows", "block"]).to_batches()), layout))
-    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    columns = _joined(blocks)
     leaf: Leaf = cuts.leaves[k]
     made = make_shard(how, leaf, columns)
     return pa.table({"shard": pa.array([k], pa.int32()), "made": pa.array([pickle.dumps(made)], pa.binary())})
