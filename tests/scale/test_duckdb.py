@@ -183,10 +183,7 @@ def test_boxes_that_hide_presence_are_cut_as_in_memory(tmp_path, monkeypatch, ag
     assert large.load().count("ill = 'flu'").value == made.release.count("ill = 'flu'").value
 
 
-def test_what_ambiguity_makes_in_memory_only_is_said(tmp_path):
-    asked = sf.PresenceAssociation("1/4", "1/2")
-    with pytest.raises(NotProvable, match="grouping = 'halves' is made in memory only"):
-        publish_source(odd_table(), ODD, asked, tmp_path / "out", method=sf.Ambiguity(grouping="halves"), random=1)
+def test_too_few_combinations_for_presence_are_said_as_in_memory(tmp_path):
     with pytest.raises(sf.errors.Infeasible, match="combinations, so that a stranger must become surer"):
         publish_source(odd_table(), ODD, sf.PresenceAssociation("1/100000", "1/2"), tmp_path / "out", random=1)
 
@@ -310,6 +307,8 @@ EACH = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill", "pay"], pr
     [
         (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
         (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, patience=0)),
+        (sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, form="ranges")),
+        (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30, form="ranges")),
         (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30)),
         (sf.FPrivacy(theta=3, offset="0.05", against="reader"), sf.Boxes(floor=30, weights="association")),
         (sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(floor=15)),
@@ -318,6 +317,7 @@ EACH = sf.Schema(quasi=["when", "weight", "place"], sensitive=["ill", "pay"], pr
 )
 def test_each_of_several_secrets_is_protected_as_in_memory(tmp_path, monkeypatch, asked, method, shard):
     monkeypatch.setattr("sfumato.scale.audit.AT_ONCE", 1000)
+    monkeypatch.setattr(files, "PART_ROWS", 400)
     _, large = both(odd_table(), EACH, asked, tmp_path, method=method, shard=shard)
     assert large.private["groups"] > 3
     found, _ = audit_directory(tmp_path / "large", odd_table(), EACH, random=1)
@@ -328,11 +328,6 @@ def test_each_of_several_secrets_is_protected_as_in_memory(tmp_path, monkeypatch
     wrong, _ = audit_directory(tmp_path / "large", other, EACH)
     assert wrong.problems == sf.audit(tmp_path / "large", sf.Table.from_frame(other, EACH)).problems
     assert wrong.problems
-
-
-def test_which_methods_protect_each_secret_beyond_memory_is_said(tmp_path):
-    with pytest.raises(NotProvable, match="in the form 'ranges' protects each secret by itself in memory only"):
-        publish_source(odd_table(), EACH, sf.FPrivacy(theta=3, offset="0.1"), tmp_path / "out", method=sf.Boxes(form="ranges"))
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])
@@ -360,20 +355,26 @@ def test_people_are_matched_as_in_memory_where_one_shard_holds_them(people, tmp_
         assert (spread[0] < 1.25 * spread[1] + 0.5).all()
 
 
-def test_near_groups_against_a_reader_are_made_in_memory(people, tmp_path):
-    with pytest.raises(NotProvable, match="against a reader is made in memory only"):
-        publish_source(people, SCHEMA, sf.LDiversity(4, against="reader"), tmp_path / "out", method=sf.NearGroups(), random=1)
+READER = sf.FPrivacy(theta=4, offset="0.05", against="reader")
+REFUSED = {
+    "'near-groups' against a reader": (SCHEMA, sf.LDiversity(4, against="reader"), sf.NearGroups()),
+    "partition = 'relaxed'": (SCHEMA, READER, sf.Mondrian(k=20, partition="relaxed", form="buckets")),
+    "constraint = 't-closeness'": (SCHEMA, READER, sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets")),
+    "'anatomy' with suppress = true": (SCHEMA, sf.LDiversity(5, against="reader"), sf.Anatomy(suppress=True)),
+    "'multi-size' in the form 'ranges'": (SCHEMA, ASKED, sf.MultiSize(form="ranges")),
+    "grouping = 'halves'": (ODD, sf.PresenceAssociation("1/4", "1/2"), sf.Ambiguity(grouping="halves")),
+    "'near-groups' in the form 'ranges' protects each secret by itself": (EACH, sf.LDiversity(3), sf.NearGroups()),
+    "'burel'": (SCHEMA, ASKED, sf.BuReL()),
+}
 
 
-def test_what_of_mondrian_needs_everybody_is_said(people, tmp_path):
-    asked = sf.FPrivacy(theta=4, offset="0.05", against="reader")
-    for method, said in (
-        (sf.Mondrian(k=20, partition="relaxed", form="buckets"), "partition = 'relaxed'"),
-        (sf.Mondrian(k=20, constraint="t-closeness", t="0.3", form="buckets"), "constraint = 't-closeness'"),
-    ):
-        with pytest.raises(NotProvable, match=f"{said} is made in memory only"):
-            publish_source(people, SCHEMA, asked, tmp_path / "out", method=method, random=1)
-        assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_is_made_in_memory_only_is_refused_with_a_reason_and_a_hint(people, tmp_path, said):
+    schema, asked, method = REFUSED[said]
+    with pytest.raises(NotProvable, match=f"{said} .*in memory only: .{{20,}}") as refused:
+        publish_source(people if schema is SCHEMA else odd_table(), schema, asked, tmp_path / "out", method=method, random=1)
+    assert 'engine = "memory"' in refused.value.hint
+    assert not (tmp_path / "out").exists()
 
 
 def test_soft_cuts_are_refused_in_the_tree_as_in_memory(people, tmp_path):
@@ -550,13 +551,6 @@ def test_every_method_says_whether_it_scales():
     assert scales(sf.Boxes()) == ""
     assert scales(sf.Boxes(form="ranges")) == ""
     assert scales(sf.BuReL()) == REASONS["burel"]
-
-
-def test_methods_that_need_everybody_say_so(people, tmp_path):
-    with pytest.raises(NotProvable, match="made in memory only") as refused:
-        publish_source(people, SCHEMA, ASKED, tmp_path / "out", method=sf.BuReL(), random=1)
-    assert "boxes" in refused.value.hint
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("form", ["buckets", "ranges"])

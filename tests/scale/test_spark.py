@@ -52,6 +52,7 @@ def spark():
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     monkeypatch.setattr(files, "PART_ROWS", 1700)
+    monkeypatch.setattr("sfumato.scale.spark._PIECE", 5000)  # codes and hashes come to the driver in several pieces
 
 
 def written(source, place, **given):
@@ -96,6 +97,7 @@ AS_IN_MEMORY = {
     "near groups": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20)),
     "columns": (ODD, PRESENT, sf.Ambiguity(floor=15)),
     "each": (EACH, sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30)),
+    "each as ranges": (EACH, sf.FPrivacy(theta=3, offset="0.1"), sf.Boxes(floor=30, form="ranges")),
 }
 AS_BY_DUCKDB = {
     "near groups in several shards": (SCHEMA, sf.LDiversity(4), sf.NearGroups(floor=20, form="buckets")),

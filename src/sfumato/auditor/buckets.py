@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, taken
 from sfumato.auditor._kernels import walk_people
-from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
+from sfumato.auditor.claims import Bounds, Case, Histograms, Shown, judge, open_values, structure
 from sfumato.auditor.noisy import Walk as NoisyWalk
 from sfumato.auditor.noisy import audit_noisy
 from sfumato.auditor.original import quasi_numbers, true_codes, wrong_totals
@@ -21,38 +21,36 @@ from sfumato.table.table import Table
 
 
 class Walked(NamedTuple):
-    """What a walk over equal quasi rows finds, as `walk_people` says."""
+    """What a walk over equal quasi rows finds, as `walk_people` says; `crowded` entries of st count fewer than are certain."""
 
     invented: int
     lost: int
     misplaced: int
-    certain: Integers
+    crowded: int
 
 
-Walk = Callable[[BucketsRelease, Histograms, Table], Walked]
+Walk = Callable[[Table], Walked]
 
 
-def audit_buckets(case: Case[BucketsRelease], walk: Walk | None = None, noisy: NoisyWalk | None = None) -> Audit:
+def audit_buckets(case: Case[BucketsRelease], beyond: tuple[Shown, Walk] | None = None, noisy: NoisyWalk | None = None) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
 
-    `walk` compares people with those of the table, `noisy` where counts have noise; given where rows are not in memory.
+    `beyond` is what `st` shows, and who compares people with those of the table; `noisy` does where counts have noise. They are
+    given where rows are not in memory.
     """
     release, manifest = case.release, case.manifest
     if release.noisy:
         return audit_noisy(case, noisy)
-    shown = Histograms(
-        release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
-    )
+    shown, walk = beyond or _in_memory(release)
     bounds = Bounds.of(case, shown)
     problems = structure(manifest, shown, bounds, "st")
     if manifest.parameters.get("suppression") and not _may_suppress(manifest):
         problems.append("the manifest speaks of suppressed people, which its method does not have")
-    if shown.decoys and (shown.count > 1).any():
+    if shown.decoys and shown.largest > 1:
         problems.append("with decoys a value must occur at most once in a bucket; here some occur more often")
     lost = 0
     if case.table is not None:
-        found = (walk or walk_rows)(release, shown, case.table)
-        differences, lost = _compare(release, shown, case.table, found)
+        differences, lost = _compare(release, shown, case.table, walk(case.table))
         problems += differences
     return Audit(
         claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
@@ -68,7 +66,14 @@ def _may_suppress(manifest: Manifest) -> bool:
     return bool(manifest.parameters.get("suppression")) and manifest.method.get("suppress") is True
 
 
-def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
+def _in_memory(release: BucketsRelease) -> tuple[Histograms, Walk]:
+    shown = Histograms(
+        release.st_bucket, release.st_value, release.st_count, release.sizes, release.domain, release.decoys, release.told
+    )
+    return shown, lambda table: _walk_rows(release, shown, table)
+
+
+def _walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walked:
     """Return how the published people differ from those of the table."""
     ours, theirs, many = quasi_numbers(release.quasi, table)
     mine = dealt(ours, many)
@@ -76,20 +81,21 @@ def walk_rows(release: BucketsRelease, shown: Histograms, table: Table) -> Walke
     people = dealt(theirs, many)
     del theirs
     truth = taken(true_codes(shown.labels, table), table.sensitive.codes)
-    return walk_dealt(mine, people, release.bucket, truth, shown)
+    invented, lost, misplaced, certain = walk_dealt(mine, people, release.bucket, truth, shown)
+    return Walked(invented, lost, misplaced, int((certain > shown.count).sum()))
 
 
 def walk_dealt(
     mine: tuple[Array, Integers], people: tuple[Array, Integers], bucket: Array, truth: Array, shown: Histograms
-) -> Walked:
-    """Return the same of published rows and people of the table who are dealt by equal quasi values."""
+) -> tuple[int, int, int, Integers]:
+    """Return what `walk_people` says of published rows and people of the table who are dealt by equal quasi values."""
     known = (shown.start.astype(np.int64), shown.value, shown.shares)
-    return Walked(*walk_people(*mine, *people, bucket, truth, *known, values=len(shown.labels)))
+    return walk_people(*mine, *people, bucket, truth, *known, values=len(shown.labels))
 
 
-def _compare(release: BucketsRelease, shown: Histograms, table: Table, walked: Walked) -> tuple[list[str], int]:
+def _compare(release: BucketsRelease, shown: Shown, table: Table, walked: Walked) -> tuple[list[str], int]:
     """Return where people or values are not the table's, and how many people were suppressed, which may be missing."""
-    invented, lost, misplaced, certain = walked
+    invented, lost, misplaced, crowded = walked
     suppressed = lost if _may_suppress(release.manifest) else 0
     problems: list[str] = []
     if invented:
@@ -98,13 +104,12 @@ def _compare(release: BucketsRelease, shown: Histograms, table: Table, walked: W
         problems.append(f"{lost} rows of the table are not published")
     if misplaced:
         problems.append(f"{misplaced} people have a sensitive value that no bucket with their quasi values shows")
-    crowded = int((certain > shown.count).sum())
     if crowded:
         problems.append(f"{crowded} counts of st are smaller than the number of people who are in the bucket with that value")
     return problems + wrong_totals(shown, table, suppressed), suppressed
 
 
-def _stronger(shown: Histograms) -> dict[str, Finding]:
+def _stronger(shown: Shown) -> dict[str, Finding]:
     """Return what adversaries beyond the claims would reach: who knows bucket mates, who asks for parts of a compound value."""
     alone = Finding("share of real values among those that remain when all bucket mates are known", 1.0 / (1 + shown.decoys))
     return shown.stronger("bucket") | {"insider who knows everybody else in the bucket": alone}

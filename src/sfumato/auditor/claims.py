@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -79,7 +81,7 @@ class Bounds:
     sets: Sets = field(default_factory=dict)
 
     @classmethod
-    def of(cls, case: Case[Release], shown: Histograms) -> Bounds:
+    def of(cls, case: Case[Release], shown: Shown) -> Bounds:
         """Return the bounds that the requirement gives, from the table's counts, else from the tables where they show them."""
         public, counts = case.manifest.parameters, None
         if case.table is not None:
@@ -120,9 +122,15 @@ class _Worst:
     belief: Fraction
     value: str
     bound: Fraction
+    place: int
+    """The number of the value, sets after values: of two that are equally near, the first is told."""
+
+    @property
+    def nearness(self) -> tuple[tuple[bool, Fraction], int]:
+        return nearest_first(self.belief, self.bound), -self.place
 
 
-def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) -> ClaimResult:
+def judge(claim: Claim, case: Case[Release], shown: Shown, bounds: Bounds) -> ClaimResult:
     """Judge one claim: in every group the share of every value, and of every set, is at most its bound, in integers.
 
     A person's belief is the largest over the groups that fit her, so the worst group decides ([F' §3.1]). With decoys a value
@@ -132,11 +140,11 @@ def judge(claim: Claim, case: Case[Release], shown: Histograms, bounds: Bounds) 
     fault = unfounded(claim, case)
     if fault:
         return ClaimResult(claim, False, note=fault)
-    if not len(shown.count):
+    if not shown.largest:
         return ClaimResult(claim, False, note="the release shows no sensitive value")
     worst, reader, nearest = _worst(shown, bounds), None, None
     if claim.adversary == "engineer" and shown.told is not None:
-        reader, nearest, worst = worst.belief, worst.value, _worst(shown, bounds, shown.told)
+        reader, nearest, worst = worst.belief, worst.value, _worst(shown, bounds, told=True)
     if bounds.known is None:
         return ClaimResult(claim, None, worst.belief, None, worst.value, bounds.why, reader, nearest)
     note = unseen(case.manifest) if claim.adversary == "engineer" else ""
@@ -185,11 +193,15 @@ def program(manifest: Manifest) -> str:
     return f"the method {manifest.method.get('name')!r} of the package {manifest.method.get('package', 'sfumato')!r}"
 
 
-def _worst(shown: Histograms, bounds: Bounds, told: Integers | None = None) -> _Worst:
+def _worst(shown: Shown, bounds: Bounds, *, told: bool = False) -> _Worst:
     """Return the belief that uses the largest share of its bound (the largest belief where no bounds are known).
 
-    With what groups told, in thousandths, belief is 1000·count / (1000 + (size − 1)·told): the size of a group shrinks.
+    With what groups `told`, in thousandths, belief is 1000·count / (1000 + (size − 1)·told): the size of a group shrinks.
     """
+    return max((_worst_of(some, bounds, some.told if told else None) for some in shown.pieces()), key=lambda one: one.nearness)
+
+
+def _worst_of(shown: Histograms, bounds: Bounds, told: Integers | None) -> _Worst:
     unit, sizes = (1, shown.sizes) if told is None else (1000, 1000 + (shown.sizes - 1) * told)
     labels = [*shown.labels, *(set_label(name) for name in bounds.sets)]
     limits = [Fraction(1) if bounds.known is None else bounds.known[label] for label in shown.labels]
@@ -209,8 +221,8 @@ def _worst(shown: Histograms, bounds: Bounds, told: Integers | None = None) -> _
     candidates = []
     for k in fresh[_foremost(unit * count[fresh] / size[fresh], limits, value[fresh])]:
         belief = min(Fraction(unit * int(count[k]), int(size[k])), Fraction(1))  # the figure of a value without a cap may be more
-        candidates.append(_Worst(belief, labels[value[k]], limits[value[k]]))
-    return max(candidates, key=lambda one: nearest_first(one.belief, one.bound))
+        candidates.append(_Worst(belief, labels[value[k]], limits[value[k]], int(value[k])))
+    return max(candidates, key=lambda one: one.nearness)
 
 
 def _foremost(belief: Floats, limits: list[Fraction], value: Integers) -> Integers:
@@ -246,7 +258,7 @@ def with_sets(shown: Histograms, sets: list[tuple[str, ...]]) -> tuple[Integers,
     return value, count, group
 
 
-def structure(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:
+def structure(manifest: Manifest, shown: Shown, bounds: Bounds, source: str) -> list[str]:
     """Return what does not fit together in the manifest and the table `source`: numbers, statements, values, bounds."""
     problems = []
     noun = "buckets" if manifest.form == "buckets" else "groups"
@@ -261,7 +273,7 @@ def structure(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str
     return problems + _listed_values(manifest, shown, bounds, source)
 
 
-def _listed_values(manifest: Manifest, shown: Histograms, bounds: Bounds, source: str) -> list[str]:
+def _listed_values(manifest: Manifest, shown: Shown, bounds: Bounds, source: str) -> list[str]:
     """Return where the manifest's bounds and counts do not follow from its requirement and from the table `source`."""
     if manifest.values is None:
         return []
@@ -282,7 +294,7 @@ def _listed_values(manifest: Manifest, shown: Histograms, bounds: Bounds, source
     return problems + _listed_sets(manifest, shown, bounds)
 
 
-def _listed_sets(manifest: Manifest, shown: Histograms, bounds: Bounds) -> list[str]:
+def _listed_sets(manifest: Manifest, shown: Shown, bounds: Bounds) -> list[str]:
     """Return that the manifest's list of sets does not follow from its requirement and the counts; nothing where it does."""
     follows = [
         {"set": name, "count": sum(shown.totals[value] for value in values), "bound": str(bound)}
@@ -351,32 +363,42 @@ class Histograms:
         return self.count / np.maximum(self.shown, 1)[self.group]
 
     @property
+    def largest(self) -> int:
+        """How often a group shows a value at most; 0 where none is shown."""
+        return int(self.count.max(initial=0))
+
+    def pieces(self) -> tuple[Histograms, ...]:
+        """Return all groups, some after others."""
+        return (self,)
+
+    @property
     def exposure(self) -> float | None:
         """The mean over published people of the share of their true value in their own group; None where nobody is published.
 
         That is the belief (posterior) of a reader who knows which row is hers; one who sees several rows that fit believes less.
         Of the values shown with decoys, as many as there are people are taken as real, each as likely as the next.
         """
-        if not self.people:
-            return None
-        real = self.count * (self.sizes / np.maximum(self.shown, 1))[self.group]
-        return float((real * self.shares).sum()) / self.people
+        return _exposure(self.squares(), self.people)
+
+    def squares(self) -> dict[tuple[int, int], int]:
+        """Return for groups of so many people, who show so many values, the sum of their squared counts."""
+        own = np.bincount(self.group, weights=self.count.astype(np.float64) ** 2, minlength=len(self.sizes))
+        room = int(self.shown.max(initial=0)) + 1
+        kinds, of = np.unique(self.sizes * room + self.shown, return_inverse=True)
+        sums = np.bincount(of, weights=own, minlength=len(kinds))
+        return {divmod(kind, room): int(total) for kind, total in zip(kinds.tolist(), sums.tolist(), strict=True)}
 
     def stronger(self, noun: str) -> dict[str, Finding]:
         """Return what adversaries beyond the claims reach: who knows somebody of the group, who asks for parts of a value."""
-        findings = {}
+        return _stronger(self.worst_beyond(), noun)
+
+    def worst_beyond(self) -> dict[str, float]:
+        """Return the worst belief of a reader who knows one other person, under "", and in each single sensitive column."""
         size = self.sizes[self.group] + self.decoys
-        if len(size):
-            knows_one = np.where(size > 1, self.count / np.maximum(size - 1, 1), 1.0)
-            findings[f"insider who knows one other person of the {noun}"] = Finding(
-                f"worst belief of a reader who knows who is in a {noun} and the value of one other (a different value)",
-                float(knows_one.max()),
-            )
-        for name, belief in self._worst_parts().items():
-            findings[f"belief in {name} alone"] = Finding(
-                f"worst belief in a single value of {name}, over all combinations", belief
-            )
-        return findings
+        if not len(size):
+            return {}
+        knows_one = np.where(size > 1, self.count / np.maximum(size - 1, 1), 1.0)
+        return {"": float(knows_one.max()), **self._worst_parts()}
 
     def _worst_parts(self) -> dict[str, float]:
         """Return per sensitive column the worst belief in one of its values, when there are several columns."""
@@ -387,3 +409,74 @@ class Histograms:
             together = np.bincount(where, weights=self.count)
             worst[name] = float((together / np.maximum(self.sizes[key // (part.max() + 1)], 1)).max())
         return worst
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Histograms of so many groups that they are looked at some at a time: `pieces` gives whole groups, one run after another."""
+
+    sizes: Integers
+    domain: Domain
+    pieces: Callable[[], Iterable[Histograms]]
+    decoys: int = 0
+    told: Integers | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The sensitive values as text."""
+        return self.domain.labels
+
+    @cached_property
+    def _sums(self) -> tuple[int, Counter[str], Counter[tuple[int, int]], dict[str, float]]:
+        """The largest count, totals, squares and worst beliefs beyond the claims, in one pass."""
+        largest, totals, squares = 0, Counter[str](dict.fromkeys(self.labels, 0)), Counter[tuple[int, int]]()
+        worst: dict[str, float] = {}
+        for some in self.pieces():
+            largest = max(largest, some.largest)
+            totals.update(some.totals)
+            squares.update(some.squares())
+            worst = {name: max(belief, worst.get(name, 0.0)) for name, belief in some.worst_beyond().items()}
+        return largest, totals, squares, worst
+
+    @property
+    def largest(self) -> int:
+        """How often a group shows a value at most."""
+        return self._sums[0]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How often each sensitive value is shown; 0 for none."""
+        return dict(self._sums[1])
+
+    @property
+    def exposure(self) -> float | None:
+        """See `Histograms.exposure`."""
+        return _exposure(self._sums[2], int(self.sizes.sum()))
+
+    def stronger(self, noun: str) -> dict[str, Finding]:
+        """See `Histograms.stronger`."""
+        return _stronger(self._sums[3], noun)
+
+
+Shown = Histograms | Pieces
+
+
+def _exposure(squares: Mapping[tuple[int, int], int], people: int) -> float | None:
+    """Return the mean belief in true values, by whole numbers, so that it does not depend on the order of groups."""
+    if not people:
+        return None
+    return math.fsum(total * (size / max(shown, 1) ** 2) for (size, shown), total in squares.items()) / people
+
+
+def _stronger(worst: Mapping[str, float], noun: str) -> dict[str, Finding]:
+    findings = {}
+    for name, belief in worst.items():
+        if name:
+            findings[f"belief in {name} alone"] = Finding(
+                f"worst belief in a single value of {name}, over all combinations", belief
+            )
+            continue
+        findings[f"insider who knows one other person of the {noun}"] = Finding(
+            f"worst belief of a reader who knows who is in a {noun} and the value of one other (a different value)", belief
+        )
+    return findings

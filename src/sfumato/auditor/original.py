@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Integers, Small, taken
-from sfumato.auditor.claims import Histograms
+from sfumato.auditor.claims import Shown
 from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
@@ -124,7 +124,7 @@ def quasi_keys(quasi: Sequence[Column], table: Table) -> Integers:
     return key
 
 
-def wrong_totals(shown: Histograms, table: Table, missing: int) -> list[str]:
+def wrong_totals(shown: Shown, table: Table, missing: int) -> list[str]:
     """Return what is wrong with how often values are shown, when `missing` people may be left out."""
     counts = table.sensitive.histogram()
     invented = set(shown.labels) - set(counts)

@@ -241,7 +241,7 @@ class ApartRanges(ApartRelease, apart=True):
         at = records.column_names.index(GROUP)
         for place, (name, part) in enumerate(zip(self.secrets[1:], self.parts[1:], strict=True)):
             column = part.domain.table.column(name).combine_chunks()
-            records = records.add_column(at + place, name, column.take(pa.array(_spread(part.value, part.group, place + 1))))
+            records = records.add_column(at + place, name, column.take(pa.array(spread(part.value, part.group, place + 1))))
         return tables | {RECORDS: records}
 
     @classmethod
@@ -262,27 +262,31 @@ class ApartRanges(ApartRelease, apart=True):
             return super().from_tables(manifest, tables, in_any_order=True)
         own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
         parts = [RangesRelease.as_read(manifest.of(name), one, in_any_order=False) for name, one in own]
-        parts = [part if k == 0 else replace(part, value=_gathered(part.value, part.group, k)) for k, part in enumerate(parts)]
+        parts = [part if k == 0 else replace(part, value=gathered(part.value, part.group, k)) for k, part in enumerate(parts)]
         release = cls(manifest, _sharing(parts))
         release.require_canonical()
         return release
 
 
-def _spread(values: Array, group: Array, column: int) -> Integers:
-    """Return values, sorted by group, spread over the rows of their group: by the numbers of rows and column alone."""
-    spread = np.empty(len(values), np.int64)
-    spread[_order(group, column)] = values
-    return spread
+def spread(values: Array, group: Array, column: int, first: int = 0) -> Integers:
+    """Return values, sorted by group, spread over the rows of their group: by the numbers of rows and column alone.
+
+    `first` is the number of the first row, where only some groups are given.
+    """
+    found = np.empty(len(values), np.int64)
+    found[_order(group, column, first)] = values
+    return found
 
 
-def _gathered(values: Array, group: Array, column: int) -> Array:
+def gathered(values: Array, group: Array, column: int, first: int = 0) -> Array:
     """Return the values that were spread, as they were before."""
-    return values[_order(group, column)]
+    return values[_order(group, column, first)]
 
 
-def _order(group: Array, column: int) -> Integers:
+def _order(group: Array, column: int, first: int) -> Integers:
     """Return the rows by group, in a group scattered: the rows that its first, second, … value goes to."""
-    word = (np.arange(len(group), dtype=np.uint64) + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)
+    row = np.arange(first, first + len(group), dtype=np.uint64)
+    word = (row + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.lexsort((word ^ (word >> np.uint64(31)), group))

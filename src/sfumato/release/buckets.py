@@ -237,6 +237,19 @@ class BucketsRelease(Release):
         return release
 
     @classmethod
+    def without_entries(
+        cls, manifest: Manifest, tables: Mapping[str, pa.Table], quasi: tuple[Column, ...], sizes: Integers, domain: Domain
+    ) -> BucketsRelease:
+        """Return the same release also without the rows of `st`, which shows this domain; `tables` are all but `qit` and `st`."""
+        names = account_names(manifest)
+        require_tables(dict.fromkeys([*tables, "st"], pa.table({})), cls.form, ("st", *names))
+        none = np.zeros(0, np.int32)
+        told = read_accounts(manifest, tables, len(sizes))
+        release = cls(manifest, quasi, none, domain, none, none, np.zeros(0, np.int64), told=told)
+        release.__dict__["sizes"] = sizes
+        return release
+
+    @classmethod
     def of_buckets(
         cls, manifest: Manifest, tables: Mapping[str, pa.Table], sizes: Integers, *, in_any_order: bool = False
     ) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def read_counted(directory: Path, manifest: Manifest) -> CountedBuckets | Counte
     """Return a large release in a directory, read a file at a time; files that its manifest does not describe are refused."""
     problems: list[str] = []
     if manifest.form == RangesRelease.form:
-        ranges = read_ranges(directory, manifest, problems)
+        (ranges,) = read_ranges(directory, manifest, problems)
         require_sound(directory, problems)
         ranges.require_canonical()
         return ranges

@@ -5,6 +5,7 @@ Whoever asks for the rows themselves gets them, in as much memory as they take.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,16 @@ import pyarrow as pa
 from sfumato.arrays import Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.accounts import account_listing, account_names, read_accounts
+from sfumato.release.apart import gathered
 from sfumato.release.box_tables import MISSING, joined_boxes, read_box, require_flag
 from sfumato.release.boxes import Box, Ranges, box_ranks
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Shown, require_canonical
-from sfumato.release.coding import code_domain, require_tables, take_table, whole_numbers
+from sfumato.release.coding import code_domain, decoded, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease, expected_columns
-from sfumato.table.column import Domain
+from sfumato.table.column import Domain, Kind
 
 _ORDER = "not in the canonical order, and another order could tell anything"
 
@@ -91,8 +93,11 @@ class CountedRanges(RangesRelease):
         return None
 
 
-def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> CountedRanges:
-    """Return a large release in a directory, read a file at a time; what is wrong with its files goes to `problems`."""
+def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> tuple[CountedRanges, ...]:
+    """Return a large release in a directory, read a file at a time; what is wrong with its files goes to `problems`.
+
+    Where each of several secrets is protected by itself, the release of each of them is returned.
+    """
     kind = kind_of(manifest)
     extra = not_listed(directory, manifest)
     if extra:
@@ -100,26 +105,21 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> Cou
     require_tables(dict.fromkeys(manifest.tables, pa.table({})), RangesRelease.form, (RECORDS, *account_names(manifest)))
     quasi, sensitive, kinds = published_names(manifest)
     boxes: list[list[Box]] = []
-    numbers, groups, values, counts, domains = [], [], [], [], []
+    numbers: list[Integers] = []
+    secrets = [_Secret([name], kinds) for name in sensitive] if manifest.apart else [_Secret(sensitive, kinds)]
     flags: set[str] = set()
-    for file in files_of(RECORDS, manifest.tables[RECORDS], kind):
-        part = stored_part(directory, manifest.tables[RECORDS], file, problems)
+    files = files_of(RECORDS, manifest.tables[RECORDS], kind)
+    parts = (stored_part(directory, manifest.tables[RECORDS], file, problems) for file in files)
+    for row, part in _whole_groups(parts) if manifest.apart else ((0, part) for part in parts):
         records = take_table({RECORDS: part}, RECORDS, expected_columns(manifest, part))
         flags |= {name for name in records.column_names if name.endswith(MISSING)}
         number = whole_numbers(records, GROUP, RECORDS) - 1
-        domain, value = code_domain(records.select(sensitive), tuple(kinds[name] for name in sensitive))
-        key = number * len(domain) + value
-        if (key[1:] < key[:-1]).any():
-            raise FormatError(f"the rows of table {RECORDS!r} are {_ORDER}")
         first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
         local = np.cumsum(np.append(False, number[1:] != number[:-1])).astype(np.int32)
         boxes.append([read_box(records, name, kinds[name], local, first, part=True) for name in quasi])
-        entry = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
         numbers.append(number[first])
-        groups.append(number[entry])
-        values.append(value[entry])
-        counts.append(np.diff(np.append(entry, len(key))).astype(np.int64))
-        domains.append(domain)
+        for k, secret in enumerate(secrets):
+            secret.add(records, number, k, row)
     number = np.concatenate(numbers)
     known = number[np.append(True, number[1:] != number[:-1])]
     if not np.array_equal(known, np.arange(len(known))):
@@ -128,17 +128,64 @@ def read_ranges(directory: Path, manifest: Manifest, problems: list[str]) -> Cou
     for box in shown:
         if isinstance(box, Ranges) and box.name + MISSING in flags:
             require_flag(box)
-    whole, code = code_domain(
-        pa.concat_tables([one.table.select(sensitive) for one in domains]), tuple(kinds[name] for name in sensitive)
-    )
-    begins = np.cumsum([0, *(len(one) for one in domains)])
-    value = np.concatenate([code[begin:][some] for begin, some in zip(begins[:-1].tolist(), values, strict=True)])
-    entries = _joined(np.concatenate(groups), value, np.concatenate(counts), len(whole))
-    if int(entries[2].sum()) != manifest.rows:
-        raise FormatError(f"table {RECORDS!r} has {int(entries[2].sum())} rows, the manifest says {manifest.rows}")
     small = {name: stored_table(directory, manifest, name, kind, problems) for name in manifest.tables if name != RECORDS}
     told = read_accounts(manifest, small, len(known))
-    return CountedRanges.of(manifest, shown, whole, entries, told)
+    stated = [manifest.of(name) for name in manifest.secrets] if manifest.apart else [manifest]
+    if manifest.apart and len(np.unique(box_ranks(shown))) < len(known):
+        raise FormatError("two groups show the same ranges; such a release of several secrets is audited in memory")
+    return tuple(
+        CountedRanges.of(own, shown, *secret.whole(manifest.rows), told) for own, secret in zip(stated, secrets, strict=True)
+    )
+
+
+def _whole_groups(parts: Iterable[pa.Table]) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of parts, whole groups at a time, and the number of the first row: a group may go on in the next part."""
+    held: pa.Table | None = None
+    row = 0
+    for part in parts:
+        both = part if held is None else pa.concat_tables([held, part]).unify_dictionaries()
+        group = np.asarray(decoded(both[GROUP])) if GROUP in both.column_names else np.zeros(both.num_rows)
+        border = int(np.flatnonzero(group != group[-1])[-1]) + 1 if (group != group[-1]).any() else 0
+        if border:
+            yield row, both.slice(0, border)
+        row, held = row + border, both.slice(border)
+    if held is not None:
+        yield row, held
+
+
+class _Secret:
+    """The values of one secret, some groups at a time."""
+
+    def __init__(self, names: list[str], kinds: Mapping[str, Kind]) -> None:
+        self.names, self.kinds = names, tuple(kinds[name] for name in names)
+        self.groups: list[Integers] = []
+        self.values: list[Integers] = []
+        self.counts: list[Integers] = []
+        self.domains: list[Domain] = []
+
+    def add(self, records: pa.Table, number: Integers, place: int, row: int) -> None:
+        """Count the values of these records; those of a second secret, and so on, are spread over the rows of their groups."""
+        domain, value = code_domain(records.select(self.names), self.kinds)
+        if place:
+            value = gathered(value, number, place, row)
+        key = number * len(domain) + value
+        if (key[1:] < key[:-1]).any():
+            raise FormatError(f"the rows of table {RECORDS!r} are {_ORDER}")
+        entry = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+        self.groups.append(number[entry])
+        self.values.append(value[entry])
+        self.counts.append(np.diff(np.append(entry, len(key))).astype(np.int64))
+        self.domains.append(domain)
+
+    def whole(self, rows: int) -> tuple[Domain, tuple[Small, Small, Integers]]:
+        """Return all values, and group, value and count of every entry."""
+        domain, code = code_domain(pa.concat_tables([one.table.select(self.names) for one in self.domains]), self.kinds)
+        begins = np.cumsum([0, *(len(one) for one in self.domains)])
+        value = np.concatenate([code[begin:][some] for begin, some in zip(begins[:-1].tolist(), self.values, strict=True)])
+        entries = _joined(np.concatenate(self.groups), value, np.concatenate(self.counts), len(domain))
+        if int(entries[2].sum()) != rows:
+            raise FormatError(f"table {RECORDS!r} has {int(entries[2].sum())} rows, the manifest says {rows}")
+        return domain, entries
 
 
 def _joined(group: Integers, value: Integers, count: Integers, values: int) -> tuple[Small, Small, Integers]:

@@ -6,7 +6,7 @@ same file by a hash of their quasi values, and one file after another is walked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import count
 from pathlib import Path
@@ -19,7 +19,7 @@ from sfumato.arrays import Array, Floats, Integers
 from sfumato.auditor.apart import audit_apart
 from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
-from sfumato.auditor.claims import Case, Histograms
+from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
 from sfumato.auditor.counted import Counted
 from sfumato.auditor.noisy import Walked as NoisyWalked
@@ -30,13 +30,14 @@ from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
-from sfumato.release.apart import ApartBuckets
+from sfumato.release.apart import ApartBuckets, ApartRanges
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.counted_ranges import read_ranges
 from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
-from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.entries import Certain, Entries, Lists, runs
+from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, RereadRecords, reread, reread_records, row_keys
 from sfumato.table.coding import dealt, sorted_with_places
@@ -101,17 +102,16 @@ def _buckets(asked: _Asked) -> _Judged:
     passes = count()
 
     def judge(case: Case[BucketsRelease]) -> Audit:
-        codes = own[next(k for k, one in enumerate(read.each) if one is case.release)] if own else None
+        k = next(k for k, one in enumerate(read.each) if one is case.release)
 
-        def walk(release: BucketsRelease, histograms: Histograms, against: Table) -> Walked:
+        def walk(against: Table) -> Walked:
             assert people is not None
-            assert codes is not None
-            return _walked(read, histograms, against, people, place / f"people{next(passes)}", codes)
+            return _walked(read, read.entries[k], against, people, place / f"people{next(passes)}", own[k])
 
         def walk_noise(release: BucketsRelease, against: Table | None) -> NoisyWalked:
             return _walked_noise(read, against, people, place / f"people{next(passes)}")
 
-        return audit_buckets(case, walk, walk_noise)
+        return audit_buckets(case, (read.entries[k].shown(case.release), walk) if read.entries else None, walk_noise)
 
     case: Case[Any] = Case(whole, comparable, None, None, None, draw)
     audit = audit_apart(case, judge) if manifest.apart else judge(case)
@@ -136,21 +136,28 @@ def _own_codes(table: Table | None) -> list[Array]:
 def _ranges(asked: _Asked) -> _Judged:
     directory, manifest, place, table, people, draw, _ = asked
     problems: list[str] = []
-    release = read_ranges(directory, manifest, problems)
-    if release._disorder is not None:
-        problems.append(release._disorder.message)
+    each = read_ranges(directory, manifest, problems)
+    release: Any = ApartRanges(manifest, each) if manifest.apart else each[0]
+    if each[0]._disorder is not None:
+        problems.append(each[0]._disorder.message)
     problems += release.contradictions()
     none = np.zeros(0, np.int32)
-    shown = {"records": pa.table({name: one for box in release.boxes for name, one in box_arrays(box, none).items()})}
-    shown["secrets"] = release.domain.table.slice(0, 0)
+    shown = {"records": pa.table({name: one for box in each[0].boxes for name, one in box_arrays(box, none).items()})}
+    shown |= _named([one.domain.table.slice(0, 0) for one in each])
     comparable = _comparable(manifest, shown, table, problems)
-    batches = None
+    own, everybody = _own_codes(comparable), None
     if comparable is not None:
         assert people is not None
-        batches = _Distinct(comparable, people, place / "people")
-    audit = audit_ranges(Case(release, comparable, None, None, None, draw), batches)
-    texts = {box.name: pa.table({box.name: box.values}) for box in release.boxes}
-    return _Judged(audit, texts | {"records": release.domain.table}, problems)
+        everybody = _Distinct(comparable, people, place / "people")
+
+    def judge(case: Case[Any]) -> Audit:
+        k = next(k for k, one in enumerate(each) if one is case.release)
+        return audit_ranges(case, None if everybody is None else everybody.of(own[k]))
+
+    case: Case[Any] = Case(release, comparable, None, None, None, draw)
+    audit = audit_apart(case, judge) if manifest.apart else judge(case)
+    texts = {box.name: pa.table({box.name: box.values}) for box in each[0].boxes}
+    return _Judged(audit, texts | _named([one.domain.table for one in each]), problems)
 
 
 def _columns(asked: _Asked) -> _Judged:
@@ -182,7 +189,7 @@ def _randomized(asked: _Asked) -> _Judged:
 
     def counted(numbers: ReadParts, table: Table) -> Iterator[PartCounts]:
         truth = true_codes(read.release.domain.labels, table).astype(np.int64)
-        for some in _together(read, table, asked.people, asked.place / f"people{next(passes)}"):
+        for some in _Files(read, table, asked.people, asked.place / f"people{next(passes)}")(read.rows):
             yield count_parts(some.key, some.bucket.astype(np.int64), truth[some.secret], numbers.slots)
 
     def walk(numbers: ReadParts, table: Table) -> PartCounts:
@@ -236,7 +243,7 @@ class _Distinct:
         many = max(1, -(-people.total // AT_ONCE))
         self.files = [Blocks(place / f"original{part}", wide) for part in range(many)]
         for *codes, secret in people:
-            _scatter([code.astype(np.int32) for code in codes], secret, self.files)
+            _scatter([code.astype(np.int32) for code in codes], [secret], self.files)
 
     def of(self, codes: Array) -> _Distinct:
         """Return the same people with a value of one secret, given for each code of the sensitive attribute."""
@@ -264,45 +271,70 @@ class _Together(NamedTuple):
     """Published people and those of the table who may have equal quasi values: `key` numbers these, published ones first."""
 
     key: Integers
-    bucket: Array
+    published: list[Array]
+    """Further columns of published people."""
     secret: Array
 
-
-def _together(read: Reread | RereadRecords, table: Table | None, people: Blocks | None, place: Path) -> Iterator[_Together]:
-    """Yield everybody, one file of quasi combinations after another."""
-    place.mkdir(mode=0o700, exist_ok=True)
-    quasi = read.release.quasi
-    names = {column.name: j for j, column in enumerate(quasi if table is None else table.quasi)}
-    order = [names[column.name] for column in quasi]
-    ours, theirs, sizes = _numbering(quasi, quasi if table is None else [table.quasi[j] for j in order])
-    rows = read.rows.total + (0 if people is None else people.total)
-    files = max(1, -(-rows // AT_ONCE))
-    wide = Layout((*(np.dtype(np.int32) for _ in sizes), np.dtype(np.int32)))
-    published, original = ([Blocks(place / f"{name}{part}", wide) for part in range(files)] for name in ("published", "original"))
-    for *codes, bucket in read.rows:
-        _scatter([place_[code] for place_, code in zip(ours, codes, strict=True)], bucket, published)
-    for *codes, secret in people or ():
-        _scatter([place_[codes[j]] for place_, j in zip(theirs, order, strict=True)], secret, original)
-    for mine, real in zip(published, original, strict=True):
-        *codes, bucket = mine.read()
-        *others, secret = real.read()
-        yield _Together(row_keys([np.concatenate(pair) for pair in zip(codes, others, strict=True)], sizes), bucket, secret)
-        for file in (mine, real):
-            file.path.unlink(missing_ok=True)
+    @property
+    def bucket(self) -> Array:
+        """The first of these columns."""
+        return self.published[0]
 
 
-def _walked(read: Reread, shown: Histograms, table: Table, people: Blocks, place: Path, own: Array) -> Walked:
+class _Files:
+    """Everybody in files by a hash of quasi values."""
+
+    def __init__(self, read: Reread | RereadRecords, table: Table | None, people: Blocks | None, place: Path) -> None:
+        place.mkdir(mode=0o700, exist_ok=True)
+        self.read, self.table, self.people, self.place = read, table, people, place
+        self.many = max(1, -(-(read.rows.total + (0 if people is None else people.total)) // AT_ONCE))
+
+    def __call__(
+        self, rows: Iterable[Sequence[Array]], along: Callable[[Integers, Integers], None] | None = None
+    ) -> Iterator[_Together]:
+        """Yield everybody, one file after another; `rows` are the published ones: codes, then any further columns.
+
+        `along` is told the first of these columns, and which file each row goes to.
+        """
+        quasi, table = self.read.release.quasi, self.table
+        names = {column.name: j for j, column in enumerate(quasi if table is None else table.quasi)}
+        order = [names[column.name] for column in quasi]
+        ours, theirs, sizes = _numbering(quasi, quasi if table is None else [table.quasi[j] for j in order])
+        wide: list[np.dtype[Any]] = [np.dtype(np.int32)] * len(sizes)
+        published: list[Blocks] = []
+        for columns in rows:
+            codes, rest = columns[: len(sizes)], columns[len(sizes) :]
+            if not published:
+                layout = Layout((*wide, *(np.dtype(np.int32) for _ in rest)))
+                published = [Blocks(self.place / f"published{k}", layout) for k in range(self.many)]
+            _scatter([place[code] for place, code in zip(ours, codes, strict=True)], rest, published, along)
+        original = [Blocks(self.place / f"original{k}", Layout((*wide, np.dtype(np.int32)))) for k in range(self.many)]
+        for *codes, secret in self.people or ():
+            _scatter([place[codes[j]] for place, j in zip(theirs, order, strict=True)], [secret], original)
+        for mine, real in zip(published, original, strict=True):
+            columns, (*others, secret) = mine.read(), real.read()
+            key = row_keys([np.concatenate(pair) for pair in zip(columns, others, strict=False)], sizes)
+            yield _Together(key, columns[len(sizes) :], secret)
+            for file in (mine, real):
+                file.path.unlink(missing_ok=True)
+
+
+def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place: Path, own: Array) -> Walked:
     """Return how the published people differ from those of the table, `own` being what each code of a person stands for."""
-    truth = true_codes(shown.labels, table)[own]
-    total = Walked(0, 0, 0, np.zeros(len(shown.value), np.int64))
-    for some in _together(read, table, people, place):
+    truth = true_codes(entries.domain.labels, table)[own]
+    files = _Files(read, table, people, place)
+    lists, certain = Lists(entries, place / "lists", files.many), Certain(entries, place / "certain")
+    invented = lost = misplaced = 0
+    for k, some in enumerate(files(runs(read.rows, AT_ONCE), lists.add)):
+        bucket, times = some.published
         number = numbered(some.key)
-        many, published = int(number.max(initial=-1)) + 1, len(some.bucket)
-        mine, theirs = dealt(number[:published], many), dealt(number[published:], many)
-        found = walk_dealt(mine, theirs, some.bucket, truth[some.secret], shown)
-        total.certain[:] += found[3]
-        total = Walked(total.invented + found[0], total.lost + found[1], total.misplaced + found[2], total.certain)
-    return total
+        many, published = int(number.max(initial=-1)) + 1, len(bucket)
+        mine, theirs = dealt(np.repeat(number[:published], times), many), dealt(number[published:], many)
+        known, shown = lists.read(k)
+        found = walk_dealt(mine, theirs, np.repeat(np.searchsorted(known, bucket), times), truth[some.secret], shown)
+        invented, lost, misplaced = invented + found[0], lost + found[1], misplaced + found[2]
+        certain.add(known[shown.group], shown.value, found[3])
+    return Walked(invented, lost, misplaced, entries.crowded(certain))
 
 
 def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, place: Path) -> NoisyWalked:
@@ -310,7 +342,7 @@ def _walked_noise(read: Reread, table: Table | None, people: Blocks | None, plac
     buckets, domain = len(read.release.sizes), read.release.domain
     truth = None if table is None else true_codes(domain.labels, table).astype(np.int64)
     total = NoisyWalked(torn=False, truth=np.zeros((buckets, len(domain)), np.int64))
-    for some in _together(read, table, people if table is not None else None, place):
+    for some in _Files(read, table, people if table is not None else None, place)(read.rows):
         mine = None if truth is None else truth[some.secret]
         found = walk_together(some.key, some.bucket, mine, buckets, len(domain))
         known = None if total.truth is None or found.truth is None else total.truth + found.truth
@@ -334,17 +366,17 @@ def _numbering(quasi: Sequence[Column], theirs: Sequence[Column]) -> tuple[list[
     return ours_as, theirs_as, sizes
 
 
-def _scatter(codes: list[Array], last: Array, files: list[Blocks]) -> None:
-    """Put rows into files by a hash of their codes."""
-    word = np.zeros(len(last), np.uint64)
-    for code in codes:
-        word = (word ^ code.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        word ^= word >> np.uint64(29)
-    which = (word % np.uint64(len(files))).astype(np.int64)
+def _scatter(
+    codes: list[Array], rest: Sequence[Array], files: list[Blocks], along: Callable[[Integers, Integers], None] | None = None
+) -> None:
+    """Put rows into files by a hash of their codes; `along` gets the first of the other columns, and the file of each row."""
+    which = (hashed(codes) % np.uint64(len(files))).astype(np.int64)
+    if along is not None:
+        along(rest[0], which)
     places = sorted_with_places(which)[1]
     ends = np.cumsum(np.bincount(which, minlength=len(files)))
     begin = 0
     for file, end in zip(files, ends.tolist(), strict=True):
         some = places[begin:end]
-        file.append([*(code[some] for code in codes), last[some].astype(np.int32)])
+        file.append([*(code[some] for code in codes), *(one[some].astype(np.int32) for one in rest)])
         begin = end

@@ -19,8 +19,7 @@ from sfumato.groups._anatomy_kernel import draw_groups
 from sfumato.groups.anatomy import places_for
 from sfumato.groups.streams import Step
 from sfumato.randomness import Randomness
-from sfumato.scale.layout import Blocks, Layout
-from sfumato.scale.local import scatter
+from sfumato.scale.layout import Blocks, Layout, scatter
 from sfumato.scale.places import Series, ascending, coins, packed, sorted_files
 
 _LONG = np.dtype(np.int64)

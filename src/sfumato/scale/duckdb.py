@@ -15,7 +15,7 @@ from sfumato.scale.layout import Blocks
 from sfumato.scale.local import LocalPeople
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
-from sfumato.scale.rows import code_rows, fingerprints
+from sfumato.scale.rows import code_rows, fingerprints, hashed_rows
 from sfumato.scale.source import listed_files, names_of, parquet_files
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
@@ -92,7 +92,7 @@ class DuckEngine:
         if self._marks is None:
             now, self.duck.source = self.duck.source, self._whole
             try:
-                self._marks = fingerprints(self.duck, self._outline, self._outline.every, self.scratch("hashes"))
+                self._marks = fingerprints(hashed_rows(self.duck, self._outline), self._outline, self.scratch("hashes"))
             finally:
                 self.duck.source = now
         return self._marks

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Unsigned
+from sfumato.table.coding import sorted_with_places
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,24 @@ class Blocks:
                 found.append(np.frombuffer(stream.read((end - begin) * kind.itemsize), kind))
                 at += rows * kind.itemsize
         return found
+
+
+def scatter(columns: Sequence[Array], which: Array, files: Sequence[Blocks]) -> None:
+    """Put every row at the end of the file that `which` numbers."""
+    order = sorted_with_places(which)[1] if len(files) > 1 else np.arange(len(which))
+    ends = np.cumsum(np.bincount(which, minlength=len(files))).tolist()
+    ordered = [column[order] for column in columns]
+    for file, begin, end in zip(files, [0, *ends], ends, strict=False):
+        file.append([column[begin:end] for column in ordered])
+
+
+def hashed(columns: Sequence[Array]) -> Unsigned:
+    """Return a number for every row that follows from its codes alone."""
+    word = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        word = (word ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        word ^= word >> np.uint64(29)
+    return word
 
 
 def summed(blocks: Blocks, empty: Any, add: Any, threads: int) -> Any:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sfumato.arrays import Array
 from sfumato.groups.counted import TopCuts
 from sfumato.scale.boxes import pieces, shard_of
 from sfumato.scale.collect import Kept, keep
-from sfumato.scale.layout import Blocks, Layout, summed
+from sfumato.scale.layout import Blocks, Layout, scatter, summed
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.tally import Add, Sum
-from sfumato.table.coding import sorted_with_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +45,3 @@ class LocalPeople:
             made = make_shard(how, leaf, files[k].read())
             files[k].path.unlink()
             yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)
-
-
-def scatter(columns: Sequence[Array], which: Array, files: Sequence[Blocks]) -> None:
-    """Put every row at the end of the file that `which` numbers."""
-    order = sorted_with_places(which)[1] if len(files) > 1 else np.arange(len(which))
-    ends = np.cumsum(np.bincount(which, minlength=len(files))).tolist()
-    ordered = [column[order] for column in columns]
-    for file, begin, end in zip(files, [0, *ends], ends, strict=False):
-        file.append([column[begin:end] for column in ordered])

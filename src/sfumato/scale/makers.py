@@ -99,13 +99,18 @@ def make_boxes(work: Work, method: Any) -> Written:
 
 def make_mondrian(work: Work, method: Any) -> Written:
     """Cut Mondrian's boxes, check them, and write them: strict ones, which no order of people decides."""
-    for name, asked, known in (
-        ("partition", method.partition, ("strict",)),
-        ("constraint", method.constraint, ("bounds", "distinct", "entropy")),
+    for name, asked, known, why in (
+        ("partition", method.partition, ("strict",), "people at a median are divided in an order of coins of all rows"),
+        (
+            "constraint",
+            method.constraint,
+            ("bounds", "distinct", "entropy"),
+            "what groups are compared with has a number for every size that a group could have",
+        ),
     ):
         if asked not in known:
             raise NotProvable(
-                f"method 'mondrian' with {name} = {asked!r} is made in memory only",
+                f"method 'mondrian' with {name} = {asked!r} is made in memory only: {why}",
                 hint=f'{name} = "{known[0]}", or engine = "memory"',
             )
     bounds = work.task.bounds
@@ -147,7 +152,8 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     """Cut boxes that keep a bound on presence too, check them, and write them column by column."""
     if method.grouping != "boxes":
         raise NotProvable(
-            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only",
+            f"method 'ambiguity' with grouping = {method.grouping!r} is made in memory only: the values that its groups show "
+            "decide about the next ones, and beyond memory first cuts are decided by counts",
             hint='grouping = "boxes", or engine = "memory"',
         )
     task, columns = work.task, work.found.table.quasi
@@ -189,7 +195,7 @@ def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict
     grouping = Grouping(np.zeros(0, np.int32), len(made.sizes), basis, public=said, told=made.told)
     task.progress("writing", 0.75)
     if method.form == "ranges":
-        stated = group_manifest(task, method, "ranges", grouping, {"groups": grouping.groups})
+        stated = _stated(task, method, grouping, {"groups": grouping.groups})
         manifest = write_ranges(work.directory, stated, work.found, made, shown)
     else:
         public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
@@ -227,7 +233,8 @@ def make_anatomy(work: Work, method: Any) -> Written:
     """Deal everybody to Anatomy's groups."""
     if method.suppress:
         raise NotProvable(
-            "method 'anatomy' with suppress = true is made in memory only", hint='suppress = false, or engine = "memory"'
+            "method 'anatomy' with suppress = true is made in memory only: who is left out is drawn from all people of a value",
+            hint='suppress = false, or engine = "memory"',
         )
     bounds = work.task.bounds
     size, removed = method.sizes(bounds)
@@ -354,8 +361,14 @@ MAKERS: dict[tuple[str, str], Maker] = {
 }
 """How each method is made beyond memory, in each form."""
 
-EACH = {("boxes", "buckets"), ("ambiguity", "columns")}
+EACH = {("boxes", "buckets"), ("boxes", "ranges"), ("ambiguity", "columns")}
 """What is made beyond memory also where each of several secrets is protected by itself."""
+
+EACH_REASONS = {
+    "near-groups": "people are matched by the values",
+    "noisy-boxes": "noise is added to the counts",
+}
+"""What is done beyond memory with one secret only."""
 
 REASONS = {
     "burel": "it walks along one curve through all people",
@@ -383,16 +396,19 @@ def maker_of(method: Method, *, each: bool = False) -> Maker:
     """Return how a method is made beyond memory, also where `each` of several secrets is protected by itself; raise if not."""
     why = scales(method)
     if not why and each and (method.name, method.form) not in EACH:
+        done = EACH_REASONS.get(method.name, "it is made for the values")
         raise NotProvable(
-            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory only',
-            hint='name = "boxes" with form = "buckets"; or engine = "memory", or protect = "combination"',
+            f'protect = "each": method {method.name!r} in the form {method.form!r} protects each secret by itself in memory '
+            f"only: beyond it {done} of one secret",
+            hint='name = "boxes", which does so beyond memory; or engine = "memory", or protect = "combination"',
         )
     if not why:
         return MAKERS[method.name, method.form]
     forms = sorted(form for name, form in MAKERS if name == method.name)
     if forms:
         raise NotProvable(
-            f"method {method.name!r} in the form {method.form!r} is made in memory only",
+            f"method {method.name!r} in the form {method.form!r} is made in memory only: beyond it nothing puts together "
+            "what its groups show in this form",
             hint=f'form = "{forms[0]}", or engine = "memory"',
         )
     raise NotProvable(

@@ -15,8 +15,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers, Unsigned
 from sfumato.randomness import Randomness
-from sfumato.scale.layout import Blocks, Layout
-from sfumato.scale.local import scatter
+from sfumato.scale.layout import Blocks, Layout, scatter
 
 BLOCK = 1 << 16
 """Places whose coins are one stream."""

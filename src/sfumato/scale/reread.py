@@ -1,8 +1,8 @@
-"""A buckets release on disk, read part by part: who is where stays on disk as codes, what is told of buckets is in memory."""
+"""A release on disk, read part by part: who is where, and what buckets show of values, stay on disk as codes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,14 +12,16 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import FormatError
-from sfumato.release.apart import split_tables
+from sfumato.release.apart import secret_names
 from sfumato.release.buckets import BUCKET, BucketsRelease, published_names
 from sfumato.release.canonical import Shown, groups_fall
 from sfumato.release.coding import code_column, code_domain, decoded, joined_columns, require_tables, take_table, whole_numbers
 from sfumato.release.files import files_of, kind_of, not_listed, stored_part, stored_table
+from sfumato.release.fragments import ST
 from sfumato.release.manifest import Manifest
 from sfumato.release.parts import listed_values, part_entries
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease, part_numbers
+from sfumato.scale.entries import Entries, read_entries
 from sfumato.scale.layout import Blocks, Layout
 from sfumato.table.column import Column, Domain
 
@@ -30,14 +32,17 @@ _ORDER = "not in the canonical order, and another order could tell anything"
 class Reread:
     """The release without its people's rows, and those rows as blocks: a code a quasi column, then the bucket from 0 on.
 
-    `rows` of the release's own columns are none; its sizes of buckets were counted from the blocks.
+    `rows` of the release's own columns are none; its sizes of buckets were counted from the blocks. Nor has it rows of `st`,
+    which lie in `entries`; only where counts have noise, and every bucket shows every value, it does.
     """
 
     release: BucketsRelease
     rows: Blocks
     problems: tuple[str, ...]
-    each: tuple[BucketsRelease, ...] = ()
+    each: tuple[BucketsRelease, ...]
     """Where each of several secrets is protected by itself: the release of each; the first is `release`."""
+    entries: tuple[Entries, ...]
+    """What buckets show of each of them."""
 
 
 def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
@@ -63,19 +68,44 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         raise FormatError(f"table 'qit' has {int(sizes.sum())} rows, the manifest says {manifest.rows}")
     if not len(sizes) or not sizes.all():
         raise FormatError("table 'qit': buckets should be numbered 1, 2, … without gaps, the same in every table")
-    small: dict[str, pa.Table] = {}
-    for name in manifest.tables:
-        if name != "qit":
-            small[name] = stored_table(directory, manifest, name, kind, problems)
-    own: list[tuple[Manifest, Mapping[str, pa.Table]]] = [(manifest, small)]
-    if manifest.apart:
-        own = list(zip(map(manifest.of, manifest.secrets), split_tables(manifest, small), strict=True))
-    each = tuple(BucketsRelease.from_buckets(stated, tables, quasi, sizes) for stated, tables in own)
+    secrets = secret_names(manifest) if manifest.apart else [ST]
+    stated = [manifest.of(name) for name in manifest.secrets] if manifest.apart else [manifest]
+    noisy = manifest.basis == "noisy"
+    small = {
+        name: stored_table(directory, manifest, name, kind, problems)
+        for name in manifest.tables
+        if name != "qit" and (noisy or name not in secrets)
+    }
+    each, entries = [], []
+    for k, (name, own) in enumerate(zip(secrets, stated, strict=True)):
+        if noisy:
+            tables = {(ST if one == name else one): table for one, table in small.items() if one == name or one not in secrets}
+            each.append(BucketsRelease.from_buckets(own, tables, quasi, sizes))
+            continue
+        if name not in manifest.tables:
+            raise FormatError(f"the table {name!r} is not there")
+        files = files_of(name, manifest.tables[name], kind)
+        parts = (stored_part(directory, manifest.tables[name], file, problems) for file in files)
+        entries.append(read_entries(own, parts, sizes, place / f"secret{k}"))
+        each.append(BucketsRelease.without_entries(own, small, quasi, sizes, entries[k].domain))
     # As a release of several secrets lists its tables: those of the first, then what the others show of values.
-    told = [*each[0].told_of_buckets(), *(one.told_of_buckets()[0] for one in each[1:])]
-    if not ordered or _buckets_fall(rows, [column.size for column in quasi], told, len(sizes)):
+    told: list[Keys] = [_keys(one, len(sizes)) for one in each[0].told_of_buckets()[0 if noisy else 1 :]]
+    if noisy:
+        told += [_keys(one.told_of_buckets()[0], len(sizes)) for one in each[1:]]
+    else:
+        told = [entries[0].keys, *told, *(one.keys for one in entries[1:])]
+    if not ordered or _buckets_fall(rows, [column.size for column in quasi], told):
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
-    return Reread(each[0], rows, tuple(problems), each)
+    return Reread(each[0], rows, tuple(problems), tuple(each), tuple(entries))
+
+
+Keys = Callable[[int, int], tuple[Integers, Integers]]
+"""Given the first bucket and the one after the last: a number for every row of a table, and where each bucket begins."""
+
+
+def _keys(table: Shown, buckets: int) -> Keys:
+    start = np.searchsorted(table.group, np.arange(buckets + 1)).astype(np.int64)
+    return lambda low, high: (table.key[start[low] : start[high]], start[low : high + 1] - start[low])
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +226,8 @@ def _rows_fall(blocks: Iterable[list[Array]]) -> bool:
     return False
 
 
-def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Shown], buckets: int) -> bool:
+def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Keys]) -> bool:
     """Return whether a bucket comes after the next one, rows being sorted: by its rows, then by what else is told of it."""
-    starts = [np.searchsorted(one.group, np.arange(buckets + 1)).astype(np.int64) for one in tables]
     held: list[Array] | None = None  # the rows of the last bucket of a block, which may go on in the next one
     for block, columns in enumerate(rows):
         if held is not None:
@@ -210,11 +239,10 @@ def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Shown], buck
         end = high + (block == len(rows.rows) - 1)
         if end - low > 1:
             whole = slice(0, len(bucket) if end > high else begin)
-            own = [np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)]
-            own += [start[low : end + 1] - start[low] for start in starts]
-            keys = [row_keys([code[whole] for code in codes], widths)]
-            keys += [one.key[start[low] : start[end]] for one, start in zip(tables, starts, strict=True)]
-            if groups_fall(keys, own):
+            own = np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)
+            told = [one(low, end) for one in tables]
+            keys = [row_keys([code[whole] for code in codes], widths), *(key for key, _ in told)]
+            if groups_fall(keys, [own, *(start for _, start in told)]):
                 return True
         if low < high and end == high:
             # The next block begins with the last bucket again; the one before it is compared with it there.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -64,29 +64,48 @@ def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
     return blocks
 
 
-def fingerprints(engine: Rowwise, outline: Outline, known: Sequence[Known], place: Path) -> tuple[Fingerprint, Fingerprint]:
-    """Return the fingerprint of the table as it came, and that of who is in it: identifiers and quasi values alone."""
+Hashes = Sequence[Unsigned]
+"""Of some rows: of who a person is, identifiers and quasi values alone, of the whole row, and of identifiers where there are any."""
+
+
+def row_hashes(
+    numbers: Sequence[Array], plain: Sequence[tuple[str, pa.ChunkedArray]], known: Sequence[Sequence[Unsigned]]
+) -> Hashes:
+    """Return the hashes of rows with these numbers of combinations; `known` are the hashes of those, the sensitive ones last."""
+    rows = len(numbers[0])
+    named = [hash_rows(plain, rows)] if plain else []
+    total = named[0].copy() if plain else np.zeros(rows, np.uint64)
+    for hashes, number in zip(known[:-1], numbers[:-1], strict=True):
+        total += hashes[0][number]
+    people = total.copy()
+    for one in known[-1]:
+        total += one[numbers[-1]]
+    return people, total, *named
+
+
+def hashed_rows(engine: Rowwise, outline: Outline) -> Iterator[Hashes]:
+    """Yield the hashes of all rows of an engine."""
+    known = [one.hashes for one in outline.every]
+    for numbers, plain in _numbered(engine, outline.every, outline.table.schema.identifier):
+        yield row_hashes(numbers, plain, known)
+
+
+def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> tuple[Fingerprint, Fingerprint]:
+    """Return the fingerprint of the table as it came, and that of who is in it, from the hashes of its rows."""
     schema: Schema = outline.table.schema
     whole, people = RowHashes(place / "table"), RowHashes(place / "people")
-    named = np.zeros(0, np.uint64)
-    for numbers, plain in _numbered(engine, known, schema.identifier):
-        rows = len(numbers[0])
-        total = np.zeros(rows, np.uint64)
-        if plain:
-            total = hash_rows(plain, rows)
-            named = np.array(sketched(np.sort(np.concatenate([named, total]))), np.uint64)
-        for one, number in zip(known[:-1], numbers[:-1], strict=True):
-            total += one.hashes[0][number]
-        people.add(total.copy())
-        for hashes in known[-1].hashes:
-            total += hashes[numbers[-1]]
-        whole.add(total)
+    identities = np.zeros(0, np.uint64)
+    for who, row, *named in rows:
+        people.add(who)
+        whole.add(row)
+        identities = np.array(sketched(np.sort(np.concatenate([identities, *named]))), np.uint64)
     own = {
         column.name: column_digest(value_hashes(column), np.append(counts, [0] * (len(column.values) + 1 - len(counts))))
         for column, counts in zip(outline.source, outline.source_counts, strict=True)
     }
     quasi = {name: own[name] for name in schema.quasi}
-    return whole.digest(own, sketched(named)), people.digest(quasi, sketched(named))
+    named = sketched(identities)
+    return whole.digest(own, named), people.digest(quasi, named)
 
 
 def _numbered(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -21,13 +21,13 @@ from sfumato.arrays import Array
 from sfumato.errors import InputError
 from sfumato.groups.counted import Leaf, TopCuts
 from sfumato.randomness import Randomness
-from sfumato.scale.boxes import pieces, shard_of
+from sfumato.scale import boxes
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
-from sfumato.scale.layout import Blocks, Layout
+from sfumato.scale.layout import Blocks, Layout, hashed
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
-from sfumato.scale.rows import fingerprints
+from sfumato.scale.rows import Hashes, fingerprints, row_hashes
 from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, require_same_columns
 from sfumato.scale.spark_sql import SparkSql
@@ -46,6 +46,9 @@ _SMALL = 1 << 22
 """Sums of so many bytes come from all partitions at once; larger ones one after another."""
 _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
+_PIECE = 1 << 23
+"""What is as long as the table comes to the driver in about so many bytes at a time."""
+_HASH = np.dtype(np.uint64)
 
 
 class SparkSource:
@@ -85,14 +88,6 @@ class SparkSource:
         kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
         return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
 
-    def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the numbered rows on the driver, a partition at a time."""
-        frame = self.numbered(known, plain)
-        parts = frame.mapInArrow(_packed, "part binary")
-        for row in parts.toLocalIterator(prefetchPartitions=False):
-            with pa.ipc.open_stream(row["part"]) as stream:
-                yield from stream
-
 
 def frame_of_files(source: Any) -> Any:
     """Return the Parquet files of a source as a DataFrame of the session that there is, or of a new one."""
@@ -107,15 +102,6 @@ def frame_of_files(source: Any) -> Any:
 
 def _safe(k: int) -> str:
     return f"column{k}"
-
-
-def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn batches into bytes of Arrow's own format, which Spark carries as they are."""
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.record_batch({"part": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
 
 
 class SparkEngine:
@@ -182,42 +168,100 @@ class SparkEngine:
         layout = Layout(outline.types)
         codes = [one.codes for one in outline.known]
         shared = numbered.sparkSession.sparkContext.broadcast((codes, layout))
-        self._frame = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary").persist()
+        coded = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary")
+        # On the disks of executors: their memory does not grow with people, and nothing has to make room for a result.
+        self._frame = coded.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         return SparkPeople(self._frame, layout, self.place / "shards")
 
     def coded(self, outline: Outline) -> Blocks:
         """Return everybody's codes in a file of the driver, for its audit."""
         if self._coded is None:
             blocks = Blocks(self.place / "coded", Layout(outline.types))
-            for row in self._frame.toLocalIterator(prefetchPartitions=True):
-                blocks.append(blocks.layout.unpack(bytes(row["block"]), row["rows"]))
+            for columns in pieces(self._frame, outline.rows, blocks.layout):
+                blocks.append(columns)
             self._coded = blocks
         return self._coded
 
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
         if self._marks is None:
-            self._marks = fingerprints(self._whole, self._outline, self._outline.every, self.scratch("hashes"))
+            known = self._outline.every
+            numbered = self._whole.numbered({one.names: one.combinations for one in known}, self._outline.table.schema.identifier)
+            shared = numbered.sparkSession.sparkContext.broadcast([one.hashes for one in known])
+            names = tuple(self._outline.table.schema.identifier)
+            frame = numbered.mapInArrow(partial(_hashes, shared=shared, names=names), "rows int, block binary")
+            found = pieces(frame, self._outline.rows, _hash_layout(names))
+            self._marks = fingerprints(found, self._outline, self.scratch("hashes"))
         return self._marks
 
 
 def _coded(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
-    """Turn numbers of combinations into blocks of codes: long ones, since each is divided among all shards."""
+    """Turn numbers of combinations into blocks of codes."""
     codes, layout = shared.value
-    waiting: list[list[Array]] = []
-    rows = 0
-    for batch in batches:
-        waiting.append([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)])
-        rows += batch.num_rows
-        if rows >= _BLOCK:
-            yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
-            waiting, rows = [], 0
-    if rows:
-        yield _block(layout.pack([np.concatenate(parts) for parts in zip(*waiting, strict=True)]), rows)
+    rows = ([mine[np.asarray(batch.column(k))] for k, mine in enumerate(codes)] for batch in batches if batch.num_rows)
+    for columns in _together(rows):
+        yield _block(layout, columns)
 
 
-def _block(data: bytes, rows: int) -> pa.RecordBatch:
-    return pa.record_batch({"rows": pa.array([rows], pa.int32()), "block": pa.array([data], pa.binary())})
+def _together(rows: Iterable[Sequence[Array]]) -> Iterator[list[Array]]:
+    """Yield rows in long blocks, since each is divided among all shards or pieces."""
+    waiting: list[Sequence[Array]] = []
+    held = 0
+    for columns in rows:
+        waiting.append(columns)
+        held += len(columns[0])
+        if held >= _BLOCK:
+            yield _joined(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, many: int) -> Iterator[pa.RecordBatch]:
+    """Divide blocks into pieces by what their rows hold."""
+    for columns in _blocks(batches, layout):
+        yield _parts(columns, (hashed(columns) % np.uint64(many)).astype(np.int64), many, layout, "piece")
+
+
+def pieces(frame: Any, rows: int, layout: Layout) -> Iterator[list[Array]]:
+    """Yield the columns of the blocks of a frame on the driver, by a shuffle into partitions of bounded size.
+
+    A partition is one result of one task, which executors and the driver hold as a whole. Which one a row comes in follows from
+    what it holds, so that a partition that is made again has the same rows.
+    """
+    many = -(-rows * layout.width // _PIECE)
+    if many > 1:
+        divided = frame.mapInArrow(partial(_dealt, layout=layout, many=many), "piece int, rows int, block binary")
+        frame = divided.repartition(many, "piece").select("rows", "block")
+    found = frame.toLocalIterator(prefetchPartitions=True)
+    yield from _together(layout.unpack(bytes(row["block"]), row["rows"]) for row in found)
+
+
+def _joined(blocks: Sequence[Sequence[Array]]) -> list[Array]:
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _hashes(batches: Iterator[pa.RecordBatch], shared: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Turn numbers of combinations, and further columns, into hashes of who a person is and of her row."""
+    known = shared.value
+
+    def hashes(batch: pa.RecordBatch) -> Hashes:
+        numbers = [np.asarray(batch.column(k)) for k in range(len(known))]
+        plain = [(name, pa.chunked_array([batch.column(len(known) + j)])) for j, name in enumerate(names)]
+        return row_hashes(numbers, plain, known)
+
+    for columns in _together(hashes(batch) for batch in batches if batch.num_rows):
+        yield _block(_hash_layout(names), columns)
+
+
+def _hash_layout(names: Sequence[str]) -> Layout:
+    """Return how hashes of rows with these identifiers are laid out."""
+    return Layout((_HASH, _HASH, _HASH) if names else (_HASH, _HASH))
+
+
+def _block(layout: Layout, columns: Sequence[Array]) -> pa.RecordBatch:
+    rows, block = pa.array([len(columns[0])], pa.int32()), pa.array([layout.pack(columns)], pa.binary())
+    return pa.record_batch({"rows": rows, "block": block})
 
 
 class SparkPeople:
@@ -253,7 +297,7 @@ class SparkPeople:
         # Without hints on types: Spark reads them, and not as they are written here.
         made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
         found: dict[int, Kept] = {}
-        order = pieces(cuts.leaves)
+        order = boxes.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
         for row in made.toLocalIterator(prefetchPartitions=True):
             tell(len(found) / len(cuts.leaves))
@@ -280,14 +324,19 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     """Divide blocks by the leaf that each row lies in."""
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
-        which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
-        order, start = dealt(which, len(cuts.leaves))
-        ordered = [column[order] for column in columns]
-        rows = np.diff(start)
-        some = np.flatnonzero(rows)
-        parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
-        listed = {"shard": pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
-        yield pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
+        which = boxes.shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+        yield _parts(columns, which, len(cuts.leaves), layout, "shard")
+
+
+def _parts(columns: Sequence[Array], which: Array, many: int, layout: Layout, name: str) -> pa.RecordBatch:
+    """Return the rows of a block by the part that each belongs to, as blocks of their own."""
+    order, start = dealt(which, many)
+    ordered = [column[order] for column in columns]
+    rows = np.diff(start)
+    some = np.flatnonzero(rows)
+    parts = [layout.pack([column[start[k] : start[k + 1]] for column in ordered]) for k in some.tolist()]
+    listed = {name: pa.array(some, pa.int32()), "rows": pa.array(rows[some], pa.int32())}
+    return pa.record_batch({**listed, "block": pa.array(parts, pa.binary())})
 
 
 def _cut(table: pa.Table, shared: Any) -> pa.Table:
@@ -295,7 +344,7 @@ def _cut(table: pa.Table, shared: Any) -> pa.Table:
     how, cuts, layout = shared.value
     k = table.column("shard")[0].as_py()
     blocks = list(_blocks(iter(table.select(["rows", "block"]).to_batches()), layout))
-    columns = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    columns = _joined(blocks)
     leaf: Leaf = cuts.leaves[k]
     made = make_shard(how, leaf, columns)
     return pa.table({"shard": pa.array([k], pa.int32()), "made": pa.array([pickle.dumps(made)], pa.binary())})

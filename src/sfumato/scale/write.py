@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.arrays import Array
 from sfumato.release import files
 from sfumato.release.accounts import account_tables, noise_tables
-from sfumato.release.apart import secret_names
+from sfumato.release.apart import secret_names, spread
 from sfumato.release.box_tables import box_arrays
 from sfumato.release.boxes import Box
 from sfumato.release.buckets import BUCKET, COUNT
@@ -44,18 +44,29 @@ def write_buckets(
 
 def write_ranges(directory: Path, manifest: Manifest, outline: Outline, boxes: Collected, shown: tuple[Box, ...]) -> Manifest:
     """Write the form ranges in the same way: the rows of a box follow from what it shows and from its counts."""
-    domain, ends = outline.table.sensitive.domain, np.cumsum(boxes.count)
-    of_entry = np.repeat(np.arange(len(boxes.sizes), dtype=np.int32), boxes.entries)
+    secrets = list(_secrets(outline, manifest, boxes, None).values())
+    ends = [np.cumsum(count) for *_, count in secrets]
+    last = np.cumsum(boxes.sizes)
+
+    def rows(k: int, begin: int, end: int) -> tuple[Array, Array]:
+        """Return group, from 1 on, and value of these rows, of the k-th secret; values ascend in every group."""
+        _, group, value, count = secrets[k]
+        low, high = np.searchsorted(ends[k], begin, side="right"), np.searchsorted(ends[k], end, side="left") + 1
+        times = np.minimum(ends[k][low:high], end) - np.maximum(ends[k][low:high] - count[low:high], begin)
+        return np.repeat(group[low:high], times), np.repeat(value[low:high], times)
 
     def part(begin: int, end: int) -> pa.Table:
-        low, high = np.searchsorted(ends, begin, side="right"), np.searchsorted(ends, end, side="left") + 1
-        times = np.minimum(ends[low:high], end) - np.maximum(ends[low:high] - boxes.count[low:high], begin)
-        group, value = (np.repeat(one[low:high], times) for one in (of_entry, boxes.value))
+        group, value = rows(0, begin, end)
         columns: dict[str, pa.Array] = {}
         for box in shown:
-            columns |= box_arrays(box, group)
-        columns |= sensitive_columns(domain, value.astype(np.int32))
-        return pa.table({**columns, GROUP: pa.array(group + 1, pa.int32())})
+            columns |= box_arrays(box, group - 1)
+        columns |= sensitive_columns(secrets[0][0], value.astype(np.int32))
+        for k, (domain, *_) in enumerate(secrets[1:], 1):  # spread over whole groups
+            low, high = int(last[group[0] - 1] - boxes.sizes[group[0] - 1]), int(last[group[-1] - 1])
+            group_, value = rows(k, low, high)
+            mine = spread(value, group_, k, low)[begin - low : end - low]
+            columns[domain.names[0]] = domain.table.column(0).combine_chunks().take(pa.array(mine))
+        return pa.table({**columns, GROUP: pa.array(group, pa.int32())})
 
     tables = {RECORDS: _write(directory, RECORDS, boxes.rows, part)}
     return _completed(directory, manifest, tables, account_tables(boxes.told))
