@@ -18,9 +18,9 @@ HUNGARIAN, SORTGREEDY, GREEDY = 0, 1, 2
 
 
 class Slots(NamedTuple):
-    """The slots of all buckets, and what they cost.
+    """The slots of all pools, and what they cost.
 
-    `places[j, b, i]` is where slot i of bucket b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
+    `places[j, b, i]` is where slot i of pool b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
     from `first[j]` (−1: none), `value[b, i]` its sensitive value among those that a record may meet only once (−1: it may meet
     it freely).
     """
@@ -33,7 +33,7 @@ class Slots(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The matches so far of every slot of one bucket: ranges, categories seen, whether any, and values met, one row a slot."""
+    """The matches so far of every slot of one pool: ranges, categories seen, whether any, and values met, one row a slot."""
 
     low: Integers
     high: Integers
@@ -44,26 +44,26 @@ class Sets(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def match_blocks(slots: Any, start: Any, matcher: int, links: Any, first: int, last: int) -> int:
-    """Match the records of some buckets with one record of every other, and return for how many nothing allowed was left.
+    """Match the records of some pools with one record of every other, and return for how many nothing allowed was left.
 
-    Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Bucket b of block k is task k·μ + b; tasks `first` to
-    `last` are done. Filled in: `links[b, i, o]`, the slot of bucket o that slot i of bucket b is matched with.
+    Block k holds the slots `start[k]` to `start[k + 1]` of every pool. Pool b of block k is task k·μ + b; tasks `first` to
+    `last` are done. Filled in: `links[b, i, o]`, the slot of pool o that slot i of pool b is matched with.
 
-    Each bucket of each block is matched by itself, so that it does not matter which thread does which.
+    Each pool of each block is matched by itself, so that it does not matter which thread does which.
     """
-    buckets = links.shape[0]
+    pools = links.shape[0]
     values = slots.value.max() + 1
     stuck = 0
     for task in range(first, last):
-        block, anchor = task // buckets, task % buckets
-        stuck += _match_bucket(slots, values, start[block], start[block + 1], anchor, matcher, links)
+        block, anchor = task // pools, task % pools
+        stuck += _match_pool(slots, values, start[block], start[block + 1], anchor, matcher, links)
     return stuck
 
 
 @njit(cache=True)
-def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, matcher: int, links: Any) -> int:
-    """Match one bucket of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
-    n, buckets = end - begin, links.shape[0]
+def _match_pool(slots: Any, values: int, begin: int, end: int, anchor: int, matcher: int, links: Any) -> int:
+    """Match one pool of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
+    n, pools = end - begin, links.shape[0]
     places, codes = slots.places, slots.codes
     sets = Sets(
         np.full((n, len(places)), FORBIDDEN, np.int64),
@@ -76,8 +76,8 @@ def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, ma
     to = np.arange(n)
     back = np.empty(n, np.int64)
     stuck = 0
-    for step in range(buckets):
-        other = (anchor + step) % buckets
+    for step in range(pools):
+        other = (anchor + step) % pools
         if step:
             for i in range(n):
                 _row(slots, sets, i, other, begin, cost[i])
@@ -106,7 +106,7 @@ def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, ma
 
 @njit(cache=True)
 def _row(slots: Any, sets: Any, i: int, other: int, begin: int, cost: Any) -> None:
-    """Fill in what each slot of the other bucket would add to the matches of slot i."""
+    """Fill in what each slot of the other pool would add to the matches of slot i."""
     n = len(cost)
     cost[:] = 0
     for j in range(len(slots.places)):
