@@ -9,7 +9,7 @@ import numpy as np
 from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
 from sfumato.groups._cut_kernels import LEAST_SHARE, divide, evenly, implement, least_side, of_box, smallest_group, tightly
-from sfumato.groups._soft_kernels import accepts
+from sfumato.groups._soft_kernels import accepts, least_softly
 
 
 class Covered(NamedTuple):
@@ -93,10 +93,6 @@ class SoftCovered(NamedTuple):
     covering: Integers
 
 
-def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
-    return acceptance.floor
-
-
 def _divide_softly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
@@ -120,7 +116,7 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
     )
 
 
-implement(least_side, SoftCovered, _least_softly)
+implement(least_side, SoftCovered, least_softly)
 implement(divide, SoftCovered, _divide_softly)
 implement(of_box, SoftCovered, _account_of_box)
 implement(least_side, Covered, _least_covered)

@@ -13,7 +13,7 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.streams import Step
-from sfumato.papers.heterogeneous._deal_kernel import deal_to_distant
+from sfumato.papers.heterogeneous._match_kernels import deal_to_distant
 from sfumato.papers.heterogeneous.assignment import draw_by_pools, draw_by_walks
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import Matcher, match
