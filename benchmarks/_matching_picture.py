@@ -52,7 +52,7 @@ def draw_pictures(directory: Path) -> list[Path]:
 
 
 def draw_graph(path: Path) -> Path:
-    """Write who is linked with whom among nine people in three buckets, and whose value each record carries."""
+    """Write who is linked with whom among nine people in three pools, and whose value each record carries."""
     alt = altair()
     records = _nine_records()
     at = [float(row + 0.4 * (row // 3)) for row in range(len(PEOPLE))]
@@ -84,7 +84,7 @@ def draw_graph(path: Path) -> Path:
         values(heads[:1]).mark_text(align="right", color=colour("soft"), fontSize=12.5).encode(x=x, y=y, text="text:N"),
         values(heads[1:]).mark_text(align="left", color=colour("soft"), fontSize=12.5).encode(x=x, y=y, text="text:N"),
     )
-    title = "Nine people, three buckets: every record is linked with one person of each bucket"
+    title = "Nine people, three pools: every record is linked with one person of each pool"
     note = (
         f"ℓ-diversity, ℓ = 3 · thick: the link whose diagnosis the record carries, each with probability 1/3 · after this draw "
         f"{_repeated(records)} meet a value twice"

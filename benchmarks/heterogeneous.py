@@ -2,7 +2,7 @@
 
 Bundled census, seven quasi columns (age and education numeric, the others categorical), Occupation; domains of 79, 2, 17, 6, 9,
 10 and 83 values. GCP is the mean NCP over records and columns. "Straightforward" is Algorithm 2 written down with numpy and
-scipy's assignment solver, on the same buckets.
+scipy's assignment solver, on the same pools.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sfumato.auditor import audit_release
 from sfumato.methods.heterogeneous import Heterogeneous
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import match
-from sfumato.papers.heterogeneous.packing import fewest_buckets, pack
+from sfumato.papers.heterogeneous.packing import fewest_pools, pack
 from sfumato.papers.heterogeneous.scheme import deal
 from sfumato.privacy import BetaLikeness, LDiversity
 from sfumato.privacy.requirement import Requirement
@@ -44,7 +44,7 @@ TEN = LDiversity(10, against="reader")
 
 
 def run(show: Show, quick: bool) -> None:
-    """Show buckets, matchers, partitions, beliefs after the draw, and why heterogeneity itself saves nothing."""
+    """Show pools, matchers, partitions, beliefs after the draw, and why heterogeneity itself saves nothing."""
     people = 2_000 if quick else 10_000
     table = census_table(people)
     PAPER.run(census_table(1_000), TEN, random=1)
@@ -93,10 +93,10 @@ def _packings(show: Show, table: Table) -> None:
     for name, requirement in _requirements():
         bounds = requirement.bounds(table.sensitive.histogram())
         paper, tight = pack(bounds, "paper"), pack(bounds, "tight")
-        least = fewest_buckets(bounds, max(bounds.needs))
-        rows.append([name, paper.buckets, int(paper.dummies.sum()), tight.buckets, int(tight.dummies.sum()), least])
+        least = fewest_pools(bounds, max(bounds.needs))
+        rows.append([name, paper.pools, int(paper.dummies.sum()), tight.pools, int(tight.dummies.sum()), least])
     columns = ["bounds", "μ, paper", "dummies", "μ, tight", "dummies", "no fewer than"]
-    show.table(f"Buckets, {table.rows:,} people", columns, rows)
+    show.table(f"Pools, {table.rows:,} people", columns, rows)
 
 
 def _requirements() -> list[tuple[str, Requirement]]:
@@ -110,7 +110,7 @@ def _matchers(show: Show, table: Table) -> float:
     tried: list[tuple[str, Requirement, Heterogeneous]] = [
         ("ℓ = 10", TEN, replace(PAPER, matcher=matcher)) for matcher in ("hungarian", "sortgreedy", "greedy")
     ]
-    tried += [("ℓ = 10", TEN, replace(PAPER, fill="distant")), ("ℓ = 10", TEN, replace(PAPER, assignment="buckets"))]
+    tried += [("ℓ = 10", TEN, replace(PAPER, fill="distant")), ("ℓ = 10", TEN, replace(PAPER, assignment="pools"))]
     tried += [("β = 3", beta, PAPER), ("β = 3", beta, replace(PAPER, packing="tight"))]
     main = 0.0
     for name, requirement, method in tried:
@@ -138,7 +138,7 @@ def _matchers(show: Show, table: Table) -> float:
 
 
 def _straightforward(show: Show, table: Table, anchors: int) -> None:
-    """Show our loss beside Algorithm 2 written down, on the same buckets and so many of them as anchors."""
+    """Show our loss beside Algorithm 2 written down, on the same pools and so many of them as anchors."""
     bounds = TEN.bounds(table.sensitive.histogram())
     plan, codes = pack(bounds, "paper"), table.sensitive.codes
     costs = Costs.of(table.quasi, table.schema)
@@ -146,19 +146,19 @@ def _straightforward(show: Show, table: Table, anchors: int) -> None:
     links = match(slots, codes, costs, once=plan.once, starts=np.array([0, plan.size]), matcher="hungarian")
     ours, plain = [], []
     for anchor in range(anchors):
-        rows = slots[np.arange(plan.buckets), links[anchor]]
+        rows = slots[np.arange(plan.pools), links[anchor]]
         ours.append(float(np.mean([_ncp(costs, list(mine)) for mine in rows])) / len(QUASI))
         seconds, loss = best_of(1, partial(_plainly, slots, anchor, costs))
         plain.append(loss)
     show.note(
-        f"Straightforward Algorithm 2, {table.rows:,} people, {anchors} of {plan.buckets} anchors: GCP {np.mean(plain):.4f} (the "
+        f"Straightforward Algorithm 2, {table.rows:,} people, {anchors} of {plan.pools} anchors: GCP {np.mean(plain):.4f} (the "
         f"last took {seconds:.1f} s), ours on the same {np.mean(ours):.4f}."
     )
     show.target(f"loss above it, {table.rows:,} people", float(np.mean(ours) / np.mean(plain)) - 1, 0.03)
 
 
 def _plainly(slots: npt.NDArray[Any], anchor: int, costs: Costs) -> float:
-    """Return the GCP of one bucket's records by Algorithm 2; a same-value constraint could only raise it."""
+    """Return the GCP of one pool's records by Algorithm 2; a same-value constraint could only raise it."""
     low = high = costs.places[:, slots[anchor]]
     seen = np.zeros((len(slots[anchor]), int(costs.first[-1])), bool)
     for codes in costs.codes:
@@ -211,11 +211,11 @@ def _anchors(show: Show, table: Table) -> None:
     slots = deal(plan, codes, SeededRandomness(1))
     links = match(slots, codes, costs, once=plan.once, starts=np.array([0, plan.size]), matcher="hungarian")
     loss = []
-    for anchor in range(plan.buckets):
-        sets = slots[np.arange(plan.buckets), links[anchor]]
+    for anchor in range(plan.pools):
+        sets = slots[np.arange(plan.pools), links[anchor]]
         loss.append(float(np.mean([_ncp(costs, [row for row in mine if row >= 0]) for mine in sets])) / len(QUASI))
     show.table(
-        "GCP of the partition that each anchor bucket makes, shared by everybody in it, and their mean: the heterogeneous GCP",
+        "GCP of the partition that each anchor pool makes, shared by everybody in it, and their mean: the heterogeneous GCP",
         ["least", "mean", "most"],
         [[min(loss), float(np.mean(loss)), max(loss)]],
     )

@@ -63,6 +63,14 @@ def own_home(tmp_path_factory):
         yield home
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_disks():
+    """Let nothing be brought to disk at once: only a loss of power would show the difference, and it takes half of a save."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture
 def one_thread():
     """Compute a handful of people by one thread: to wake others takes a hundred times as long as the work."""

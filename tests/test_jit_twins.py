@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato._jit import FEW, njit
+from sfumato._jit import FEW, SHORT, njit
+from sfumato.groups import _cut_kernels
 from sfumato.query import _kernels
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels, _trend_kernels
 from sfumato.release import _canonical_kernels, _parquet_kernels
+from sfumato.table import _sorting_kernels
 from sfumato.table.generators import hospital
 from tests.makers import skewed
 
@@ -148,6 +150,28 @@ def test_a_twin_gives_way_after_some_calls_and_a_kernel_can_call_a_kernel():
     twice._calls = FEW
     assert twice(4) == 10
     assert one_more.py_func(1) == 2
+
+
+def test_a_twin_that_gives_the_same_does_short_arrays_until_it_has_done_many():
+    @njit(plain=lambda numbers: "plain", same=True)
+    def total(numbers):
+        return numbers.sum()
+
+    assert total(np.ones(SHORT)) == SHORT
+    total._left = SHORT
+    assert total(np.ones(SHORT // 2)) == "plain"
+    assert total(np.ones(SHORT // 2 - 1)) == "plain"
+    assert total(np.ones(3)) == 3
+    assert total(np.ones(1)) == 1
+
+
+@pytest.mark.parametrize("people", [0, 1, 40])
+def test_people_are_dealt_and_their_ranks_added_alike(people):
+    codes, others = (COINS.integers(0, 5, people).astype(np.int32) for _ in range(2))
+    (one, left), (other, right) = both(_sorting_kernels.deal, codes, 7, np.empty(people, np.int32))
+    assert one.tolist() == other.tolist()
+    assert left[2].tolist() == right[2].tolist()
+    same(_cut_kernels.add_by_code, codes, others, np.array([1 << 40, 3, 0, 5, 7]), 6)
 
 
 def test_a_question_is_answered_without_loading_numba_scipy_or_pandas(tmp_path: Path) -> None:

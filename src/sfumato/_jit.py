@@ -8,7 +8,8 @@ one state of all kernels: those of the package are in files named `_…kernel…
 
 numba itself is loaded by the first kernel that needs it: loading it, and what it looks up for a first kernel, takes longer than
 to read a release and answer a question. So a kernel may have a twin in numpy, `@njit(plain=twin)`, which does the same and is
-used for as long as nothing has loaded numba and the kernel was called a few times only.
+used for as long as nothing has loaded numba and the kernel was called a few times only. Where both give the same to the last bit,
+`@njit(plain=twin, same=True)`, the twin does short arrays at first, even with numba at hand: to compile a kernel takes longer.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _FOR_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 FEW = 200
 """After so many calls of one kernel its twin in numpy has cost more than loading numba would."""
+SHORT = 200_000
+"""After so many numbers, over all calls of one kernel, its twin in numpy has cost more than a tenth of compiling it."""
 
 if place := os.environ.get("SFUMATO_CACHE"):
     place = os.path.abspath(place)
@@ -48,15 +51,24 @@ def prange(*given: int) -> range:
 class Kernel:
     """A function that is compiled when it is first called, or when another kernel that calls it is compiled."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], plain: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], plain: Callable[..., Any] | None, same: bool
+    ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._options, self._plain, self._calls = function, options, plain, 0
+        self._left = SHORT if same else 0
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        if self._plain is not None and self._calls < FEW and "numba" not in sys.modules:
+        if self._plain is not None and self._calls < FEW and ("numba" not in sys.modules or self._is_short(given)):
             self._calls += 1
             return self._plain(*given, **named)
         return self._made(*given, **named)
+
+    def _is_short(self, given: tuple[Any, ...]) -> bool:
+        """Return whether what is given is little enough for the twin, and count it."""
+        if self._left > 0:
+            self._left -= max(one.size for one in given if hasattr(one, "size"))
+        return self._left > 0
 
     @functools.cached_property
     def _made(self) -> Any:
@@ -80,13 +92,16 @@ class Kernel:
         return getattr(self._made, name)
 
 
-def njit(*, plain: Callable[..., Any] | None = None, borrowed: bool = False, **options: Any) -> Callable[[_Function], _Function]:
+def njit(
+    *, plain: Callable[..., Any] | None = None, same: bool = False, borrowed: bool = False, **options: Any
+) -> Callable[[_Function], _Function]:
     """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none.
 
-    `plain` does the same in numpy. With `borrowed` a kernel does not count references to its arrays: it makes and returns none,
-    and whoever calls it holds them. numba knows that by a private option; one without it counts, and is slower.
+    `plain` does the same in numpy, but for rounding unless it is the `same`. With `borrowed` a kernel does not count references
+    to its arrays: it makes and returns none, and whoever calls it holds them. numba knows that by a private option; one without
+    it counts, and is slower.
     """
-    return lambda function: Kernel(function, {**options, **({_BORROWED: False} if borrowed else {})}, plain)  # type: ignore[return-value]
+    return lambda function: Kernel(function, {**options, **({_BORROWED: False} if borrowed else {})}, plain, same)  # type: ignore[return-value]
 
 
 def _apart(function: Callable[..., Any]) -> Callable[..., Any]:

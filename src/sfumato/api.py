@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.scale.verb import Published
 
 ROLES: tuple[str, ...] = get_args(Role)
+_KINDS = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
 
 
 def publication(
@@ -175,33 +176,16 @@ def _published(
     from sfumato.scale.engine import Limits
     from sfumato.scale.verb import publish_source
 
-    limits = Limits.of(memory)
+    known: dict[str, Any] = {"method": method, "random": random, "progress": progress}
     if isinstance(requirement, Policy):
         _require_publishable(requirement, columns)
-        return publish_source(
-            source,
-            requirement.schema,
-            requirement.requirement,
-            Path(out),
-            method=method or requirement.method,
-            random=random,
-            progress=progress,
-            budget=requirement.budget,
-            options=requirement.options,
-            limits=limits,
-            engine=engine,
-        )
-    kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
-    _require_kind(requirement, Requirement, "requirement", kinds)
-    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
-    if "schema" in roles:
-        schema = roles["schema"]
-        _require_kind(schema, Schema, "schema", "a Schema")
+        schema, asked = requirement.schema, requirement.requirement
+        known |= {"method": method or requirement.method, "budget": requirement.budget, "options": requirement.options}
     else:
-        schema = Schema(**roles)
-    return publish_source(
-        source, schema, requirement, Path(out), method=method, random=random, progress=progress, limits=limits, engine=engine
-    )
+        _require_kind(requirement, Requirement, "requirement", _KINDS)
+        schema, asked = columns.get("schema") or Schema(**_roles(columns)), requirement
+        _require_kind(schema, Schema, "schema", "a Schema")
+    return publish_source(source, schema, asked, Path(out), limits=Limits.of(memory), engine=engine, **known)
 
 
 def explain(
@@ -398,8 +382,7 @@ def _understood(
     from sfumato.policy import Policy
 
     if not isinstance(requirement, Policy):
-        kinds = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'
-        _require_kind(requirement, Requirement, "requirement", kinds)
+        _require_kind(requirement, Requirement, "requirement", _KINDS)
         return _table(table, columns), requirement, None
     _require_publishable(requirement, columns, publishing=publishing)
     people = table if isinstance(table, Table) else Table.from_frame(table, requirement.schema)
@@ -426,11 +409,16 @@ def _table(table: Any, columns: dict[str, Any]) -> Table:
     if not columns:
         expected = "Table.read(path, schema), Table.from_frame(frame, schema), or a frame with quasi=[…] and sensitive=…"
         _require_kind(table, Table, "table", expected)
-    roles = {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
+    roles = _roles(columns)
     if "other" not in roles:
         named = {name for role in ROLES for name in roles.get(role, ())}
         roles["other"] = [name for name in column_names(table) if name not in named]
     return Table.from_frame(table, Schema(**roles))
+
+
+def _roles(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return roles and other facts about columns as a schema takes them: a single name stands for a list of it."""
+    return {name: _listed(given) if name in ROLES else given for name, given in columns.items()}
 
 
 def _listed(names: Any) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PolicyError
-from sfumato.groups._cut_kernels import by_falling_score, even_cut, smallest_group, split_rows, spread, tight_cut
+from sfumato.groups._cut_kernels import even_cut, smallest_group, split_rows, spread, tight_cut, widest
 from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
 from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
@@ -290,7 +290,8 @@ def test_the_tight_cut_is_the_most_even_that_keeps_the_bounds(seed, missing):
 
 
 def test_small_kernels_do_what_they_say():
-    assert by_falling_score(np.array([0.5, 2.0, 0.5, 1.0])).tolist() == [1, 3, 0, 2]
+    assert widest(np.array([0.5, 1.0, 0.5, 2.0, 2.0])) == 3
+    assert widest(np.array([0.5])) == 0
     everybody = np.arange(3)
     assert spread(everybody, np.array([1, 3, 1]), -1, np.array([0.0, 0.1, 0.5, 1.0])) == pytest.approx(0.9)
     assert spread(everybody, np.array([1, 2, 1]), 2, np.array([0.0, 0.1, 0.0])) == pytest.approx(1e-9)

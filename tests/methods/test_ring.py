@@ -177,7 +177,7 @@ def test_a_column_with_a_name_of_the_form_is_refused():
         ({"accept_weaker_claim": 1}, "expected true or false"),
         ({"l": 1}, "expected a whole number from 2 on"),
         ({"partition": "paper"}, "expected one of 'diverse', 'merged'"),
-        ({"assignment": "buckets"}, "expected one of 'walks', 'shift'"),
+        ({"assignment": "pools"}, "expected one of 'walks', 'shift'"),
         ({"tries": -1}, "expected a whole number from 0 to 10,000"),
     ],
 )

@@ -89,8 +89,11 @@ def walk_dealt(
     mine: tuple[Array, Integers], people: tuple[Array, Integers], bucket: Array, truth: Array, shown: Histograms
 ) -> tuple[int, int, int, Integers]:
     """Return what `walk_people` says of published rows and people of the table who are dealt by equal quasi values."""
-    known = (shown.start.astype(np.int64), shown.value, shown.shares)
-    return walk_people(*mine, *people, bucket, truth, *known, values=len(shown.labels))
+    place, certain = np.full(len(shown.labels), -1, np.int64), np.zeros(len(shown.value), np.int64)
+    invented, lost, misplaced = walk_people(
+        *mine, *people, bucket, truth, shown.start.astype(np.int64), shown.value, place, certain
+    )
+    return invented, lost, misplaced, certain
 
 
 def _compare(release: BucketsRelease, shown: Shown, table: Table, walked: Walked) -> tuple[list[str], int]:

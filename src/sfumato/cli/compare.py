@@ -180,8 +180,8 @@ def _translations(study: Study) -> list[str]:
         for run in mine:
             for sentence in run.translated:
                 words.setdefault(sentence, []).append(run.label)
-        told = [text if len(where) == len(mine) else f"{text} ({'; '.join(where)})" for text, where in words.items()]
-        lines.append(f"* {method}: {'; '.join(told)}.")
+        said = [text if len(where) == len(mine) else f"{text} ({'; '.join(where)})" for text, where in words.items()]
+        lines.append(f"* {method}: {'; '.join(said)}.")
     return lines
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Safe, Tight, by_falling_score, even_cut, implement, least_side, tight_cut
+from sfumato.groups._cut_kernels import Safe, Tight, even_cut, implement, least_side, tight_cut, widest
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
 from sfumato.groups._soft_kernels import Soft, before_test, passes
@@ -129,9 +129,11 @@ def cut_counted(
         score = np.zeros(len(missing))
         for j in range(len(missing)):
             score[j] = weight[j] * spread(histogram[first[j] : first[j + 1]], missing[j], position[first[j] : first[j + 1]])
-        for j in by_falling_score(score):
+        for _ in range(len(missing)):
+            j = widest(score)
             if score[j] <= 0:
                 break
+            score[j] = 0
             mine = histogram[first[j] : first[j + 1]]
             boundary, joins, left = choose(acceptance, mine, missing[j], size, values, counts, least, known[at[j] : at[j + 1]])
             if left > 0:

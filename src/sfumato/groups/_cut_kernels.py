@@ -81,21 +81,6 @@ def implement(generic: Callable[..., Any], kind: type, compiled: Callable[..., A
 
 
 @njit(cache=True)
-def ceilings(count: int, whole: int, rest: int, under: int) -> Any:
-    """Return ⌈k · (whole + rest/under)⌉ for k = 0 … count, by adding up: nothing is multiplied, so nothing overflows."""
-    found = np.zeros(count + 1, np.int64)
-    floor, left = 0, 0
-    for k in range(1, count + 1):
-        floor += whole
-        left += rest
-        if left >= under:
-            left -= under
-            floor += 1
-        found[k] = floor + (1 if left > 0 else 0)
-    return found
-
-
-@njit(cache=True)
 def add_sets(counts: Any, secret: Any) -> None:
     """Fill in the counts of the sets, given those of the values."""
     for one in range(len(secret.start) - 1):
@@ -128,7 +113,13 @@ def count_by_code(rows: Any, column: Any, width: int, secret: Any) -> Any:
     return pairs
 
 
-@njit(cache=True)
+def _add_by_code(codes: Array, others: Array, amount: Array, size: int) -> Integers:
+    total = np.zeros(size, np.int64)
+    np.add.at(total, codes, amount[others])
+    return total
+
+
+@njit(cache=True, plain=_add_by_code, same=True)
 def add_by_code(codes: Any, others: Any, amount: Any, size: int) -> Any:
     """Return for each code below `size` the sum of `amount` at its people's codes in another column: in whole numbers."""
     total = np.zeros(size, np.int64)
@@ -143,22 +134,20 @@ def smallest_group(counts: Any, need: Any, start: Any) -> int:
     largest = 0
     for value in range(len(counts)):
         if counts[value] > 0:
-            largest = max(largest, need[start[value] + counts[value]])
+            least = need[start[value] + counts[value]]
+            if least > largest:
+                largest = least
     return largest
 
 
 @njit(cache=True)
-def by_falling_score(score: Any) -> Any:
-    """Return the columns by falling score, equal scores by number."""
-    order = np.arange(len(score))
-    for k in range(1, len(order)):
-        moving = order[k]
-        place = k
-        while place > 0 and score[order[place - 1]] < score[moving]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = moving
-    return order
+def widest(score: Any) -> int:
+    """Return the first of the columns with the highest score."""
+    best = 0
+    for column in range(1, len(score)):
+        if score[column] > score[best]:
+            best = column
+    return best
 
 
 @njit(cache=True)
@@ -173,10 +162,11 @@ def even_cut(histogram: Any, missing: int, size: int) -> tuple[int, bool, int]:
     left = 0
     for code in range(values):
         left += histogram[code]
-        smaller = min(left, size - left)
+        smaller = left if 2 * left < size else size - left
         if smaller > best:
             best, boundary, joins = smaller, code, False
-        smaller = min(left + lost, size - left - lost)
+        more = left + lost
+        smaller = more if 2 * more < size else size - more
         if lost > 0 and smaller > best:
             best, boundary, joins = smaller, code, True
     return boundary, joins, best
@@ -229,11 +219,14 @@ def spread(mine: Any, column: Any, absent: int, position: Any) -> float:
         if code == absent:
             lost = True
             continue
-        low, high = min(low, code), max(high, code)
+        if code < low:
+            low = code
+        if code > high:
+            high = code
     if high < 0:
         return 0.0
-    wide = float(position[high] - position[low])
-    return max(wide, 1e-9) if lost else wide
+    wide = position[high] - position[low]
+    return 1e-9 if lost and wide < 1e-9 else wide
 
 
 @njit(cache=True)
@@ -260,35 +253,50 @@ def put(values: Any, where: Any) -> None:
         where[k] = values[k]
 
 
-def _least_safely(acceptance: Any, counts: Any, size: int) -> Any:
-    return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
+def least_safely(acceptance: Any, counts: Any, size: int) -> Any:
+    """Return how many people keep the bounds whatever values they have."""
+    least = smallest_group(counts, acceptance.need, acceptance.start)
+    return least if least > acceptance.floor else acceptance.floor
 
 
-def _least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
+def least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
+    """Return a share of the box, or the floor."""
     return max(acceptance.floor, -(-size // LEAST_SHARE))
+
+
+@njit(cache=True)
+def evenly(mine: Any, column: Any, width: int, absent: int, least: int) -> int:
+    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
+    histogram = np.zeros(width, np.int64)
+    for row in mine:
+        histogram[column[row]] += 1
+    boundary, joins, smaller = even_cut(histogram, 1 if absent >= 0 else 0, len(mine))
+    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 
 def divide_evenly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     """Make the most even cut, if both sides have enough people."""
-    histogram = np.zeros(width, np.int64)
-    for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
+    return evenly(mine, column, width, absent, least)
+
+
+@njit(cache=True)
+def tightly(mine: Any, column: Any, width: int, absent: int, secret: Any, counts: Any, least: int, need: Any, start: Any) -> int:
+    """Put the left side of a column's most even cut that keeps the bounds first and return its size, 0 where there is none."""
+    pairs = count_by_code(mine, column, width, secret)
+    boundary, joins, smaller = tight_cut(pairs, secret.first, 1 if absent >= 0 else 0, len(mine), least, counts, need, start)
     return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
 
 
 def _divide_tightly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
-    pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
-    boundary, joins, smaller = tight_cut(pairs, sensitive.first, int(absent >= 0), len(mine), least, counts, need, start)
-    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+    return tightly(mine, column, width, absent, sensitive, counts, least, acceptance.need, acceptance.start)
 
 
-implement(least_side, Safe, _least_safely)
-implement(least_side, Tight, _least_tightly)
+implement(least_side, Safe, least_safely)
+implement(least_side, Tight, least_tightly)
 implement(divide, Safe, divide_evenly)
 implement(divide, Tight, _divide_tightly)
 
@@ -300,37 +308,6 @@ def _of_any_box(acceptance: Any, box: int) -> Any:
 @overload(of_box)
 def _same_for_all(acceptance: Any, box: int) -> Any:
     return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
-
-
-@njit(cache=True)
-def cut_box(
-    mine: Any,
-    codes: Any,
-    secret: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    weight: Any,
-    acceptance: Any,
-) -> int:
-    """Cut one box across the first column that can be cut and return the size of the left side, 0 for a final box."""
-    counts = count_events(mine, secret)
-    least = least_side(acceptance, counts, len(mine))
-    if len(mine) < 2 * least:
-        return 0
-    score = np.zeros(len(missing))
-    for j in range(len(missing)):
-        absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-        score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
-    for j in by_falling_score(score):
-        if score[j] <= 0:
-            break
-        width = first[j + 1] - first[j]
-        absent = width - 1 if missing[j] else -1
-        left = divide(acceptance, mine, codes[j], width, absent, secret, counts, least)
-        if left > 0:
-            return left
-    return 0
 
 
 def cut_level(
@@ -353,7 +330,7 @@ def cut_level(
 
     def cut(begin: int, end: int) -> None:
         boxes = (where, begin, end, rows, low, high)
-        cut_boxes_of(*boxes, codes, secret, first, missing, position, weight, acceptance)
+        cut_boxes(*boxes, codes, secret, first, missing, position, weight, acceptance)
 
     threads = min(get_num_threads(), len(low))
     if threads < 2:
@@ -367,7 +344,7 @@ def cut_level(
 
 
 @njit(cache=True, nogil=True)
-def cut_boxes_of(
+def cut_boxes(
     where: Any,
     begin: int,
     end: int,
@@ -382,9 +359,25 @@ def cut_boxes_of(
     weight: Any,
     acceptance: Any,
 ) -> None:
-    """Cut the boxes of a level from `begin` up to `end`, and set where; boxes keep their numbers in the level."""
+    """Cut boxes of a level from `begin` up to `end`, each across the first column that can be cut, and set where."""
+    score = np.zeros(len(missing))
     for box in range(begin, end):
-        mine = rows[low[box] : high[box]]
-        left = cut_box(mine, codes, secret, first, missing, position, weight, of_box(acceptance, box))
-        if left > 0:
-            where[box] = low[box] + left
+        mine, own = rows[low[box] : high[box]], of_box(acceptance, box)
+        counts = count_events(mine, secret)
+        least = least_side(own, counts, len(mine))
+        if len(mine) < 2 * least:
+            continue
+        for j in range(len(missing)):
+            absent = first[j + 1] - first[j] - 1 if missing[j] else -1
+            score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
+        for _ in range(len(missing)):
+            j = widest(score)
+            if score[j] <= 0:
+                break
+            score[j] = 0
+            width = first[j + 1] - first[j]
+            absent = width - 1 if missing[j] else -1
+            left = divide(own, mine, codes[j], width, absent, secret, counts, least)
+            if left > 0:
+                where[box] = low[box] + left
+                break

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import count_events, divide, even_cut, implement, least_side, of_box, smallest_group, split_rows
+from sfumato.groups._cut_kernels import count_events, divide, evenly, implement, least_side, of_box, smallest_group
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
@@ -35,16 +33,10 @@ class Soft(NamedTuple):
     ledger: Integers  # [boxes × accounts]
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def room(size: int, told: int) -> int:
     """Return SHOWN·(1 + (size − 1)·told), `told` in billionths: what takes the place of SHOWN·size in the caps of a box."""
-    return int(SHOWN + (size - 1) * (told // FINE))
-
-
-@njit(cache=True)
-def keeps(counts: Any, size: int, told: int, need: Any, start: Any) -> bool:
-    """Return whether `size` people with these counts keep the caps of a box that told so much."""
-    return bool(smallest_group(counts, need, start) <= room(size, told))
+    return SHOWN + (size - 1) * (told // FINE)
 
 
 @njit(cache=True)
@@ -88,10 +80,10 @@ def slack(here: Any, left: int, size: int, counts: Any, told: int, need: Any, st
             continue
         ours = cap(value, count, left_room, need, start)
         theirs = cap(value, count, right_room, need, start)
-        if ours < count:
-            least = min(least, ours - here[value])
-        if theirs < count:
-            least = min(least, theirs - count + here[value])
+        if ours < count and ours - here[value] < least:
+            least = ours - here[value]
+        if theirs < count and theirs - count + here[value] < least:
+            least = theirs - count + here[value]
     return least
 
 
@@ -101,13 +93,13 @@ def before_test(left: int, size: int, counts: Any, account: Any, need: Any, star
 
     Without coins a box that comes to a test waits for them, and the cut is taken as accepted meanwhile.
     """
-    told = account[TOLD]
-    if keeps(counts, min(left, size - left), told, need, start):
+    told, least = account[TOLD], smallest_group(counts, need, start)
+    if least <= room(left if 2 * left < size else size - left, told):
         return 1
     drawn = len(account) > COINS
     if drawn and account[MADE] == len(account) - COINS:
         return 0
-    if not keeps(counts, size, told * account[OVER] // account[UNDER], need, start):
+    if least > room(size, told * account[OVER] // account[UNDER]):
         return 0
     if not possible(left, size, counts, told, need, start):
         return 0
@@ -129,7 +121,7 @@ def passes(here: Any, left: int, size: int, counts: Any, account: Any, need: Any
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, need: Any, start: Any) -> bool:
     """Return whether the first `left` people are cut from the others; a refusal that tells something is put to the account."""
     verdict = before_test(left, len(mine), counts, account, need, start)
@@ -138,17 +130,8 @@ def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, nee
     return passes(count_events(mine[:left], sensitive), left, len(mine), counts, account, need, start)
 
 
-@njit(cache=True)
-def candidate(mine: Any, column: Any, width: int, absent: int, least: int) -> int:
-    """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
-    histogram = np.zeros(width, np.int64)
-    for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
-
-
-def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
+def least_softly(acceptance: Any, counts: Any, size: int) -> Any:
+    """Return the floor: caps are for the test to keep."""
     return acceptance.floor
 
 
@@ -156,7 +139,7 @@ def _divide_softly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     account = acceptance.ledger[0]
-    left = candidate(mine, column, width, absent, least)
+    left = evenly(mine, column, width, absent, least)
     if left == 0 or not accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start):
         return 0
     return left
@@ -166,6 +149,6 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
     return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1])
 
 
-implement(least_side, Soft, _least_softly)
+implement(least_side, Soft, least_softly)
 implement(divide, Soft, _divide_softly)
 implement(of_box, Soft, _account_of_box)

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, taken
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import Safe, Secret, Tight, ceilings, cut_level
+from sfumato.groups._cut_kernels import Safe, Secret, Tight, cut_level
 from sfumato.groups.category_order import category_places
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.requirement import Bounds
@@ -135,8 +135,8 @@ def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
 def _ceilings(count: int, limit: Fraction) -> Integers:
     """Return ⌈k / limit⌉ for k = 0 … count."""
     over, under = limit.denominator, limit.numerator
-    if under < 1 << 62 and count * (over // under + 1) < _ENDLESS:
-        found: Integers = ceilings(count, over // under, over % under, under)
+    if count * over < _ENDLESS and under < _ENDLESS:
+        found: Integers = -(-over * np.arange(count + 1) // under)
         return found
     return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)
 

@@ -16,7 +16,7 @@ from sfumato.release.links import Links
 
 @dataclass(frozen=True, kw_only=True)
 class Heterogeneous(Linking):
-    """Every record gets ranges of its own, from the records of other buckets that it is matched with (USENIX Security 2022).
+    """Every record gets ranges of its own, from the records of other pools that it is matched with (USENIX Security 2022).
 
     Parameters
     ----------
@@ -24,20 +24,20 @@ class Heterogeneous(Linking):
         Must be true. What this scheme guarantees does not hold for a person once values are allotted (see Notes), so the release
         makes no claim against a reader; it states the paper's claim instead.
     packing
-        How values become buckets: ``"paper"`` (Algorithm 1 where ℓ-diversity can serve, else Algorithm 3), or ``"tight"``, as few
-        buckets as can be found for any bounds. A record has as many matches as there are buckets, so fewer are better.
+        How values become pools (the paper's buckets): ``"paper"`` (Algorithm 1 where ℓ-diversity can serve, else Algorithm 3), or
+        ``"tight"``, as few pools as can be found for any bounds. A record has as many matches as there are pools.
     fill
-        Who of a value goes into which of its buckets: drawn (``"random"``), or ``"distant"``, the paper's threshold mode, which
+        Who of a value goes into which of its pools: drawn (``"random"``), or ``"distant"``, the paper's threshold mode, which
         looks at quasi and sensitive values at once, is open to minimality attacks and is here for study.
     matcher
         ``"hungarian"`` (least cost in every round), ``"sortgreedy"`` or ``"greedy"``.
     assignment
-        Whose value a record carries: one of a random set of disjoint assignments (``"walks"``), or its match in bucket π(b) for a
-        random permutation π of the buckets of a block (``"buckets"``). Every match has probability 1/μ either way.
+        Whose value a record carries: one of a random set of disjoint assignments (``"walks"``), or its match in pool π(b) for a
+        random permutation π of the pools of a block (``"pools"``). Every match has probability 1/μ either way.
     partition
         People who are matched with each other; None for all at once, whose time grows with the cube of the table.
     partitions
-        ``"ranks"``: buckets are made once and cut together at the same ranks into blocks of about `partition` people.
+        ``"ranks"``: pools are made once and cut together at the same ranks into blocks of about `partition` people.
         ``"separate"``: the paper's, boxes of at least `partition` people, each published on its own.
 
     Notes
@@ -50,7 +50,7 @@ class Heterogeneous(Linking):
     packing: Literal["paper", "tight"] = parameter("paper", choice("paper", "tight"))
     fill: Literal["random", "distant"] = parameter("random", choice("random", "distant"))
     matcher: Literal["hungarian", "sortgreedy", "greedy"] = parameter("hungarian", choice("hungarian", "sortgreedy", "greedy"))
-    assignment: Literal["walks", "buckets"] = parameter("walks", choice("walks", "buckets"))
+    assignment: Literal["walks", "pools"] = parameter("walks", choice("walks", "pools"))
     partition: int | None = parameter(None, whole(1))
     partitions: Literal["ranks", "separate"] | None = parameter(None, choice("ranks", "separate"))
 
@@ -60,7 +60,7 @@ class Heterogeneous(Linking):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.fill == "distant" and self.packing != "paper":
-            raise PolicyError("Heterogeneous(fill='distant') is a mode of the paper's buckets", hint="packing = 'paper'")
+            raise PolicyError("Heterogeneous(fill='distant') is a mode of the paper's pools", hint="packing = 'paper'")
         if self.partition is None and self.partitions is not None:
             raise PolicyError(
                 "Heterogeneous(partitions=…) says how to divide people, but not into how many", hint="add partition = 1000"

@@ -35,7 +35,7 @@ def _first_fall(start: Integers, keys: Integers) -> int:
     return next((place for place, (one, two) in enumerate(pairwise(_lists(start, keys))) if one > two), -1)
 
 
-@njit(cache=True, plain=_first_fall)
+@njit(cache=True, plain=_first_fall, same=True)
 def first_fall(start: Integers, keys: Integers) -> int:
     """Return the first sequence that comes after the next one, −1 where there is none."""
     for one in range(len(start) - 2):
@@ -49,7 +49,7 @@ def _sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
     return np.array(sorted(order.tolist(), key=lists.__getitem__), order.dtype)
 
 
-@njit(cache=True, plain=_sort_ties)
+@njit(cache=True, plain=_sort_ties, same=True)
 def sort_ties(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the sequences in ascending order, from an `order` that is right but for those whose first numbers are equal."""
     here, there = order.copy(), np.empty_like(order)
@@ -98,7 +98,7 @@ def _ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     return found
 
 
-@njit(cache=True, plain=_ranks)
+@njit(cache=True, plain=_ranks, same=True)
 def ranks(start: Integers, keys: Integers, order: Integers) -> Integers:
     """Return the rank of every sequence, given their ascending order; equal ones have the same."""
     found = np.zeros(len(order), np.int64)

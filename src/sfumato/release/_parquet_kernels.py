@@ -19,7 +19,7 @@ def _pack(codes: Array, width: int, out: Array) -> None:
     out[: len(packed)] = packed
 
 
-@njit(cache=True, plain=_pack)
+@njit(cache=True, plain=_pack, same=True)
 def pack(codes: Array, width: int, out: Array) -> None:
     """Write each code with `width` bits, lowest bits first, into `out`, which is zero and has room for them all."""
     waiting, bits, at = np.uint64(0), 0, 0
@@ -44,7 +44,7 @@ def _unpack(packed: Array, width: int, out: Array) -> None:
         out |= column.astype(np.int32) << np.int32(place)
 
 
-@njit(cache=True, plain=_unpack)
+@njit(cache=True, plain=_unpack, same=True)
 def unpack(packed: Array, width: int, out: Array) -> None:
     """Read as many codes of `width` bits as `out` takes; bits that are not there are zero."""
     waiting, bits, at = np.uint64(0), 0, 0
@@ -66,7 +66,7 @@ def _all_used(codes: Array, values: int) -> bool:
     return bool((np.bincount(codes, minlength=values + 1)[:values] > 0).all())
 
 
-@njit(cache=True, plain=_all_used)
+@njit(cache=True, plain=_all_used, same=True)
 def all_used(codes: Array, values: int) -> bool:
     """Return whether every code is a place among the values or the one after them, and every place occurs."""
     seen = np.zeros(values + 1, np.bool_)
@@ -74,7 +74,10 @@ def all_used(codes: Array, values: int) -> bool:
         if code < 0 or code > values:
             return False
         seen[code] = True
-    return bool(seen[:values].all())
+    missing = 0
+    for code in range(values):
+        missing += not seen[code]
+    return missing == 0
 
 
 def _write_texts(offsets: Array, letters: Array, out: Array) -> bool:
@@ -92,7 +95,7 @@ def _write_texts(offsets: Array, letters: Array, out: Array) -> bool:
     return True
 
 
-@njit(cache=True, plain=_write_texts)
+@njit(cache=True, plain=_write_texts, same=True)
 def write_texts(offsets: Array, letters: Array, out: Array) -> bool:
     """Write each text after its length in four bytes; False if the texts are not strictly ascending by their bytes, or don't fit.
 
@@ -132,7 +135,7 @@ def _read_texts(page: Array, offsets: Array, letters: Array) -> bool:
     return at == len(whole) and total == len(letters)
 
 
-@njit(cache=True, plain=_read_texts)
+@njit(cache=True, plain=_read_texts, same=True)
 def read_texts(page: Array, offsets: Array, letters: Array) -> bool:
     """Undo write_texts: fill offsets and letters; False if the page does not hold exactly so many texts of so many letters."""
     at, total = 0, 0

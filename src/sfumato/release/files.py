@@ -207,13 +207,15 @@ def _write_table(directory: Path, name: str, table: pa.Table, kind: TableFormat)
 
 def write_part(directory: Path, file: str, part: pa.Table) -> dict[str, Any]:
     """Write the rows of one file and return what the manifest says about it."""
-    if file.endswith(".csv"):
-        data = write_csv(part)
-    else:
-        data = encode({column: coded(part[column]) for column in part.column_names})
+    data = write_csv(part) if file.endswith(".csv") else parquet_bytes(part)
     (directory / file).parent.mkdir(exist_ok=True)
     (directory / file).write_bytes(data)
     return {"file": file, "rows": part.num_rows, "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def parquet_bytes(part: pa.Table) -> bytes:
+    """Return what a Parquet file of these rows holds."""
+    return encode({column: coded(part[column]) for column in part.column_names})
 
 
 def described_columns(schema: pa.Schema) -> list[dict[str, str]]:

@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
+from sfumato.arrays import Array, Integers
 
 
-@njit(cache=True, nogil=True)
+def _deal(key: Array, room: int, places: Array) -> Integers:
+    places[:] = np.argsort(key, kind="stable")
+    start = np.zeros(room + 1, np.int64)
+    np.cumsum(np.bincount(key, minlength=room), out=start[1:])
+    return start
+
+
+@njit(cache=True, nogil=True, plain=_deal, same=True)
 def deal(key: Any, room: int, places: Any) -> Any:
     """Put the places of numbers below `room` in ascending order, equal ones as they stand; return where each number begins."""
     start = np.zeros(room + 1, np.int64)

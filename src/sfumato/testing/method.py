@@ -24,6 +24,7 @@ from sfumato.methods.base import Method
 from sfumato.privacy import FPrivacy, LDiversity, PresenceAssociation
 from sfumato.privacy.requirement import Against, Requirement
 from sfumato.release.base import Release
+from sfumato.release.files import MANIFEST, parquet_bytes
 from sfumato.release.randomized import PART, RECORDS, RandomizedRelease
 from sfumato.table import Schema, Table
 from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side
@@ -234,15 +235,14 @@ def _one_thread() -> Iterator[None]:
 
 
 def _files(method: Method, requirement: Requirement, table: Table) -> dict[str, bytes]:
-    """Return every file of a saved release by its name; what a refusal says, where there is no release."""
+    """Return what every file of a saved release holds, by its table; what a refusal says, where there is no release."""
     try:
         release = method.run(table, requirement, random=8).release
     except SfumatoError as error:
         return {"refused": str(error).encode()}
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "release"
-        release.save(place)
-        return {str(file.relative_to(place)): file.read_bytes() for file in sorted(place.rglob("*")) if file.is_file()}
+    release.require_canonical()
+    tables = {name: parquet_bytes(content) for name, content in release.tables().items()}
+    return {**tables, MANIFEST: release.manifest.to_json().encode()}
 
 
 def release_survives_the_disk(method: Method, requirement: Requirement, table: Table) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.papers.heterogeneous.assignment import disjoint_assignments, draw_by_buckets, draw_by_walks
+from sfumato.papers.heterogeneous.assignment import disjoint_assignments, draw_by_pools, draw_by_walks
 from sfumato.randomness import SeededRandomness
 
 
@@ -24,50 +24,50 @@ class Picking(SeededRandomness):
         return np.array(self.picked)
 
 
-def block(buckets, size, seed):
-    """Return random links of a block: a permutation from every bucket to every other."""
+def block(pools, size, seed):
+    """Return random links of a block: a permutation from every pool to every other."""
     coins = np.random.default_rng(seed)
-    links = np.empty((buckets, size, buckets), np.int32)
-    for b in range(buckets):
-        for other in range(buckets):
+    links = np.empty((pools, size, pools), np.int32)
+    for b in range(pools):
+        for other in range(pools):
             links[b, :, other] = np.arange(size) if b == other else coins.permutation(size)
     return links
 
 
 def edges_of(links):
-    buckets, size, _ = links.shape
-    return {(b * size + i, o * size + int(links[b, i, o])) for b in range(buckets) for i in range(size) for o in range(buckets)}
+    pools, size, _ = links.shape
+    return {(b * size + i, o * size + int(links[b, i, o])) for b in range(pools) for i in range(size) for o in range(pools)}
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 10_000))
-def test_walks_decompose_a_regular_graph_into_disjoint_assignments(buckets, size, seed):
-    links = block(buckets, size, seed)
-    edges = (links + np.arange(buckets, dtype=np.int32) * size).reshape(-1, buckets)
+def test_walks_decompose_a_regular_graph_into_disjoint_assignments(pools, size, seed):
+    links = block(pools, size, seed)
+    edges = (links + np.arange(pools, dtype=np.int32) * size).reshape(-1, pools)
     found = disjoint_assignments(edges, SeededRandomness(seed))
-    assert all(sorted(found[:, t]) == list(range(buckets * size)) for t in range(buckets))
-    assert {(s, int(r)) for t in range(buckets) for s, r in enumerate(found[:, t])} == edges_of(links)
+    assert all(sorted(found[:, t]) == list(range(pools * size)) for t in range(pools))
+    assert {(s, int(r)) for t in range(pools) for s, r in enumerate(found[:, t])} == edges_of(links)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_edge_is_drawn_with_probability_exactly_one_over_mu_by_walks(seed):
-    buckets, size = 5, 4
-    links = block(buckets, size, seed)
+    pools, size = 5, 4
+    links = block(pools, size, seed)
     times = Counter()
-    for picked in range(buckets):
+    for picked in range(pools):
         drawn = draw_by_walks(links, Picking(seed, picked)).reshape(-1)
         times.update((s, int(r)) for s, r in enumerate(drawn))
     # Whichever coins the walks use, each of the μ equally likely picks has an edge of its own.
     assert times == Counter(edges_of(links))
 
 
-def test_every_edge_is_drawn_with_probability_exactly_one_over_mu_by_buckets():
-    buckets, size = 4, 3
-    links = block(buckets, size, 1)
+def test_every_edge_is_drawn_with_probability_exactly_one_over_mu_by_pools():
+    pools, size = 4, 3
+    links = block(pools, size, 1)
     times = Counter()
-    for order in permutations(range(buckets)):
-        drawn = draw_by_buckets(links, Picking(1, order)).reshape(-1)
-        assert sorted(drawn) == list(range(buckets * size))
+    for order in permutations(range(pools)):
+        drawn = draw_by_pools(links, Picking(1, order)).reshape(-1)
+        assert sorted(drawn) == list(range(pools * size))
         times.update((s, int(r)) for s, r in enumerate(drawn))
     assert set(times) == edges_of(links)
     assert set(times.values()) == {6}  # 3! of 4! permutations

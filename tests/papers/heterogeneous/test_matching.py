@@ -49,19 +49,19 @@ def links_of(table, requirement, *, matcher="hungarian", packing="paper", seed=1
 
 
 def require_regular(slots, links):
-    buckets, size = slots.shape
-    for b in range(buckets):
+    pools, size = slots.shape
+    for b in range(pools):
         assert (links[b, :, b] == np.arange(size)).all()
-        for other in range(buckets):
+        for other in range(pools):
             assert sorted(links[b, :, other]) == list(range(size))
 
 
 def values_met(slots, links, codes):
     """Return per published record how often it meets each value."""
-    buckets, size = slots.shape
-    for b in range(buckets):
+    pools, size = slots.shape
+    for b in range(pools):
         for i in range(size):
-            rows = [slots[o, links[b, i, o]] for o in range(buckets)]
+            rows = [slots[o, links[b, i, o]] for o in range(pools)]
             yield Counter(int(codes[row]) for row in rows if row >= 0)
 
 
@@ -76,7 +76,7 @@ def test_graphs_are_regular_contain_every_record_and_repair_never_fails(counts, 
     l = min(l, len(values) // max(counts))
     table = table_of(values, seed)
     plan, slots, links, _, _ = links_of(table, LDiversity(l), matcher=matcher, seed=seed, distant=distant)
-    assert plan.buckets == l
+    assert plan.pools == l
     assert sorted(slots[slots >= 0]) == list(range(len(values)))
     require_regular(slots, links)
     assert all(max(met.values()) == 1 for met in values_met(slots, links, table.sensitive.codes))
@@ -90,7 +90,7 @@ def test_every_record_meets_each_value_within_its_cap(counts, beta, matcher, pac
     bounds = BetaLikeness(beta).bounds(table.sensitive.histogram())
     plan, slots, links, _, _ = links_of(table, BetaLikeness(beta), matcher=matcher, packing=packing)
     require_regular(slots, links)
-    caps = bounds.caps([plan.buckets])[:, 0]
+    caps = bounds.caps([plan.pools])[:, 0]
     label = {value: k for k, value in enumerate(bounds.values)}
     order = [label[text] for text in table.sensitive.labels]
     for met in values_met(slots, links, table.sensitive.codes):
@@ -112,15 +112,15 @@ def test_the_hungarian_matcher_costs_what_a_straightforward_algorithm_2_costs():
     table = table_of([f"v{k % 6}" for k in range(120)])
     plan, slots, links, _, costs = links_of(table, LDiversity(6))
     ours = plain = 0.0
-    for b in range(plan.buckets):
+    for b in range(plan.pools):
         sets = [[row] for row in slots[b]]
-        for step in range(1, plan.buckets):
-            other = slots[(b + step) % plan.buckets]
+        for step in range(1, plan.pools):
+            other = slots[(b + step) % plan.pools]
             grown = np.array([[ncp(costs, [*mine, row]) - ncp(costs, mine) for row in other] for mine in sets])
             for i, j in zip(*linear_sum_assignment(grown), strict=True):
                 sets[i].append(other[j])
         plain += sum(ncp(costs, mine) for mine in sets)
-        ours += sum(ncp(costs, [slots[o, links[b, i, o]] for o in range(plan.buckets)]) for i in range(plan.size))
+        ours += sum(ncp(costs, [slots[o, links[b, i, o]] for o in range(plan.pools)]) for i in range(plan.size))
     assert ours == pytest.approx(plain, rel=0.03)
 
 
@@ -198,7 +198,7 @@ def test_blocks_are_as_small_as_asked_where_no_value_is_split():
 
 
 def test_a_block_without_room_is_seen_and_a_matching_that_must_repeat_a_value_is_refused():
-    # Both buckets hold nothing but value 0: whoever is matched meets it twice.
+    # Both pools hold nothing but value 0: whoever is matched meets it twice.
     slots, sensitive = np.array([[0, 1], [2, 3]]), np.zeros(4, np.int64)
     assert not roomy(split_values(slots, sensitive))
     costs = Costs.of(table_of(["a", "a", "a", "a"]).quasi)
@@ -228,7 +228,7 @@ def test_declared_domains_normalise_the_costs():
 
 
 def test_threshold_mode_puts_people_where_the_others_are_unlike_them():
-    # Values a and b have a bucket each, of the old and of the young; c's old people belong with the young and vice versa.
+    # Values a and b have a pool each, of the old and of the young; c's old people belong with the young and vice versa.
     age = [60] * 4 + [20] * 4 + [60, 60, 20, 20]
     frame = pa.table({"age": age, "value": ["a"] * 4 + ["b"] * 4 + ["c"] * 4})
     table = Table.from_frame(frame, Schema(quasi=["age"], sensitive=["value"]))

@@ -19,7 +19,7 @@ from tests.makers import people, skewed
 PAPER = Heterogeneous(accept_weaker_claim=True)
 VARIANTS = [
     PAPER,
-    replace(PAPER, packing="tight", matcher="greedy", assignment="buckets"),
+    replace(PAPER, packing="tight", matcher="greedy", assignment="pools"),
     replace(PAPER, matcher="sortgreedy", partition=60),
     replace(PAPER, partition=60, partitions="separate"),
     replace(PAPER, fill="distant"),
@@ -113,11 +113,11 @@ def test_containment_is_counted_as_by_hand():
     assert figure == pytest.approx(over / table.rows)
 
 
-def test_permuted_pure_buckets_keep_the_bound_over_linked_records():
+def test_permuted_pure_pools_keep_the_bound_over_linked_records():
     table = people([f"v{k % 4}" for k in range(80)], age=list(range(80)))
     requirement = LDiversity(4, against="reader")
     for seed in range(5):
-        release, links = linked(table, requirement, replace(PAPER, assignment="buckets"), seed)
+        release, links = linked(table, requirement, replace(PAPER, assignment="pools"), seed)
         assert audit_release(release, table, links=links).stronger["a value seen twice among linked records"].figure == 0
 
 

@@ -8,19 +8,8 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers, Small
-from sfumato.groups._cut_kernels import (
-    LEAST_SHARE,
-    count_by_code,
-    divide,
-    even_cut,
-    implement,
-    least_side,
-    of_box,
-    smallest_group,
-    split_rows,
-    tight_cut,
-)
-from sfumato.groups._soft_kernels import accepts, candidate
+from sfumato.groups._cut_kernels import LEAST_SHARE, divide, evenly, implement, least_side, of_box, smallest_group, tightly
+from sfumato.groups._soft_kernels import accepts, least_softly
 
 
 class Covered(NamedTuple):
@@ -83,16 +72,11 @@ def _divide_covered(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     if acceptance.tight:
-        pairs, need, start = count_by_code(mine, column, width, sensitive), acceptance.need, acceptance.start
-        boundary, joins, smaller = tight_cut(pairs, sensitive.first, int(absent >= 0), len(mine), least, counts, need, start)
+        left = tightly(mine, column, width, absent, sensitive, counts, least, acceptance.need, acceptance.start)
     else:
-        histogram = np.zeros(width, np.int64)
-        for row in mine:
-            histogram[column[row]] += 1
-        boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-    if smaller < least:
+        left = evenly(mine, column, width, absent, least)
+    if left == 0:
         return 0
-    left = split_rows(mine, column, boundary, joins, absent)
     if covers(mine[:left], acceptance.codes, acceptance.covering) and covers(mine[left:], acceptance.codes, acceptance.covering):
         return left
     return 0
@@ -109,15 +93,11 @@ class SoftCovered(NamedTuple):
     covering: Integers
 
 
-def _least_softly(acceptance: Any, counts: Any, size: int) -> Any:
-    return acceptance.floor
-
-
 def _divide_softly(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
     account = acceptance.ledger[0]
-    left = candidate(mine, column, width, absent, least)
+    left = evenly(mine, column, width, absent, least)
     if left == 0 or not covers(mine[:left], acceptance.codes, acceptance.covering):
         return 0
     if not covers(mine[left:], acceptance.codes, acceptance.covering):
@@ -136,7 +116,7 @@ def _account_of_box(acceptance: Any, box: int) -> Any:
     )
 
 
-implement(least_side, SoftCovered, _least_softly)
+implement(least_side, SoftCovered, least_softly)
 implement(divide, SoftCovered, _divide_softly)
 implement(of_box, SoftCovered, _account_of_box)
 implement(least_side, Covered, _least_covered)

@@ -13,7 +13,7 @@ from numba import prange
 
 from sfumato._jit import njit
 from sfumato.arrays import Floats, Integers, Small
-from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, split_rows
+from sfumato.groups._cut_kernels import divide, evenly, implement, least_side
 
 GOOD, GREY, CERTAIN_PRESENCE, CERTAIN_VALUE = 1, 0, -1, -2
 ERROR = 1e-15  # a bound on the relative error of one step of `meets`, which adds and multiplies positive numbers only
@@ -158,13 +158,9 @@ def _least_matched(acceptance: Any, counts: Any, size: int) -> Any:
 def _divide_matched(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
-    histogram = np.zeros(width, np.int64)
-    for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-    if smaller < least:
+    size = evenly(mine, column, width, absent, least)
+    if size == 0:
         return 0
-    size = split_rows(mine, column, boundary, joins, absent)
     for part in (mine[:size], mine[size:]):
         if not (judge(part, sensitive.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
             return 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import divide, even_cut, implement, least_side, put, smallest_group, split_rows
+from sfumato.groups._cut_kernels import divide, evenly, implement, least_safely, least_side, put
 
 FAR = np.int64(1) << 60
 PADDED = 2  # at most so many times its own people a side may become by taking in others
@@ -30,20 +30,12 @@ class Padded(NamedTuple):
     floor: int
 
 
-def _least_padded(acceptance: Any, counts: Any, size: int) -> Any:
-    return max(acceptance.floor, smallest_group(counts, acceptance.need, acceptance.start))
-
-
 def _divide_padded(
     acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
 ) -> int:
-    histogram = np.zeros(width, np.int64)
-    for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, int(absent >= 0), len(mine))
-    if smaller == 0 or smaller * PADDED < least:
+    left = evenly(mine, column, width, absent, -(-least // PADDED))
+    if left == 0:
         return 0
-    left = split_rows(mine, column, boundary, joins, absent)
     if left < least:
         return least
     if len(mine) - left < least:
@@ -55,7 +47,7 @@ def _divide_padded(
     return left
 
 
-implement(least_side, Padded, _least_padded)
+implement(least_side, Padded, least_safely)
 implement(divide, Padded, _divide_padded)
 
 

@@ -1,4 +1,7 @@
-"""Compiled loops of matching: what a record would add to the ranges of each set of matches, and who is matched with whom."""
+"""Compiled loops of matching: what a record would add to the ranges of each set of matches, and who is matched with whom.
+
+The last ones are of the threshold mode: everybody into the pool that is most unlike her.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ HUNGARIAN, SORTGREEDY, GREEDY = 0, 1, 2
 
 
 class Slots(NamedTuple):
-    """The slots of all buckets, and what they cost.
+    """The slots of all pools, and what they cost.
 
-    `places[j, b, i]` is where slot i of bucket b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
+    `places[j, b, i]` is where slot i of pool b lies in numeric column j, `codes[j, b, i]` its category in column j, numbered on
     from `first[j]` (−1: none), `value[b, i]` its sensitive value among those that a record may meet only once (−1: it may meet
     it freely).
     """
@@ -33,7 +36,7 @@ class Slots(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The matches so far of every slot of one bucket: ranges, categories seen, whether any, and values met, one row a slot."""
+    """The matches so far of every slot of one pool: ranges, categories seen, whether any, and values met, one row a slot."""
 
     low: Integers
     high: Integers
@@ -44,26 +47,26 @@ class Sets(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def match_blocks(slots: Any, start: Any, matcher: int, links: Any, first: int, last: int) -> int:
-    """Match the records of some buckets with one record of every other, and return for how many nothing allowed was left.
+    """Match the records of some pools with one record of every other, and return for how many nothing allowed was left.
 
-    Block k holds the slots `start[k]` to `start[k + 1]` of every bucket. Bucket b of block k is task k·μ + b; tasks `first` to
-    `last` are done. Filled in: `links[b, i, o]`, the slot of bucket o that slot i of bucket b is matched with.
+    Block k holds the slots `start[k]` to `start[k + 1]` of every pool. Pool b of block k is task k·μ + b; tasks `first` to
+    `last` are done. Filled in: `links[b, i, o]`, the slot of pool o that slot i of pool b is matched with.
 
-    Each bucket of each block is matched by itself, so that it does not matter which thread does which.
+    Each pool of each block is matched by itself, so that it does not matter which thread does which.
     """
-    buckets = links.shape[0]
+    pools = links.shape[0]
     values = slots.value.max() + 1
     stuck = 0
     for task in range(first, last):
-        block, anchor = task // buckets, task % buckets
-        stuck += _match_bucket(slots, values, start[block], start[block + 1], anchor, matcher, links)
+        block, anchor = task // pools, task % pools
+        stuck += _match_pool(slots, values, start[block], start[block + 1], anchor, matcher, links)
     return stuck
 
 
 @njit(cache=True)
-def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, matcher: int, links: Any) -> int:
-    """Match one bucket of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
-    n, buckets = end - begin, links.shape[0]
+def _match_pool(slots: Any, values: int, begin: int, end: int, anchor: int, matcher: int, links: Any) -> int:
+    """Match one pool of one block with all others in turn, each time at the cost of what the sets of matches are so far."""
+    n, pools = end - begin, links.shape[0]
     places, codes = slots.places, slots.codes
     sets = Sets(
         np.full((n, len(places)), FORBIDDEN, np.int64),
@@ -76,8 +79,8 @@ def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, ma
     to = np.arange(n)
     back = np.empty(n, np.int64)
     stuck = 0
-    for step in range(buckets):
-        other = (anchor + step) % buckets
+    for step in range(pools):
+        other = (anchor + step) % pools
         if step:
             for i in range(n):
                 _row(slots, sets, i, other, begin, cost[i])
@@ -106,7 +109,7 @@ def _match_bucket(slots: Any, values: int, begin: int, end: int, anchor: int, ma
 
 @njit(cache=True)
 def _row(slots: Any, sets: Any, i: int, other: int, begin: int, cost: Any) -> None:
-    """Fill in what each slot of the other bucket would add to the matches of slot i."""
+    """Fill in what each slot of the other pool would add to the matches of slot i."""
     n = len(cost)
     cost[:] = 0
     for j in range(len(slots.places)):
@@ -220,3 +223,38 @@ def _repair(cost: Any, to: Any, back: Any, start: int) -> None:
             to[start] = j
             back[j] = start
             return
+
+
+@njit(cache=True)
+def deal_to_distant(places: Any, codes: Any, weights: Any, order: Any, home: Any, pools: int, size: int) -> Any:
+    """Return a pool per row: its `home`, or where that is −1 the one with room whose people differ most from it on average."""
+    found = np.full(len(order), -1, np.int64)
+    filled = np.zeros(pools, np.int64)
+    members = np.empty((pools, size), np.int64)
+    for row in order:
+        best, farthest = home[row], -1.0
+        if best < 0:
+            for pool in range(pools):
+                if filled[pool] < size:
+                    total = 0.0
+                    for k in range(filled[pool]):
+                        total += _apart(places, codes, weights, row, members[pool, k])
+                    mean = total / max(filled[pool], 1)
+                    if mean > farthest:
+                        best, farthest = pool, mean
+        found[row] = best
+        members[best, filled[best]] = row
+        filled[best] += 1
+    return found
+
+
+@njit(cache=True)
+def _apart(places: Any, codes: Any, weights: Any, one: int, two: int) -> float:
+    total = 0.0
+    for j in range(len(places)):
+        if places[j, one] != NOTHING and places[j, two] != NOTHING:
+            total += abs(places[j, one] - places[j, two])
+    for j in range(len(codes)):
+        if codes[j, one] != codes[j, two]:
+            total += weights[j]
+    return total

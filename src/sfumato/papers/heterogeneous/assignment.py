@@ -29,20 +29,20 @@ def disjoint_assignments(edges: Array, random: Randomness, many: int | None = No
 def draw_by_walks(links: Array, random: Randomness) -> Small:
     """Return the drawn matching of a block: of a random set of μ disjoint assignments one, picked uniformly.
 
-    `links[b, i, o]` is the slot of bucket o that slot i of bucket b is matched with. The result numbers originals by bucket and
-    slot, bucket · size + slot. Assignments after the picked one need not be found.
+    `links[b, i, o]` is the slot of pool o that slot i of pool b is matched with. The result numbers originals by pool and
+    slot, pool · size + slot. Assignments after the picked one need not be found.
     """
-    buckets, size, _ = links.shape
-    edges = (links + np.arange(buckets, dtype=np.int32) * size).reshape(buckets * size, buckets)
-    picked = int(random.below(buckets, 1)[0])
-    return disjoint_assignments(edges, random, picked + 1)[:, picked].reshape(buckets, size)
+    pools, size, _ = links.shape
+    edges = (links + np.arange(pools, dtype=np.int32) * size).reshape(pools * size, pools)
+    picked = int(random.below(pools, 1)[0])
+    return disjoint_assignments(edges, random, picked + 1)[:, picked].reshape(pools, size)
 
 
-def draw_by_buckets(links: Array, random: Randomness) -> Small:
-    """Return the drawn matching of a block: slot i of bucket b gets its match in bucket π(b), π uniformly random."""
-    buckets, size, _ = links.shape
-    turned = random.permutation(buckets)
-    slots = links[np.arange(buckets)[:, None], np.arange(size)[None, :], turned[:, None]]
+def draw_by_pools(links: Array, random: Randomness) -> Small:
+    """Return the drawn matching of a block: slot i of pool b gets its match in pool π(b), π uniformly random."""
+    pools, size, _ = links.shape
+    turned = random.permutation(pools)
+    slots = links[np.arange(pools)[:, None], np.arange(size)[None, :], turned[:, None]]
     given: Small = (slots + (turned * size)[:, None]).astype(np.int32)
     return given
 

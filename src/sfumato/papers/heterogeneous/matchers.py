@@ -1,4 +1,4 @@
-"""Matching: every record with one record of every other bucket, at little cost in ranges ([003], Algorithm 2)."""
+"""Matching: every record with one record of every other pool, at little cost in ranges ([003], Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _NUMBERS: dict[Matcher, int] = {"hungarian": HUNGARIAN, "sortgreedy": SORTGREEDY
 
 
 def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts: Integers, matcher: Matcher) -> Small:
-    """Return `links[b, i, o]`: the slot of bucket o that slot i of bucket b is matched with, itself in its own bucket.
+    """Return `links[b, i, o]`: the slot of pool o that slot i of pool b is matched with, itself in its own pool.
 
-    Slots are matched within blocks: block k holds the slots `starts[k]` to `starts[k + 1]` of every bucket. With `once` no record
+    Slots are matched within blocks: block k holds the slots `starts[k]` to `starts[k + 1]` of every pool. With `once` no record
     meets a value twice; that such a matching exists is Theorem 2, and inside smaller blocks what `roomy` checks.
 
-    Every bucket is the anchor once and is matched with the others in cyclic order, one to one; so the graph is μ-regular from
+    Every pool is the anchor once and is matched with the others in cyclic order, one to one; so the graph is μ-regular from
     both sides.
     """
-    buckets, size = slots.shape
+    pools, size = slots.shape
     places, codes, weights = costs.at(slots, int(np.diff(starts).max()))
     value = split_values(slots, sensitive) if once else np.full(slots.shape, -1, np.int32)
-    links = np.empty((buckets, size, buckets), np.int32)
+    links = np.empty((pools, size, pools), np.int32)
     every = Slots(places, codes, costs.first, weights, value)
-    tasks = (len(starts) - 1) * buckets
+    tasks = (len(starts) - 1) * pools
     edges = np.linspace(0, tasks, min(tasks, 16) + 1).astype(int).tolist()
     stuck = sum(in_threads(lambda pair: match_blocks(every, starts, _NUMBERS[matcher], links, *pair), list(pairwise(edges))))
     if stuck:
@@ -41,7 +41,7 @@ def match(slots: Integers, sensitive: Array, costs: Costs, *, once: bool, starts
 
 
 def split_values(slots: Integers, sensitive: Array) -> Small:
-    """Return the value of every slot among those that are in several buckets, −1 for others and for dummies."""
+    """Return the value of every slot among those that are in several pools, −1 for others and for dummies."""
     values = int(sensitive.max()) + 1
     code = np.where(slots < 0, values, sensitive[slots])
     present = np.zeros((len(slots), values + 1), bool)
@@ -55,16 +55,16 @@ def split_values(slots: Integers, sensitive: Array) -> Small:
 def roomy(value: Small) -> bool:
     """Return whether a block surely has matchings in which no record meets a value twice, whatever was matched before.
 
-    `value` is `split_values` of the block. For a slot with value q of bucket o at most as many records are barred as q has slots
-    in other buckets; if that number and that of all such slots of o never exceed the bucket's size, Hall's condition holds.
+    `value` is `split_values` of the block. For a slot with value q of pool o at most as many records are barred as q has slots
+    in other pools; if that number and that of all such slots of o never exceed the pool's size, Hall's condition holds.
     """
-    buckets, size = value.shape
+    pools, size = value.shape
     many = int(value.max()) + 1
     if not many:
         return True
-    held = np.zeros((buckets, many), np.int64)
+    held = np.zeros((pools, many), np.int64)
     split = value >= 0
-    np.add.at(held, (np.broadcast_to(np.arange(buckets)[:, None], value.shape)[split], value[split]), 1)
+    np.add.at(held, (np.broadcast_to(np.arange(pools)[:, None], value.shape)[split], value[split]), 1)
     elsewhere = held.sum(axis=0)[None, :] - held
     worst = np.where(held > 0, elsewhere, 0).max(axis=1)
     return bool((worst + split.sum(axis=1) <= size).all())

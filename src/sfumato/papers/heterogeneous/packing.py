@@ -1,8 +1,8 @@
-"""Buckets planned on counts alone: how many people of each value go into each of μ buckets of equal size.
+"""Pools (the paper says buckets) planned on counts alone: how many people of each value go into each of μ pools of equal size.
 
-The number of buckets is the number of matches that every record gets, so fewer is better. A record meets one record of every
-bucket, so it meets a value at most as often as there are buckets that hold it: |B_i| ≤ ⌊bound(i)·μ⌋ keeps the bound
-([003], Equation 5). Where a value is split over more buckets than it may be met in, matching has to look (`once`).
+The number of pools is the number of matches that every record gets, so fewer is better. A record meets one record of every
+pool, so it meets a value at most as often as there are pools that hold it: |B_i| ≤ ⌊bound(i)·μ⌋ keeps the bound
+([003], Equation 5). Where a value is split over more pools than it may be met in, matching has to look (`once`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Packed = Literal["paper", "tight"]
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """`held[b, i]` people of value i are in bucket b; what lacks to `size` are dummies.
+    """`held[b, i]` people of value i are in pool b; what lacks to `size` are dummies.
 
     With `once` a record may meet each value in one match only, which matching has to see to; without it any match is allowed.
-    `algorithm` names how the buckets were found.
+    `algorithm` names how the pools were found.
     """
 
     size: int
@@ -38,30 +38,30 @@ class Packing:
     algorithm: str
 
     @property
-    def buckets(self) -> int:
-        """μ: the number of buckets, and of matches of every record."""
+    def pools(self) -> int:
+        """μ: the number of pools, and of matches of every record."""
         return len(self.held)
 
     @property
     def dummies(self) -> Integers:
-        """The number of dummies in each bucket."""
+        """The number of dummies in each pool."""
         lacking: Integers = self.size - self.held.sum(axis=1)
         return lacking
 
     @property
     def spread(self) -> Integers:
-        """|B_i|: in how many buckets each value is."""
+        """|B_i|: in how many pools each value is."""
         many: Integers = (self.held > 0).sum(axis=0)
         return many
 
     def gain(self, counts: Sequence[int], *, with_dummies: bool = True) -> Fraction:
-        """Return the smallest β that these buckets keep: by Equation 7, which counts dummies, or by Equation 5 without them."""
-        size = Fraction(self.size) if with_dummies else Fraction(sum(counts), self.buckets)
+        """Return the smallest β that these pools keep: by Equation 7, which counts dummies, or by Equation 5 without them."""
+        size = Fraction(self.size) if with_dummies else Fraction(sum(counts), self.pools)
         return max(size * int(spread) / count for spread, count in zip(self.spread, counts, strict=True)) - 1
 
 
 def pack(bounds: Bounds, how: Packed) -> Packing:
-    """Return the buckets for these bounds, as the paper plans them or as few as the remainders can be packed into.
+    """Return the pools for these bounds, as the paper plans them or as few as the remainders can be packed into.
 
     The paper's way is Algorithm 1 wherever ℓ-diversity with 1/ℓ at most the smallest bound is possible (Theorem 4), else
     Algorithm 3.
@@ -70,11 +70,11 @@ def pack(bounds: Bounds, how: Packed) -> Packing:
     eligible = max(bounds.counts) * least <= bounds.total
     if how == "tight":
         return _tight(bounds, least if eligible else None)
-    return diversity_buckets(bounds, least) if eligible else likeness_buckets(bounds)
+    return diversity_pools(bounds, least) if eligible else likeness_pools(bounds)
 
 
-def diversity_buckets(bounds: Bounds, l: int) -> Packing:
-    """Return the ℓ buckets of Algorithm 1: the ℓ most frequent values one each, the others into the emptiest, split if need be.
+def diversity_pools(bounds: Bounds, l: int) -> Packing:
+    """Return the ℓ pools of Algorithm 1: the ℓ most frequent values one each, the others into the emptiest, split if need be.
 
     Dummies with values of their own fill up where ℓ does not divide the number of people.
     """
@@ -89,18 +89,18 @@ def diversity_buckets(bounds: Bounds, l: int) -> Packing:
         if place < l:
             held[place, value] = filled[place] = left
             continue
-        for bucket in sorted(range(l), key=lambda b: (filled[b], b)):
-            part = min(left, size - filled[bucket])
-            held[bucket, value] += part
-            filled[bucket] += part
+        for pool in sorted(range(l), key=lambda b: (filled[b], b)):
+            part = min(left, size - filled[pool])
+            held[pool, value] += part
+            filled[pool] += part
             left -= part
             if not left:
                 break
     return Packing(size, held, True, "diversity")
 
 
-def likeness_buckets(bounds: Bounds) -> Packing:
-    """Return the buckets of Algorithm 3: the largest size, from the most frequent value's count down, that keeps the bounds.
+def likeness_pools(bounds: Bounds) -> Packing:
+    """Return the pools of Algorithm 3: the largest size, from the most frequent value's count down, that keeps the bounds.
 
     Whether it does is decided in integers by Equation 7, |B_i|·c ≤ bound(i)·n; the ceiling in line 22 would be unsound.
     """
@@ -118,13 +118,13 @@ def likeness_buckets(bounds: Bounds) -> Packing:
 
 
 def in_paper_order(order: Integers, counts: Integers, size: int) -> Integers:
-    """Return the order with the values that fill buckets exactly first (Algorithm 3, line 24)."""
+    """Return the order with the values that fill pools exactly first (Algorithm 3, line 24)."""
     whole = counts[order] % size == 0
     return np.concatenate([order[whole], order[~whole]])
 
 
 def fill_in_order(counts: Sequence[int], size: int, order: Integers) -> Integers:
-    """Return how many of each value every bucket holds when buckets are filled one after the other in this order of values."""
+    """Return how many of each value every pool holds when pools are filled one after the other in this order of values."""
     held = np.zeros((-(-sum(counts) // size), len(counts)), np.int64)
     place = 0
     for value in order:
@@ -137,38 +137,38 @@ def fill_in_order(counts: Sequence[int], size: int, order: Integers) -> Integers
     return held
 
 
-def fewest_buckets(bounds: Bounds, start: int = 1) -> int:
+def fewest_pools(bounds: Bounds, start: int = 1) -> int:
     """Return the smallest μ from `start` on that no counting argument excludes: ⌈n_i/c⌉ ≤ ⌊bound(i)·μ⌋ with c = ⌈n/μ⌉."""
     counts = np.array(bounds.counts, dtype=np.int64)
-    for buckets in range(start, bounds.total + 1):
-        size = -(-bounds.total // buckets)
-        allowed = np.array([floor_times(limit, buckets) for limit in bounds.limits])
+    for pools in range(start, bounds.total + 1):
+        size = -(-bounds.total // pools)
+        allowed = np.array([floor_times(limit, pools) for limit in bounds.limits])
         if (-(-counts // size) <= allowed).all():
-            return buckets
+            return pools
     return bounds.total
 
 
 def _tight(bounds: Bounds, diversity: int | None) -> Packing:
-    """Return as few buckets as can be found; `diversity` is the ℓ of Algorithm 1 where that is possible, the fewest of all.
+    """Return as few pools as can be found; `diversity` is the ℓ of Algorithm 1 where that is possible, the fewest of all.
 
-    Values fill whole buckets alone, and what is left of them is packed within the pieces that ⌊bound(i)·μ⌋ still allows.
+    Values fill whole pools alone, and what is left of them is packed within the pieces that ⌊bound(i)·μ⌋ still allows.
     """
     order = canonical_order(bounds)[::-1]
-    buckets = fewest_buckets(bounds, max(bounds.needs))
+    pools = fewest_pools(bounds, max(bounds.needs))
     while True:
-        size = -(-bounds.total // buckets)
-        allowed = [floor_times(limit, buckets) for limit in bounds.limits]
-        held = _pack_at(bounds.counts, order, size, buckets, allowed)
+        size = -(-bounds.total // pools)
+        allowed = [floor_times(limit, pools) for limit in bounds.limits]
+        held = _pack_at(bounds.counts, order, size, pools, allowed)
         if held is not None:
             return Packing(size, held, False, "remainders")
-        if diversity == buckets:
-            return diversity_buckets(bounds, diversity)
-        buckets = fewest_buckets(bounds, buckets + 1)
+        if diversity == pools:
+            return diversity_pools(bounds, diversity)
+        pools = fewest_pools(bounds, pools + 1)
 
 
-def _pack_at(counts: Sequence[int], order: Integers, size: int, buckets: int, allowed: Sequence[int]) -> Integers | None:
-    """Return buckets of this size and number in which value i is in at most `allowed[i]`; None if none were found."""
-    held = np.zeros((buckets, len(counts)), np.int64)
+def _pack_at(counts: Sequence[int], order: Integers, size: int, pools: int, allowed: Sequence[int]) -> Integers | None:
+    """Return pools of this size and number in which value i is in at most `allowed[i]`; None if none were found."""
+    held = np.zeros((pools, len(counts)), np.int64)
     made = 0
     rest: list[tuple[int, int]] = []
     for value in order:
@@ -176,11 +176,11 @@ def _pack_at(counts: Sequence[int], order: Integers, size: int, buckets: int, al
         held[made : made + whole, value] = size
         made += whole
         rest.append((left, allowed[value] - whole))
-    pieces = pack_remainders(rest, size, buckets - made)
+    pieces = pack_remainders(rest, size, pools - made)
     if pieces is None:
         return None
-    for place, bucket, part in pieces:
-        held[made + bucket, order[place]] += part
+    for place, pool, part in pieces:
+        held[made + pool, order[place]] += part
     return held
 
 
@@ -202,7 +202,7 @@ def _not_eligible(bounds: Bounds, l: int) -> Infeasible:
     )
 
 
-# Packing what is left of values into buckets, each value in at most so many pieces.
+# Packing what is left of values into pools, each value in at most so many pieces.
 
 _TRIES = 20_000
 

@@ -1,4 +1,4 @@
-"""Blocks that are matched apart: all buckets cut together, each at the same ranks, so that a block holds near people."""
+"""Blocks that are matched apart: all pools cut together, each at the same ranks, so that a block holds near people."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def cut_at_ranks(
     once: bool,
     random: Randomness,
 ) -> tuple[Integers, Integers]:
-    """Return the slots of every bucket in another order, and where blocks of at most `largest` slots a bucket start.
+    """Return the slots of every pool in another order, and where blocks of at most `largest` slots a pool start.
 
-    A block is cut across the column in which two of its people differ most on average, in NCP, every bucket at the same rank;
+    A block is cut across the column in which two of its people differ most on average, in NCP, every pool at the same rank;
     people with equal values by the next such column, and at last at random. With `once` a cut is made only if both sides leave
     room for matchings in which no record meets a value twice; so a block can stay larger.
     """

@@ -1,4 +1,4 @@
-"""The whole scheme: buckets, matches, and whose value each published record carries."""
+"""The whole scheme: pools, matches, and whose value each published record carries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import PolicyError
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.streams import Step
-from sfumato.papers.heterogeneous._deal_kernel import deal_to_distant
-from sfumato.papers.heterogeneous.assignment import draw_by_buckets, draw_by_walks
+from sfumato.papers.heterogeneous._match_kernels import deal_to_distant
+from sfumato.papers.heterogeneous.assignment import draw_by_pools, draw_by_walks
 from sfumato.papers.heterogeneous.costs import Costs
 from sfumato.papers.heterogeneous.matchers import Matcher, match
 from sfumato.papers.heterogeneous.packing import Packed, Packing, pack
@@ -25,7 +25,7 @@ from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 from sfumato.threads import in_threads
 
-Assigned = Literal["walks", "buckets"]
+Assigned = Literal["walks", "pools"]
 Partitioned = Literal["ranks", "separate"]
 
 
@@ -77,7 +77,7 @@ def heterogeneous_records(
     """Return the records of [003] for these people: Algorithm 1 or 3, Algorithm 2, and one drawn assignment.
 
     With `partitions="separate"` people are first cut into boxes of at least `partition` people that keep the bounds, and each box
-    is published on its own, as the paper does, several at a time ([003], section 5.4). With `"ranks"` buckets are made once for
+    is published on its own, as the paper does, several at a time ([003], section 5.4). With `"ranks"` pools are made once for
     all, and cut together into blocks.
     """
     parts = _separate(columns, sensitive, bounds, choices.partition) if _apart(choices) else [np.arange(len(sensitive))]
@@ -96,13 +96,13 @@ def heterogeneous_records(
         solved.append(one)
     records, packings, blocks = zip(*solved, strict=True)
     figures = {
-        "matches": [min(p.buckets for p in packings), max(p.buckets for p in packings)],
+        "matches": [min(p.pools for p in packings), max(p.pools for p in packings)],
         "partitions": len(parts),
         "blocks": sum(blocks),
         "dummies": int(sum(p.dummies.sum() for p in packings)),
         "algorithms": sorted({p.algorithm for p in packings}),
     }
-    return Scheme(_joined(records), min(p.buckets for p in packings), figures)
+    return Scheme(_joined(records), min(p.pools for p in packings), figures)
 
 
 def _apart(choices: Choices) -> bool:
@@ -126,18 +126,18 @@ def _solve(
     choices: Choices,
     random: Randomness,
 ) -> tuple[Records, Packing, int]:
-    """Return the records of one partition, its buckets, and in how many blocks they were matched."""
+    """Return the records of one partition, its pools, and in how many blocks they were matched."""
     if choices.fill == "distant":
         slots = deal_far_apart(_splitting(packing), codes, costs.of_rows(rows), random)
     else:
         slots = deal(packing, codes, random)
     starts = np.array([0, packing.size], dtype=np.int64)
     if choices.partition is not None and choices.partitions == "ranks":
-        largest = max(1, choices.partition // packing.buckets)
+        largest = max(1, choices.partition // packing.pools)
         local = [column.take(rows) for column in columns]
         slots, starts = cut_at_ranks(slots, local, codes, costs.of_rows(rows), largest=largest, once=packing.once, random=random)
     links = match(slots, codes, costs.of_rows(rows), once=packing.once, starts=starts, matcher=choices.matcher)
-    draw = draw_by_walks if choices.assignment == "walks" else draw_by_buckets
+    draw = draw_by_walks if choices.assignment == "walks" else draw_by_pools
     carried, coins = np.empty(slots.shape, np.int64), random.spawn(Step.CARRIED)
     for block, (begin, end) in enumerate(pairwise(starts.tolist())):
         given = draw(links[:, begin:end] - np.int32(begin), coins.spawn(block))
@@ -146,10 +146,10 @@ def _solve(
 
 
 def _splitting(packing: Packing) -> Packing:
-    """Return the packing if its values may be in any number of buckets, which the threshold mode needs."""
+    """Return the packing if its values may be in any number of pools, which the threshold mode needs."""
     if not packing.once:
         raise PolicyError(
-            "Heterogeneous(fill='distant'): the paper has it for ℓ-diversity only, and these bounds need more buckets than that",
+            "Heterogeneous(fill='distant'): the paper has it for ℓ-diversity only, and these bounds need more pools than that",
             hint='leave fill out, or use model = "l-diversity"',
         )
     return packing
@@ -157,9 +157,9 @@ def _splitting(packing: Packing) -> Packing:
 
 def _records(rows: Integers, slots: Integers, links: Small, carried: Integers) -> Records:
     """Return the records that carry somebody's value, with the rows behind them, dummies left out."""
-    buckets = len(slots)
+    pools = len(slots)
     keep = carried.reshape(-1) >= 0
-    matched = slots[np.arange(buckets), links].reshape(-1, buckets)[keep]
+    matched = slots[np.arange(pools), links].reshape(-1, pools)[keep]
     real = matched >= 0
     start = np.concatenate(([0], np.cumsum(real.sum(axis=1)))).astype(np.int64)
     own = slots.reshape(-1)[keep]
@@ -183,51 +183,51 @@ def _joined(parts: Sequence[Records]) -> Records:
     )
 
 
-# People into planned buckets: who of a value goes into which of its buckets.
+# People into planned pools: who of a value goes into which of its pools.
 
 Fill = Literal["random", "distant"]
 
 
 def deal(packing: Packing, sensitive: Array, random: Randomness) -> Integers:
-    """Return [buckets × size]: the rows in every bucket, −1 for dummies; who goes where, and in which order, is drawn.
+    """Return [pools × size]: the rows in every pool, −1 for dummies; who goes where, and in which order, is drawn.
 
     `sensitive` has the value of each row as the packing numbers values.
     """
     shuffled = random.spawn(Step.DEAL).permutation(len(sensitive))
     by_value = shuffled[np.argsort(sensitive[shuffled], kind="stable")]
-    bucket_of = np.concatenate([np.repeat(np.arange(packing.buckets), held) for held in packing.held.T])
-    by_bucket = by_value[np.argsort(bucket_of, kind="stable")]
-    return _arranged(by_bucket, np.bincount(bucket_of, minlength=packing.buckets), packing.size, random)
+    pool_of = np.concatenate([np.repeat(np.arange(packing.pools), held) for held in packing.held.T])
+    by_pool = by_value[np.argsort(pool_of, kind="stable")]
+    return _arranged(by_pool, np.bincount(pool_of, minlength=packing.pools), packing.size, random)
 
 
 def deal_far_apart(packing: Packing, sensitive: Array, costs: Costs, random: Randomness) -> Integers:
-    """Return the buckets of the paper's threshold mode: less frequent people go where the others are most unlike them.
+    """Return the pools of the paper's threshold mode: less frequent people go where the others are most unlike them.
 
-    People of one bucket are never matched with each other, so that unlike ones belong together. Deciding this by quasi values and
+    People of one pool are never matched with each other, so that unlike ones belong together. Deciding this by quasi values and
     sensitive values at once tells an engineer something: the mode is for study. Every person is compared with everybody placed
     before, which takes quadratic time.
     """
     counts = packing.held.sum(axis=0)
     shuffled = random.spawn(Step.DEAL).permutation(len(sensitive))
     by_value = shuffled[np.argsort(sensitive[shuffled], kind="stable")]
-    own = [int(np.argmax(packing.held[b])) for b in range(packing.buckets)]
+    own = [int(np.argmax(packing.held[b])) for b in range(packing.pools)]
     home = np.full(len(counts), -1, np.int64)
-    home[own] = np.arange(packing.buckets)
+    home[own] = np.arange(packing.pools)
     rank = np.argsort(-counts, kind="stable")
     rank = np.concatenate([own, rank[home[rank] < 0]])
     start = np.cumsum(counts) - counts
     order = np.concatenate([by_value[start[v] : start[v] + counts[v]] for v in rank])
     places, codes, weights = costs.at(np.arange(len(sensitive)), 1)
-    found = deal_to_distant(places, codes, weights, order, home[sensitive], packing.buckets, packing.size)
-    by_bucket = order[np.argsort(found[order], kind="stable")]
-    return _arranged(by_bucket, np.bincount(found, minlength=packing.buckets), packing.size, random)
+    found = deal_to_distant(places, codes, weights, order, home[sensitive], packing.pools, packing.size)
+    by_pool = order[np.argsort(found[order], kind="stable")]
+    return _arranged(by_pool, np.bincount(found, minlength=packing.pools), packing.size, random)
 
 
-def _arranged(by_bucket: Integers, sizes: Integers, size: int, random: Randomness) -> Integers:
-    """Return rows listed bucket by bucket as a matrix, dummies added, each bucket in random order."""
-    buckets = len(sizes)
-    slots = np.full((buckets, size), -1, np.int64)
-    place = np.arange(len(by_bucket)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    slots[np.repeat(np.arange(buckets), sizes), place] = by_bucket
-    mixed = random.spawn(Step.ARRANGE).permutation(buckets * size)
-    return slots.reshape(-1)[mixed[np.argsort(mixed // size, kind="stable")]].reshape(buckets, size)
+def _arranged(by_pool: Integers, sizes: Integers, size: int, random: Randomness) -> Integers:
+    """Return rows listed pool by pool as a matrix, dummies added, each pool in random order."""
+    pools = len(sizes)
+    slots = np.full((pools, size), -1, np.int64)
+    place = np.arange(len(by_pool)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    slots[np.repeat(np.arange(pools), sizes), place] = by_pool
+    mixed = random.spawn(Step.ARRANGE).permutation(pools * size)
+    return slots.reshape(-1)[mixed[np.argsort(mixed // size, kind="stable")]].reshape(pools, size)
