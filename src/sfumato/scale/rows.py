@@ -65,7 +65,7 @@ def code_rows(engine: Rowwise, outline: Outline, place: Path) -> Blocks:
 
 
 Hashes = Sequence[Unsigned]
-"""Of some rows: of who a person is, identifiers and quasi values alone, of the whole row, and of identifiers where there are any."""
+"""Of some rows: of who a person is, identifiers and quasi values alone, of the whole row, and of identifiers if there are any."""
 
 
 def row_hashes(
@@ -104,8 +104,8 @@ def fingerprints(rows: Iterable[Hashes], outline: Outline, place: Path) -> tuple
         for column, counts in zip(outline.source, outline.source_counts, strict=True)
     }
     quasi = {name: own[name] for name in schema.quasi}
-    named = sketched(identities)
-    return whole.digest(own, named), people.digest(quasi, named)
+    sketch = sketched(identities)
+    return whole.digest(own, sketch), people.digest(quasi, sketch)
 
 
 def _numbered(
