@@ -28,7 +28,7 @@ def with_parameters(**changed):
 def test_an_honest_release_holds_without_a_claim_and_says_how_much_odds_grow():
     found = audited(declared(TABLE))
     assert (found.holds, found.claims) == (True, ())
-    assert found.stronger["adversary with any belief before"].figure == pytest.approx(2.718281828)
+    assert found.stronger["insider with any belief before"].figure == pytest.approx(2.718281828)
     assert 0 < found.exposure < 1
 
 

@@ -156,7 +156,7 @@ def test_the_draft_says_what_the_rule_means_and_that_it_was_derived(tmp_path: Pa
     lines = draft_policy(path).splitlines()
     # A half has Cold: its bound is 1/2 + 1/6, so theta is (2/3 − 0.02) / 0.5 = 1.29, and HIV's bound is 1.29 % + 2 %.
     start = next(i for i, line in enumerate(lines) if line.startswith("# In words:"))
-    assert "whoever uses no link between columns becomes at most 66.5 % sure of anything" in lines[start]
+    assert "an engineer who uses no link between columns becomes at most 66.5 % sure that" in lines[start]
     hiv = "#   HIV: 1 % of people have it; a reader may become at most 3.29 % sure (1 in 30), 3.29 times surer than before."
     assert hiv in lines
     assert lines.index(hiv) < next(i for i, line in enumerate(lines) if line.startswith("#   Suicidal ideation: 1.5 %"))

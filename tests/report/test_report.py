@@ -197,6 +197,38 @@ def test_noise_is_promised_against_an_insider_and_nobody_else(people, tmp_path):
     release = sf.publish(table, sf.Differential("2"), method=method, random=1, register=tmp_path)
     page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
     rows = dict(
-        re.findall(r"<tr>\s*<t[hd][^>]*>(reader|engineer|insider)</t[hd]>.*?<td[^>]*>(yes|no)</td>\s*</tr>", page, re.DOTALL)
+        re.findall(r"<tr>\s*<t[hd][^>]*>(reader|engineer|insider)</t[hd]>.*?<td[^>]*>(yes|no)\b[^<]*</td>\s*</tr>", page, re.DOTALL)
     )
     assert rows == {"reader": "no", "engineer": "no", "insider": "yes"}
+
+
+def test_records_by_declared_shares_are_promised_to_whoever_believed_these(people, tmp_path):
+    shares = {"Flu": "0.02", "Gout": "0.2", "Asthma": "0.2", "Other": "0.58"}
+    method = sf.UniformPerturbation(parameters="declared", shares=shares, otherwise="Other")
+    table = sf.Table.from_frame(people, method.close(sf.Schema(quasi=["age", "town"], sensitive=["illness"])))
+    release = sf.publish(table, sf.FPrivacy(theta=2, offset="0.1", against="insider"), method=method, random=1)
+    case = Case(release, sf.audit(release), table=table)
+    assert case.bounds["Flu"] == pytest.approx(0.14)  # of the declared 2 %, where 20 % of this table have it
+    assert case.covered == ("insider",)
+    page = text_of(sf.report(release, table, out=tmp_path / "private.html", attacks=[]))
+    assert "yes, from the belief before that it names" in page
+    assert "In plain words" not in page
+
+
+def test_where_nothing_is_claimed_nothing_is_said_to_hold(table, tmp_path):
+    release = sf.publish(table, sf.LDiversity(2, against="reader"), method=sf.Ring(accept_weaker_claim=True, l=2), random=1)
+    page = text_of(sf.report(release, table, out=tmp_path / "private.html", attacks=["nb"]))
+    assert "Nothing wrong was found, and nothing is claimed" in page
+    assert "Nothing is promised that an attack could break" in page
+    assert "Every claim holds" not in page
+
+
+def test_each_secret_has_a_sentence_of_its_own_and_nothing_is_said_of_combinations(people, tmp_path):
+    frame = people.append_column("second", [["abcd"[(i * i) % 4] for i in range(people.num_rows)]])
+    schema = sf.Schema(quasi=["age", "town"], sensitive=["illness", "second"], protect="each")
+    table = sf.Table.from_frame(frame, schema)
+    release = sf.publish(table, sf.FPrivacy(theta="1.6", against="reader"), method=sf.Boxes(floor=20), random=1)
+    page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
+    assert "In plain words, of illness: a reader who uses no link between columns becomes at most" in page
+    assert "In plain words, of second:" in page
+    assert "combination" not in page.split("The audit")[0].split("What is promised")[1]

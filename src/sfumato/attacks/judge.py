@@ -183,7 +183,8 @@ def verdict(knows: str, claims: tuple[str, ...], broken: bool) -> Verdict:
 def covered(release: Release) -> tuple[str, ...]:
     """Return the adversaries against whom the release claims its bounds on values: a claim covers whoever knows less.
 
-    What other people of a noisy box teach is not bounded, so that its insider, who knows them all, is the only one covered.
+    Not where it starts from a belief before: a reader who does not know the others learns from them about people like her, by
+    the counts of a noisy box or by the shares that randomized records show.
     """
     chain = ("reader", "engineer", "insider")
     found: list[str] = []
@@ -191,8 +192,13 @@ def covered(release: Release) -> tuple[str, ...]:
         if claim.kind != "association":
             continue
         place = chain.index(claim.adversary)
-        found += chain[place : place + 1] if release.manifest.basis == "noisy" else chain[: place + 1]
+        found += chain[place : place + 1] if by_prior(release) else chain[: place + 1]
     return tuple(dict.fromkeys(found))
+
+
+def by_prior(release: Release) -> bool:
+    """Return whether claims start from what was believed before: of noisy counts, and of records by declared shares."""
+    return release.manifest.basis == "noisy" or release.manifest.parameters.get("parameters") == "declared"
 
 
 def limits_of(release: Release, table: Table) -> Floats | None:

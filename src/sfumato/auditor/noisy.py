@@ -301,9 +301,7 @@ def _stronger(release: BucketsRelease, stated: _Stated) -> dict[str, Finding]:
     times = float(stated.kept)
     shares = nearest_shares(_shown(release) / release.sizes[:, None])
     return {
-        "adversary with any belief before": Finding(
-            "the odds of any value, or set of values, grow at most by this factor", times
-        ),
+        "insider with any belief before": Finding("odds of any value, or set of values, grow at most by this factor", times),
         "insider who knows the exact totals of all values": Finding("odds grow at most by this factor", times**2),
         "reader who takes a bucket's shares for hers": Finding(
             "largest share that a bucket shows, noise cut off at 0: what is not bounded", float(shares.max())

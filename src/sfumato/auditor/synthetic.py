@@ -41,7 +41,7 @@ def audit_synthetic(case: Case[SyntheticRelease]) -> Audit:
         claims=tuple(ClaimResult(claim, False, note="this form cannot support a claim on belief") for claim in manifest.claims),
         problems=tuple(problems),
         stronger={
-            "adversary with any belief before": Finding(
+            "insider with any belief before": Finding(
                 "the odds of anything about one person, her record against any other, grow at most by this factor", float(gamma)
             )
         },

@@ -30,7 +30,7 @@ def deliver_large(
 ) -> tuple[dict[str, Any], Audit]:
     """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
     from sfumato.budget import spent
-    from sfumato.cli.publish import NO_REGISTER, OPEN, drawn_so_far, unbounded
+    from sfumato.cli.publish import NO_REGISTER, OPEN, drawn_so_far, kept_in, unbounded
     from sfumato.policy import Policy
     from sfumato.receipt import place_receipt, receipt_text
     from sfumato.register import earlier_publications, open_register, places_of, warnings_of
@@ -82,7 +82,7 @@ def deliver_large(
     sizes = made.sizes
     how = f"{counted(len(sizes), 'bucket', 'buckets')} of {int(sizes.min()):,} to {int(sizes.max()):,} people."
     noisy = "gamma" in made.manifest.parameters
-    drawn = spent(made.fingerprints[1], [home]) if noisy and made.fingerprints is not None and home is not None else None
+    drawn = spent(made.fingerprints[1], kept_in(home)) if noisy and made.fingerprints is not None else None
     document = {
         "private": "figures about the original table; do not publish",
         "release": str(out),

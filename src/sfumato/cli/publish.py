@@ -201,7 +201,7 @@ def deliver(
             made.links.save(links)
     how = made_of(made.release, made.private)
     lost = room_lost(table, chosen.requirement, made)
-    drawn = spent(table.people_fingerprint, [home]) if "gamma" in made.release.manifest.parameters and home is not None else None
+    drawn = spent(table.people_fingerprint, kept_in(home)) if "gamma" in made.release.manifest.parameters else None
     open_values = unbounded(made.bounds)
     document = {
         "private": "figures about the original table; do not publish",
@@ -268,7 +268,16 @@ def made_of(release: Release, figures: Mapping[str, Any]) -> str:
 def drawn_so_far(drawn: Spent, budget: Fraction | None) -> str:
     """Return what all draws about the same people come to, and what is left of a budget."""
     limit = "" if budget is None else f" of a budget of {float(budget):g}"
-    return f"Drawn about these people so far: {counted(drawn.draws, 'draw', 'draws')}, ε = {drawn.epsilon:.4g}{limit}."
+    free = f", and {counted(len(drawn.unlimited), 'release that nothing bounds', 'releases that nothing bounds')}"
+    said = f"Drawn about these people so far: {counted(drawn.draws, 'draw', 'draws')}, ε = {drawn.epsilon:.4g}{limit}"
+    return f"{said}{free if drawn.unlimited else ''}."
+
+
+def kept_in(home: Path | None) -> list[Path]:
+    """Return where bookings and receipts are: in the place that was named, and in the user's own register."""
+    from sfumato.register import user_register
+
+    return [place for place in (home, user_register()) if place is not None]
 
 
 _TOGETHER = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -109,6 +109,8 @@ class Explanation:
     presence: Presence | None = None
     odds: Odds | None = None
     people: tuple[str, ...] = ()
+    declared: tuple[str, ...] | None = None
+    """Where records are randomized by declared shares: the values whose true share lies above their bound."""
     apart: bool = False
     """Whether several sensitive columns are protected each by itself: then values have the names of their columns before them."""
 
@@ -311,7 +313,12 @@ def explain(
         presence=cost.presence,
         odds=cost.odds,
         people=table.about_people(),
+        declared=_above(values) if method.form == "randomized" and getattr(method, "declared", None) else None,
     )
+
+
+def _above(values: Sequence[ValueBound]) -> tuple[str, ...]:
+    return tuple(one.value for one in values if not one.feasible)
 
 
 def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tuple[ValueBound, ...], tuple[ValueBound, ...]]:

@@ -11,7 +11,7 @@ from sfumato.policy.words import rule_in_words
 
 def highlights(about: Explanation) -> list[str]:
     """Return the five sentences, fewer where there is nothing to say, one more where sets of values have bounds."""
-    lines = finding(about.risk)
+    lines = finding(about.risk, shown=about.form in ("buckets", "randomized"))
     if not about.feasible:
         return [*lines, "No promise can be made with this policy, and nothing would be published."]
     tightest = about.tightest(1)
@@ -20,17 +20,19 @@ def highlights(about: Explanation) -> list[str]:
         lines += [f"The tightest bound: {about.odds.value(one)}." for one in tightest if about.odds.bounded]
     elif tightest and about.paper_claim is None:
         shares, bounds = ({value.value: getattr(value, one) for value in about.values} for one in ("share", "bound"))
-        rule = rule_in_words(shares, bounds, compound=about.compound)
-        lines.append(f"In words: {rule}. The tightest bound: {value_sentence(tightest[0], inside=None)}.")
+        people = about.one_row_per_person
+        rule = rule_in_words(shares, bounds, against=about.against, compound=about.compound, people=people)
+        rule = f"In words: {rule}. " if about.declared is None else ""
+        lines.append(f"{rule}The tightest bound: {value_sentence(tightest[0], inside=None)}.")
         if about.sets:
             lowest = min(about.sets, key=lambda one: (one.bound, one.value))
             lines.append(f"The tightest bound of a set of values: {value_sentence(lowest, inside=None)}.")
     return [*lines, _promise(about)]
 
 
-def finding(risk: Risk | None) -> list[str]:
-    """Return how easily people are found, what makes them unique and which step would help most."""
-    return [] if risk is None else [identifiable(risk), *_why(risk), *_step(risk)]
+def finding(risk: Risk | None, *, shown: bool = True) -> list[str]:
+    """Return how easily people are found where their rows are `shown`, what makes them unique and which step would help most."""
+    return [] if risk is None else [*([identifiable(risk)] if shown else []), *_why(risk), *_step(risk)]
 
 
 def determining(risk: Risk | None) -> list[str]:
@@ -65,6 +67,11 @@ def _promise(about: Explanation) -> str:
             "about who is in the table."
         )
     article = "an" if about.against[0] in "aeiou" else "a"
+    if about.declared is not None:
+        return (
+            f"The promise is made against {article} {about.against} who believed the declared shares before, and takes records "
+            "as independent of each other; whoever believes other shares, or learns them from the release, may become surer."
+        )
     return (
         f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and "
         "sensitive values, has a list of the whole population, or holds a second release of this table."

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import cast
 
 from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.release.accounts import noisy_claim
-from sfumato.release.manifest import KNOWS
+from sfumato.release.manifest import KNOWS, Adversary
+from sfumato.release.randomized import randomized_claim
 
 _TIGHTEST = 3
 """How many values are listed one by one; the figures of the others are in the table beside the words."""
@@ -201,7 +203,11 @@ def _unprotected(about: Explanation) -> list[str]:
 
 def _unique(about: Explanation) -> str:
     if about.form not in _EXACT:
-        shown = {"columns": "every column apart", "views": "some of them apart, and the others together as they are"}
+        shown = {
+            "columns": "every column apart",
+            "views": "some of them apart, and the others together as they are",
+            "synthetic": "records of nobody",
+        }
         return (
             f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as "
             f"recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
@@ -255,8 +261,17 @@ def _promise(about: Explanation) -> list[str]:
             model=str(about.requirement["model"]),
             one_row_per_person=about.one_row_per_person,
             sets=bool(about.sets),
+            apart=about.apart,
         ).statement
         return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {words}"]
+    if about.form == "randomized":
+        claim = randomized_claim(
+            cast(Adversary, about.against),
+            declared=about.declared is not None,
+            one_row_per_person=about.one_row_per_person,
+        )
+        above = "" if not about.declared else f" More people than its bound allows have {_and(about.declared)}, by this table."
+        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {claim.statement}{above}"]
     return [
         *([] if about.presence is None else about.presence.promise()),
         f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "

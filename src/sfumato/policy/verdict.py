@@ -36,12 +36,22 @@ def verdict_of(policy: Policy, table: Table) -> Verdict:
         return Verdict(False, ("It cannot be kept.", error.sentence), _wanted(table, policy))
     except SfumatoError as error:
         return Verdict(False, ("This cannot be promised like this.", error.sentence), _wanted(table, policy))
-    shares = {value: Fraction(count, table.rows) for value, count in zip(bounds.values, bounds.counts, strict=True) if count}
+    total = sum(bounds.counts)  # of the table, or of what was declared
+    shares = {value: Fraction(count, total) for value, count in zip(bounds.values, bounds.counts, strict=True) if count}
     limits = dict(zip(bounds.values, bounds.limits, strict=True))
+    if not method.proves():
+        said = f"The method {method.name} can make a release, but it bounds no belief: it claims what its paper claims."
+        return Verdict(True, (said,), _ranked(shares, limits))
+    can = f"It can be kept, by the method {method.name}"
+    if policy.requirement.bounds_odds or getattr(method, "declared", None):
+        whom = f"{policy.requirement.against} who believed the declared shares before, or from any other belief by the same odds"
+        return Verdict(True, (f"{can}: against an {whom}.",), _ranked(shares, limits))
     named = [f"{value}: {value_in_words(shares[value], limits[value])}." for value in most_sensitive(shares)]
-    words = rule_in_words(shares, limits)
-    sentences = (f"It can be kept, by the method {method.name}.", f"{words[0].upper()}{words[1:]}.", *named)
-    return Verdict(True, sentences, _ranked(shares, limits))
+    schema = table.schema
+    compound = len(schema.sensitive) > 1 and not schema.apart
+    against = policy.requirement.against
+    words = rule_in_words(shares, limits, against=against, compound=compound, people=schema.one_row_per_person)
+    return Verdict(True, (f"{can}.", f"{words[0].upper()}{words[1:]}.", *named), _ranked(shares, limits))
 
 
 def _wanted(table: Table, policy: Policy) -> tuple[tuple[str, Fraction, Fraction], ...]:

@@ -17,12 +17,16 @@ RARE = Fraction(1, 100)
 """Of a value that fewer people have, "times surer" says little: four times 0.1 % is still almost nothing."""
 
 
-def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, compound: bool = False) -> str:
-    """Return what the bounds of a table's values mean, in one sentence; `compound` values are combinations of several columns.
+def rule_in_words(
+    shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction], *, against: str, compound: bool = False, people: bool = True
+) -> str:
+    """Return what the bounds of a table's values mean, in one sentence.
 
-    It names who is meant: somebody who learns how columns go together may become surer, and no bound of a group covers that.
+    `compound` values are combinations of several columns; without `people`, a row need not be a person. It names who is meant:
+    somebody who learns how columns go together may become surer, and no bound of a group covers that.
     """
-    thing = "any combination" if compound else "anything"
+    thing = "any one combination" if compound else "any one value"
+    whom, article = "person" if people else "row", "an" if against[0] in "aeiou" else "a"
     bounded = [value for value in shares if bounds[value] < 1]
     if not bounded:
         return "a reader may become certain of every value"
@@ -30,11 +34,12 @@ def rule_in_words(shares: Mapping[str, Fraction], bounds: Mapping[str, Fraction]
     often = [bounds[value] / shares[value] for value in bounded if shares[value] >= RARE]
     rare = [bounds[value] for value in bounded if shares[value] < RARE]
     named = "" if len(bounded) == len(shares) else " that has a bound"
-    said = [f"whoever uses no link between columns becomes at most {percent(most)} sure of {thing}{named} about one person"]
+    who = f"{article} {against} who uses no link between columns"
+    said = [f"{who} becomes at most {percent(most)} sure that a given {whom} has {thing}{named}"]
     if often:
         said.append(f"at most {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
     if rare and max(rare) < most:
-        said.append(f"at most {percent(max(rare))} sure of {thing} that is rarer")
+        said.append(f"at most {percent(max(rare))} sure of what fewer have")
     return ", ".join(said)
 
 

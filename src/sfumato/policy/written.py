@@ -228,7 +228,7 @@ def _most(rule: Rule) -> str:
 def _in_words(rule: Rule) -> list[str]:
     """Return what a rule means, for the values that look most sensitive too."""
     bounds = {value: rule.bound(value) for value in rule.shares}
-    lines = _wrapped(f"In words: {rule_in_words(rule.shares, bounds)}.")
+    lines = _wrapped(f"In words: {rule_in_words(rule.shares, bounds, against='engineer')}.")
     lines += [
         f"#   {_comment(value)}: {value_in_words(rule.shares[value], bounds[value])}." for value in most_sensitive(rule.shares)
     ]

@@ -1,4 +1,7 @@
-"""ε-differential privacy of each person's value, as a bound on belief: nobody's odds for any value grow more than γ-fold."""
+"""ε-differential privacy of each person's value, as a bound on belief: nobody's odds for any value grow more than γ-fold.
+
+That is: to whoever knows all other people's values, or takes those that she does not know as independent of this one's.
+"""
 
 from __future__ import annotations
 

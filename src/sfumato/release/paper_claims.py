@@ -34,15 +34,17 @@ PAPER_CLAIMS = {
         "groups that cover a person."
     ),
     "privbayes": (
-        "Whatever somebody knows of all other people, and whatever she believed of one person's whole record before, her odds "
-        "for one record against another grow at most gamma-fold: epsilon-differential privacy of records, among tables of this "
+        "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
+        "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
+        "gamma-fold: epsilon-differential privacy of records, among tables of this "
         "many people and of the declared domains. This is the claim of PrivBayes (Zhang et al., ACM TODS 42(4), 2017). It does "
         "not bound what a reader believes: what the people of the table teach about people like her is told, as exactly as noise "
         "lets it."
     ),
     "noisy-tables": (
-        "Whatever somebody knows of all other people, and whatever she believed of one person's whole record before, her odds "
-        "for one record against another grow at most gamma-fold: epsilon-differential privacy of records, among tables of this "
+        "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
+        "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
+        "gamma-fold: epsilon-differential privacy of records, among tables of this "
         "many people and of the declared domains. This is the claim of counts with two-sided geometric noise (Ghosh et al., STOC "
         "2009), and of whatever is computed from them. It does not bound what a reader believes: what the people of the table "
         "teach about people like her is told, as exactly as noise lets it."

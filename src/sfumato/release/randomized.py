@@ -184,7 +184,10 @@ def randomized_claim(adversary: Adversary, *, declared: bool, one_row_per_person
         f"at most that value's bound, for records seen as independent with {prior} as prior."
     )
     if declared:
-        statement += " For any prior p inside the part the belief is at most γp/(1+(γ−1)p)."
+        statement += (
+            " For any prior p inside the part the belief is at most γp/(1+(γ−1)p), γ being the largest ratio of the chances with "
+            "which two values of the part are published as the same one."
+        )
     return Claim("association", adversary, statement)
 
 

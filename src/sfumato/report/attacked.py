@@ -35,12 +35,14 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
                 "Each attack was tried on the release and judged by the table. A guess means naming the most frequent value for "
                 "everybody, which needs no release; only what an attack reaches above it comes from the release. An attack "
                 "that learns links between columns reaches much the same for people who are not in the table. Somebody who knows "
-                "the sensitive values of others in a group is an insider: releases of groups promise nothing against her."
+                "the sensitive values of others in a group is an insider: groups without noise promise nothing against her."
             ]
         ),
         Note("An attack breaks a promise: this release must not stay published.", "bad")
         if broken
-        else Note("No attack breaks a promise.", "good"),
+        else Note("No attack breaks a promise.", "good")
+        if case.release.claims
+        else Note("Nothing is promised that an attack could break.", "careful"),
     ]
     if beyond := _beyond(done):
         blocks.append(Note(beyond, "careful"))

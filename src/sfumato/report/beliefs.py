@@ -47,8 +47,9 @@ def _believed(case: Case, mark: str) -> list[Block]:
         blocks += _of_truth(case, beliefs[seen, case.truth[seen]], mark)
     else:
         blocks += _of_any(beliefs[known].max(axis=1), mark)
-    nearest = _nearest(case, beliefs[known].max(axis=0)) if case.bounds and len(case.release.labels) == beliefs.shape[1] else []
-    if nearest:
+    # Where nothing bounds these beliefs, or a reader has to estimate shares, no bound stands beside them.
+    bounded = "reader" in case.covered and case.release.form != "randomized" and len(case.release.labels) == beliefs.shape[1]
+    if bounded and (nearest := _nearest(case, beliefs[known].max(axis=0))):
         blocks += _closest(nearest, mark)
     return blocks
 
@@ -177,8 +178,7 @@ def unique(case: Case) -> Section | None:
     shows = case.release.form in ("buckets", "randomized")
     means = (
         "That is no breach of the promise: the release shows everybody's quasi values, and a unique person's row is found by "
-        "whoever knows her. What is then learned of her is her group, or a value that a coin may have replaced; the bounds are "
-        "about that."
+        "whoever knows her. What is then learned of her is her group, or a value that a coin may have replaced."
         if shows
         else "The release shows quasi values coarser than these, or apart, so that a row is not found as easily."
     )
@@ -191,7 +191,7 @@ def unique(case: Case) -> Section | None:
         ),
     ]
     if case.table is not None:
-        blocks.append(Words(finding(risk_of(case.table))))
+        blocks.append(Words(finding(risk_of(case.table), shown=shows)))
         blocks += [
             Note(f"{one.name} nearly determines the sensitive value: no bound covers such a link.", "careful")
             for one in risk_of(case.table).columns

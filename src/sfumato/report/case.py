@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Floats, Integers
+from sfumato.attacks.judge import by_prior, covered, limits_of
 from sfumato.auditor import Audit
-from sfumato.compare.vary import requirement_of
 from sfumato.errors import SfumatoError
-from sfumato.methods.base import table_bounds
 from sfumato.randomness import SeededRandomness
 from sfumato.release import Release
 from sfumato.table import Table
@@ -84,13 +83,18 @@ class Case:
         manifest = self.release.manifest
         if manifest.values is not None:
             return {str(one["value"]): Fraction(str(one["bound"])) for one in manifest.values if "bound" in one}
-        if self.table is None:
-            return {}
-        try:
-            made = table_bounds(self.table, requirement_of(manifest.requirement))
-        except SfumatoError:
-            return {}
-        return dict(zip(made.values, made.limits, strict=True))
+        limits = None if self.table is None else limits_of(self.release, self.table)
+        return {} if limits is None else dict(zip(self.release.labels, map(Fraction, limits.tolist()), strict=True))
+
+    @cached_property
+    def covered(self) -> tuple[str, ...]:
+        """Against whom beliefs in values are bounded, the strongest last."""
+        return covered(self.release)
+
+    @property
+    def by_prior(self) -> bool:
+        """Whether the promise starts from a belief before, which nobody has to hold: noise, and declared parameters."""
+        return by_prior(self.release)
 
     @cached_property
     def shares(self) -> Mapping[str, Fraction]:

@@ -15,7 +15,7 @@ from sfumato.report.attacked import attacked
 from sfumato.report.beliefs import believed, unique
 from sfumato.report.boxes import boxes
 from sfumato.report.case import Case
-from sfumato.report.parts import Card, Page, Section
+from sfumato.report.parts import Card, Mood, Page, Section
 from sfumato.report.promise import audited, promised, published
 from sfumato.report.settings import glossary, settings
 from sfumato.report.useful import useful
@@ -42,8 +42,9 @@ def page_of(case: Case, *, attacks: Sequence[str] | None = None, progress: Progr
     sections = [one for one in (*first, *middle, tried, *last) if one is not None and one.blocks]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     sensitive = ", ".join(str(one["name"]) for one in case.release.manifest.schema["sensitive"])
+    rows = "rows" if case.release.manifest.parameters.get("one_row_per_person") is False else "people"
     return Page(
-        title=f"Privacy report: {case.release.rows:,} people, {sensitive}",
+        title=f"Privacy report: {case.release.rows:,} {rows}, {sensitive}",
         private=not case.public,
         about=f"Made by sfumato {__version__} on {today}"
         + (", from the published files alone." if case.table is None else ", from the release and the original table."),
@@ -54,12 +55,21 @@ def page_of(case: Case, *, attacks: Sequence[str] | None = None, progress: Progr
 
 def _cards(case: Case, sections: Sequence[Section]) -> list[Card]:
     audit = case.audit
-    verdict = {True: ("holds", "good"), False: ("broken", "bad"), None: ("open", "careful")}[audit.holds]
-    words = "every promise, as audited" if case.release.claims else "no bound is promised; files as audited"
-    cards = [Card(verdict[0], words, verdict[1])]  # type: ignore[arg-type]
+    verdicts: dict[bool | None, tuple[str, Mood]] = {True: ("holds", "good"), False: ("broken", "bad"), None: ("open", "careful")}
     if case.release.claims:
-        adversary = case.release.claims[-1].adversary
-        cards.append(Card(adversary, "the strongest adversary it holds against"))
+        figure, mood = verdicts[audit.holds]
+        cards = [Card(figure, "every promise, as audited", mood)]
+    else:
+        cards = [
+            Card(
+                "none" if audit.holds else "broken", "no bound is promised; files as audited", "careful" if audit.holds else "bad"
+            )
+        ]
+    if case.covered and audit.holds:
+        only = (
+            "whom it is promised against, and nobody else" if case.by_prior else "the strongest adversary it is promised against"
+        )
+        cards.append(Card(case.covered[-1], only))
     closest = max((one for one in audit.claims if one.used is not None), key=lambda one: one.used or 0, default=None)
     if closest is not None and closest.used is not None:
         cards.append(Card(percent(closest.used, 0), "of its allowance is used by the belief closest to its bound"))

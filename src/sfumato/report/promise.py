@@ -13,7 +13,9 @@ from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
 
 FORMS: Mapping[str, str] = {
     "buckets": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
-    "how often each sensitive value occurs in each group, not who has it.",
+    "how often each sensitive value occurs in each group.",
+    "noisy": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
+    "how often each sensitive value occurs in each group, with noise added to every count.",
     "ranges": "Quasi values are shown as ranges and sets that several people share, beside the sensitive values of these people.",
     "columns": "Quasi columns are shown apart: which values occur in which group, not which belong to one person.",
     "views": "One table has quasi values by group, another one column with the sensitive values: what goes together is hidden.",
@@ -22,40 +24,42 @@ FORMS: Mapping[str, str] = {
     "synthetic": "No row is about anybody: records were drawn from counts to which noise was added.",
 }
 
-ADVERSARIES = ("reader", "engineer", "insider", "stranger", "statistician")
+ADVERSARIES = ("reader", "engineer", "insider", "statistician")
 
 STATISTICIAN = "who has the release and learns from it, or knows otherwise, how quasi and sensitive values go together"
 
-COVERS: Mapping[str, tuple[str, ...]] = {
-    "reader": ("reader",),
-    "engineer": ("reader", "engineer"),
-    "insider": ("reader", "engineer", "insider"),
-    "stranger": ("stranger",),
+QUASI: Mapping[str, str] = {"ranges": "in ranges and sets", "columns": "by itself", "synthetic": "in records of nobody"}
+"""How a quasi column is shown that is not recoded, where not as it is."""
+SECRET: Mapping[str, str] = {
+    "noisy": "as noisy counts of groups",
+    "ranges": "beside the ranges of its group, in any order",
+    "randomized": "kept or replaced by a coin, in every row",
+    "synthetic": "in records of nobody",
 }
-"""Whom a claim against each adversary covers: everybody who knows no more than she does.
-
-Not where counts have noise: a reader, who does not know the others of a bucket, learns from them about people like her.
-"""
+"""How the sensitive value is shown, where not as counts of groups."""
 
 
 def published(case: Case) -> Section:
     """Return what recipients see."""
     manifest = case.release.manifest
-    recoded = manifest.schema["declared"]["recode"]
+    recoded, form = manifest.schema["declared"]["recode"], "noisy" if manifest.basis == "noisy" else manifest.form
     rows = [
-        (str(one["name"]), "published", recoding_in_words(recoded[one["name"]]) if one["name"] in recoded else "as it is")
+        (
+            str(one["name"]),
+            "published",
+            recoding_in_words(recoded[one["name"]]) if one["name"] in recoded else QUASI.get(form, "as it is"),
+        )
         for one in manifest.schema["quasi"]
     ]
-    rows += [(str(one["name"]), "sensitive", "bound to no single person") for one in manifest.schema["sensitive"]]
+    secret = SECRET.get(form, "as counts of groups")
+    rows += [(str(one["name"]), "sensitive", secret) for one in manifest.schema["sensitive"]]
     left = [] if case.table is None else _left_out(case)
     tables = ", ".join(f"{name} ({table.num_rows:,} rows)" for name, table in case.release.tables().items())
     return Section(
         "published",
         "What was published",
         [
-            Words(
-                [f"{manifest.rows:,} people, {len(rows)} columns. {FORMS.get(manifest.form, '')}", f"Tables: {tables}.", *left]
-            ),
+            Words([f"{manifest.rows:,} people, {len(rows)} columns. {FORMS.get(form, '')}", f"Tables: {tables}.", *left]),
             Grid("The columns", ("column", "role", "how it is shown"), rows),
         ],
     )
@@ -66,7 +70,7 @@ def _left_out(case: Case) -> list[str]:
     away = case.table.rows - case.release.rows
     said = [] if away <= 0 else [f"{away:,} people of the table are not published, so that the bounds hold for the others."]
     if case.table.dropped:
-        said.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing.")
+        said.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing; no claim covers them.")
     return said
 
 
@@ -74,23 +78,17 @@ def promised(case: Case) -> Section:
     """Return every claim in its fixed words, who is covered, and what is not promised."""
     manifest = case.release.manifest
     blocks: list[Block] = []
-    if manifest.claims and case.shares and case.bounds.keys() >= case.shares.keys():
-        rule = rule_in_words(case.shares, dict(case.bounds), compound=len(manifest.schema["sensitive"]) > 1)
-        blocks.append(Words([f"In plain words: {rule}."]))
+    rules = [] if case.by_prior or not case.covered else [_rule(one, case.covered[-1]) for one in case.each]
+    blocks += [Words([rule]) for rule in rules if rule]
     if not manifest.claims:
         weaker = str(manifest.parameters.get("weaker_claim", ""))
         blocks.append(Note("This release promises no bound on what anybody believes about a person.", "careful"))
         blocks += [Words([weaker])] if weaker else []
     names = {"association": "about sensitive values", "presence": "about being in the table"}
     blocks += [Terms([(f"The promise {names[one.kind]}", one.statement) for one in manifest.claims])] if manifest.claims else []
-    noisy = manifest.basis == "noisy"
-    held = {name for one in manifest.claims for name in ((one.adversary,) if noisy else COVERS[one.adversary])}
-    rows = [
-        (name, KNOWS.get(name, STATISTICIAN), "yes" if name in held else "no")
-        for name in ADVERSARIES
-        if name != "stranger" or name in held
-    ]
-    blocks.append(Grid("To whom the promise holds", ("somebody called", "knows", "covered"), rows))
+    yes = "yes, from the belief before that it names" if case.by_prior else "yes"
+    rows = [(name, KNOWS.get(name, STATISTICIAN), yes if name in case.covered else "no") for name in ADVERSARIES]
+    blocks.append(Grid("To whom the promise about sensitive values holds", ("somebody called", "knows", "covered"), rows))
     blocks.append(
         Words(
             [
@@ -103,12 +101,25 @@ def promised(case: Case) -> Section:
     return Section("promise", "What is promised, and to whom it holds", blocks)
 
 
+def _rule(case: Case, against: str) -> str:
+    """Return what the bounds of one attribute mean, in plain words; "" where they or the shares are not known."""
+    if not case.shares or not case.bounds.keys() >= case.shares.keys():
+        return ""
+    manifest = case.release.manifest
+    people = manifest.parameters.get("one_row_per_person", True) is not False
+    compound = len(manifest.schema["sensitive"]) > 1 and not case.secret
+    rule = rule_in_words(case.shares, case.bounds, against=against, compound=compound, people=people)
+    return f"In plain words{f', of {case.secret}' if case.secret else ''}: {rule}."
+
+
 def audited(case: Case) -> Section:
     """Return what the audit found."""
     audit = case.audit
     with_table = "against the original table" if audit.with_table or case.table is not None else "from the published files alone"
     words = {True: "Every claim holds", False: "A claim does not hold", None: "Not every claim can be judged without the table"}
     moods: dict[bool | None, Mood] = {True: "good", False: "bad", None: "careful"}
+    if not audit.claims:
+        words[True], moods[True] = "Nothing wrong was found, and nothing is claimed", "careful"
     rows = [
         (
             one.adversary,
@@ -123,13 +134,14 @@ def audited(case: Case) -> Section:
     ]
     blocks: list[Block] = [
         Note(
-            f"{words[audit.holds]}. It was checked {with_table}, by code that shares nothing with what made the release.",
+            f"{words[audit.holds]}. It was checked {with_table}, by code that no method uses.",
             moods[audit.holds],
         )
     ]
     if rows:
         headings = ("against", "about", "verdict", "closest to its bound", "belief", "bound", "used")
         blocks.append(Grid("Every claim", headings, rows, right=(4, 5, 6)))
+        blocks += [Words([f"Of the claim against {one.adversary}: {one.note}."]) for one in audit.claims if one.note]
     blocks += [Note(f"Problem: {one}", "bad") for one in audit.problems]
     blocks += [Note(f"Warning: {one}", "careful") for one in audit.warnings]
     if audit.stronger and not case.public:

@@ -19,7 +19,11 @@ from sfumato.studio.session import POLICY, Session
 READERS = {
     "reader": ("Reader", "visibility", "has the release, and knows everybody's quasi values"),
     "engineer": ("Engineer", "engineering", "also knows this program, and reruns it"),
-    "insider": ("Insider", "groups", "also knows what other people in the table have; shares have to be declared in the file"),
+    "insider": (
+        "Insider",
+        "groups",
+        "also knows what others have; noise bounds what a row adds, not what a reader believes; shares are declared",
+    ),
 }
 MOST = 2_000
 """So many values are sent to the page, the rarest ones."""
