@@ -197,7 +197,9 @@ def test_noise_is_promised_against_an_insider_and_nobody_else(people, tmp_path):
     release = sf.publish(table, sf.Differential("2"), method=method, random=1, register=tmp_path)
     page = text_of(sf.report(release, out=tmp_path / "public.html", public=True))
     rows = dict(
-        re.findall(r"<tr>\s*<t[hd][^>]*>(reader|engineer|insider)</t[hd]>.*?<td[^>]*>(yes|no)\b[^<]*</td>\s*</tr>", page, re.DOTALL)
+        re.findall(
+            r"<tr>\s*<t[hd][^>]*>(reader|engineer|insider)</t[hd]>.*?<td[^>]*>(yes|no)\b[^<]*</td>\s*</tr>", page, re.DOTALL
+        )
     )
     assert rows == {"reader": "no", "engineer": "no", "insider": "yes"}
 
