@@ -20,6 +20,8 @@ Panels = Mapping[str, Sequence[tuple[float, float]]]
 SHAPES = ("circle", "diamond", "square", "triangle-up")
 FAMILIES = (7, 1, 2, 0)
 """The colours of four families of series: grey, orange, green, blue."""
+SERIES = (*FAMILIES, 3)
+"""And of single series: violet beside these."""
 
 
 @dataclass(frozen=True)
@@ -59,25 +61,61 @@ def titled(chart: Chart, title: str, note: str = "") -> Chart:
 def scatter(path: Path, points: Points, *, title: str, note: str, x: str, y: str) -> Path:
     """Write one series of (x, y, label) per name, joined by a line, on logarithmic axes, and return the path."""
     alt = altair()
-    rows = [{"x": a, "y": b, "label": label, "name": name} for name, series in points.items() for a, b, label in series]
+    rows: list[dict[str, Any]] = [
+        {"x": a, "y": b, "label": label, "name": name} for name, series in points.items() for a, b, label in series
+    ]
     names = list(points)
-    log = {"type": "log", "nice": False, "padding": 26}
-    across = alt.X("x:Q", scale=alt.Scale(**log), axis=alt.Axis(title=x, format="~g", tickCount=6))
-    up = alt.Y("y:Q", scale=alt.Scale(**log), axis=alt.Axis(title=y, format="~g", tickCount=6))
-    tints = [colour(FAMILIES[k % 4]) for k in range(len(names))]
+    axes = {}
+    for side, name in (("x", x), ("y", y)):
+        figures = [row[side] for row in rows]
+        scale = alt.Scale(type="log", nice=False, domain=[min(figures) / 1.25, max(figures) * 1.25])
+        axes[side] = {"scale": scale, "axis": alt.Axis(title=name, format="~g", tickCount=6)}
+    tints = [colour(SERIES[k % 5]) for k in range(len(names))]
     tint = alt.Color(
         "name:N", scale=alt.Scale(domain=names, range=tints), legend=alt.Legend(title=None, labelLimit=220, offset=30)
     )
-    shapes = alt.Scale(domain=names, range=[SHAPES[k % 4] for k in range(len(names))])
-    base = values(rows).encode(x=across, y=up, color=tint)
+    shapes = alt.Scale(domain=names, range=[(*SHAPES, "cross")[k % 5] for k in range(len(names))])
     one = values([{"y": 1}]).mark_rule(strokeDash=[4, 4], color=colour("axis")).encode(y="y:Q")
+
+    def drawn(some: Sequence[Mapping[str, Any]]) -> Chart:
+        return values(some).encode(x=alt.X("x:Q", **axes["x"]), y=alt.Y("y:Q", **axes["y"]), color=tint)
+
     chart = alt.layer(
         one,
-        base.mark_line(opacity=0.55, strokeWidth=1.6).encode(order="x:Q"),
-        base.mark_point(filled=True, size=80, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes)),
-        base.mark_text(align="left", dx=8, dy=-8, fontSize=11).encode(text="label:N"),
+        drawn(rows).mark_line(opacity=0.55, strokeWidth=1.6).encode(order="x:Q"),
+        drawn(rows).mark_point(filled=True, size=80, opacity=1).encode(shape=alt.Shape("name:N", scale=shapes)),
+        *(
+            drawn(some).mark_text(align=align, dx=dx, dy=dy, fontSize=11).encode(text="label:N")
+            for (align, dx, dy), some in _labelled(rows, 620, 420).items()
+        ),
     )
     return save_picture(titled(chart.properties(width=620, height=420), title, note), path, title=title)
+
+
+def _labelled(rows: Sequence[dict[str, Any]], wide: int, high: int) -> dict[tuple[str, int, int], list[dict[str, Any]]]:
+    """Return the points by where their label stands: one after the other where it covers least of points and earlier labels."""
+    places = [(align, dx, dy) for dy in (-9, 11, 1, -20, 22) for align, dx in (("left", 9), ("right", -9))]
+    spans = [np.log([row[side] for row in rows]) for side in ("x", "y")]
+    across, up = ((one - one.min()) / max(np.ptp(one), 1e-9) for one in spans)
+    dots = np.stack([across * wide * 0.9, (1 - up) * high * 0.9], axis=1)
+    taken = [np.concatenate([dot - 6, dot + 6]) for dot in dots]
+    found: dict[tuple[str, int, int], list[dict[str, Any]]] = {}
+    for row, (a, b) in zip(rows, dots, strict=True):
+        length = 6.5 * len(row["label"])
+        boxes = {}
+        for align, dx, dy in places:
+            left = a + dx - (length if align == "right" else 0)
+            boxes[align, dx, dy] = np.array([left, b + dy - 7, left + length, b + dy + 7])
+        over = {place: sum(_shared_area(box, other) for other in taken) for place, box in boxes.items()}
+        best = min(places, key=lambda place: over[place])
+        taken.append(boxes[best])
+        found.setdefault(best, []).append(row)
+    return found
+
+
+def _shared_area(one: Any, other: Any) -> float:
+    sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    return float(np.prod(np.maximum(sides, 0)))
 
 
 def plan_of_boxes(path: Path, *panels: Panel, title: str, note: str, x: str, y: str) -> Path:
