@@ -22,7 +22,7 @@ SCHEMES = ("HG", "SG", "GR")
 BUREL, TUNED, NOISE, OURS = "BuReL", "BuReL, tuned", "PrivBayes", "soft boxes"
 WAYS = (*SCHEMES, BUREL, TUNED, NOISE, "near groups", OURS)
 CENSUS, COIL = 0, 1
-CAPPED = "median error (drawn at 1 where it is more)"
+CAPPED = "median error, cut at 1"
 FIRST = "matching_figure_08_census_error"
 """The study whose cases these are: `--again` for it measures anew, and the others take what is there."""
 

@@ -54,15 +54,14 @@ def study(name: str, attribute: str, levels: Sequence[int], people: int, sizes: 
 
 def chart(rows: Rows) -> Chart:
     """Return error against L, and against people, a panel for each smallest selectivity."""
-    named = {"L": "L", "|T|": "people"}
     drawn = [
         {
-            "x": f"{row[named[row['against']]]:,}",
+            "x": f"{row['people'] // 1000}K" if against == "|T|" else str(row["L"]),
             "percent": 100 * row["error"],
             "method": row["method"],
             "panel": f"against {row['against']}, selectivity ≥ {100 * row['selectivity']:g} %",
         }
-        for against in named
+        for against in ("L", "|T|")
         for least in SELECTIVITIES
         for row in rows
         if row["against"] == against and row["selectivity"] == least and row["error"] is not None

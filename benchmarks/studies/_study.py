@@ -33,6 +33,9 @@ Rows = Sequence[Mapping[str, Any]]
 Claims = dict[str, bool | Sequence[bool]]
 """What a paper claims, each in a sentence, and whether it is found again: as a whole, or case by case."""
 
+_EARLIER: list[float] = []
+"""Processor seconds of the cases that the study under way found done already: a study's time counts them."""
+
 _KEY = b"sfumato.study"
 
 
@@ -120,9 +123,10 @@ def run(name: str, study: Study, size: Size, *, again: bool = False, results: Pa
         return known, False
     if again:
         rmtree(results / "cases" / name, ignore_errors=True)
+    _EARLIER.clear()
     start = time.process_time()
     rows = study.measure(**study.settings(size))
-    result = Result(name, size, settings, time.process_time() - start, rows)
+    result = Result(name, size, settings, time.process_time() - start + sum(_EARLIER), rows)
     _save(result, results)
     return result, True
 
@@ -132,12 +136,16 @@ def kept(name: str, case: Mapping[str, Any], work: Callable[[], Rows], *, result
     told = json.dumps(dict(case), sort_keys=True)
     path = results / "cases" / name / f"{sha256(told.encode()).hexdigest()[:16]}.json"
     if path.exists():
-        found: Rows = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        found = json.loads(path.read_text(encoding="utf-8"))
+        _EARLIER.append(found["seconds"])
+        known: Rows = found["rows"]
+        return known
+    start = time.process_time()
     rows = work()
+    content = {"seconds": time.process_time() - start, "rows": [dict(row) for row in rows]}
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".half")
-    half.write_text(json.dumps([dict(row) for row in rows]), encoding="utf-8")
+    half.write_text(json.dumps(content), encoding="utf-8")
     half.replace(path)
     return rows
 

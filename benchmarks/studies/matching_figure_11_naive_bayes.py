@@ -19,6 +19,7 @@ from sfumato.charts import Chart
 POINT = 0.01
 PLAIN = "without correction"
 VARIANTS = {PLAIN: "no correction", "": "corrected"}
+CORRECTED = {"no correction": "", "corrected": ", corrected"}
 
 
 def measure(*, people: int, betas: Sequence[int], draws: int, ways: Sequence[str]) -> Rows:
@@ -49,7 +50,8 @@ def draw(rows: Rows) -> Chart:
     ]
     near = [row for row in rows if row["axis"] == "δ"]
     shown += [
-        {**row, "panel": f"{row['table']}, against δ (β = {AT})", "series": f"{row['way']}, {row['variant']}"} for row in near
+        {**row, "panel": f"{row['table']}, against δ (β = {AT})", "series": row["way"] + CORRECTED[row["variant"]]}
+        for row in near
     ]
     return lines(shown, x="at", y="right", series="series", panel="panel", x_title="", y_title="named rightly", steps=True)
 
