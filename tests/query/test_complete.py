@@ -141,13 +141,68 @@ def test_noisy_boxes_are_completed_with_as_many_people_as_they_have() -> None:
         ("ranges", "would have to be made up"),
         ("columns", "which quasi values are one person's"),
         ("views", "which quasi values are one person's"),
-        ("randomized", "likelihood of randomized records were not measured"),
         ("synthetic", "nobody's"),
     ],
 )
 def test_forms_that_cannot_be_completed_say_why(form: str, reason: str) -> None:
     with pytest.raises(QueryError, match=reason):
         honest(form).impute(5)
+
+
+def randomized(seed: int, rows: int = 6_000) -> tuple[pa.Table, sfumato.Release]:
+    """People whose illness depends on sex and town, randomized."""
+    random = np.random.default_rng(seed)
+    sex, town = random.integers(0, 2, rows), random.integers(0, 4, rows)
+    weight = np.exp(1.2 * np.outer(sex, np.arange(6) == 0) + np.outer(town == 1, np.arange(6) == 3) - 0.1 * np.arange(6))
+    ill = (random.random((rows, 1)) > np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)).sum(axis=1)
+    frame = pa.table(
+        {"sex": np.array(["f", "m"])[sex], "town": np.array(list("abcd"))[town], "ill": np.array(list("uvwxyz"))[ill]}
+    )
+    table = sfumato.Table.from_frame(frame, sfumato.Schema(quasi=["sex", "town"], sensitive=("ill",)))
+    return frame, sfumato.SmallDomain().run(table, sfumato.RhoPrivacy("1/3", "1/2"), random=seed).release
+
+
+def test_completed_tables_of_randomized_records_hold_the_cells_of_the_original_table() -> None:
+    held, narrow = [], []
+    for seed in range(4):
+        frame, release = randomized(seed)
+        tables = release.impute(10, random=seed)
+        quasi = [Counter(zip(*(one[name].to_pylist() for name in ("sex", "town")), strict=True)) for one in (frame, *tables)]
+        assert all(one == quasi[0] for one in quasi)
+        for column in ("sex", "town"):
+            pairs = [Counter(zip(one[column].to_pylist(), one["ill"].to_pylist(), strict=True)) for one in (frame, *tables)]
+            for cell, actual in pairs[0].items():
+                drawn = np.array([one[cell] for one in pairs[1:]], float)
+                off, error = abs(drawn.mean() - actual), math.sqrt(1.1 * drawn.var(ddof=1))
+                held.append(off <= 2.26 * error)  # Student's t with nine degrees of freedom
+                narrow.append(off <= 0.5 * error)
+    assert len(held) == 4 * (12 + 24)
+    assert np.mean(held) >= 0.9
+    assert np.mean(narrow) < 0.6  # nor are they far too wide
+
+
+def test_randomized_records_are_completed_repeatably_and_their_probabilities_add_up() -> None:
+    frame, release = randomized(9)
+    tables, again = release.impute(2, random=3), release.impute(2, random=3)
+    assert all(one.equals(other) for one, other in zip(tables, again, strict=True))
+    assert not tables[0].equals(tables[1])
+    found = release.probabilities()
+    assert found.column_names == ["sex", "town", *(f"ill = {value}" for value in "uvwxyz")]
+    chances = np.stack([found[name].to_numpy() for name in found.column_names[2:]], axis=1).astype(float)
+    assert np.allclose(chances.sum(axis=1), 1.0, atol=1e-5)
+    men = np.array(found["sex"].to_pylist()) == "m"
+    actual = Counter(zip(frame["sex"].to_pylist(), frame["ill"].to_pylist(), strict=True))["m", "u"]
+    assert abs(chances[men, 0].sum() - actual) < 0.2 * actual
+
+
+def test_a_release_that_tells_too_little_of_how_many_have_each_value_is_not_completed() -> None:
+    random = np.random.default_rng(3)
+    values = [f"v{k:02}" for k in random.integers(0, 60, 1_500)]
+    frame = pa.table({"age": random.integers(20, 60, 1_500), "ill": values})
+    table = sfumato.Table.from_frame(frame, sfumato.Schema(quasi=["age"], sensitive=("ill",)))
+    release = sfumato.UniformPerturbation().run(table, sfumato.RhoPrivacy("1/20", "1/10"), random=1).release
+    with pytest.raises(QueryError, match="too little of how many people"):
+        release.impute(2)
 
 
 def test_what_cannot_be_completed_is_refused_with_a_reason() -> None:

@@ -147,8 +147,7 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
     boxes = (model.index.count(rows, len(rows)), model.sizes)
-    joint = vars(model.joint).values()
-    cells = (model.index.table.each, *boxes, model.cells.cell, *joint, model.weight, model.cells.start)
+    cells = (model.index.table.each, *boxes, model.cells.cell, *model.joint.arrays, model.weight, model.cells.start)
     arrays = (*cells, wanted, *model.goals, model.place, model.small, model.scale, model.whole, len(along))
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()

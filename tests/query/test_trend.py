@@ -196,7 +196,7 @@ def test_kernels_agree_with_numpy() -> None:
     rows = np.sort(random.permutation(60)[:25]).astype(np.int32)
     hits = np.bincount(bucket[rows], minlength=6)
     joint = Joint.of(levels, [(0, -1, 1, 0), (0, 1, 4, 4)])
-    arrays: tuple[Any, ...] = (np.ascontiguousarray(joint.codes.T), joint.first, joint.source, joint.line, 20)
+    arrays: tuple[Any, ...] = (np.ascontiguousarray(joint.codes.T), *joint.arrays[1:], 20)
     ones = np.zeros(0, np.int64)
     found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, *arrays)
     assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, *arrays)).all()

@@ -88,6 +88,11 @@ class Joint:
     source: Small
     line: Small
 
+    @property
+    def arrays(self) -> tuple[Array, Integers, Small, Small]:
+        """What kernels take."""
+        return self.codes, self.first, self.source, self.line
+
     @classmethod
     def of(cls, levels: Array, blocks: Sequence[tuple[int, int, int, int]]) -> Joint:
         """Return the groups of levels [cells × columns] that give the sums of blocks, each of one column or of two.
@@ -105,7 +110,8 @@ class Joint:
                 packed.append(found := [])
             found.append(j)
         groups += packed
-        codes, first, level = np.zeros((len(groups), len(levels)), np.uint16), [0], []
+        codes, first = np.zeros((len(groups), len(levels)), np.uint16), [0]
+        level: list[dict[int, Integers]] = []
         for own, group in zip(codes, groups, strict=True):
             every, step = np.arange(sizes[group].prod()), 1
             level.append({})

@@ -114,7 +114,7 @@ class Inside:
 
     def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:
         boxes = self.index.count(rows, people), self.sizes
-        cells = self.cells.cell, *vars(self.joint).values(), self.weight, self.cells.start
+        cells = self.cells.cell, *self.joint.arrays, self.weight, self.cells.start
         chances = self.place, self.small, self.scale, self.whole
         found: tuple[float, float, float, float, float, Floats] = kernels.ask(
             rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, *chances, len(self.directions.matrix)

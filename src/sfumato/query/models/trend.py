@@ -189,7 +189,7 @@ class Trend:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
         index, start = self.index, self.block_start
         boxes = index.bucket, index.table.each, hits, index.sizes
-        times = kernels.add_asked(rows, people, *boxes, *vars(self.joint).values(), int(start[-1]))
+        times = kernels.add_asked(rows, people, *boxes, *self.joint.arrays, int(start[-1]))
         out: Floats = np.zeros(self.sums.shape[1])
         kernels.add_features(times, start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
