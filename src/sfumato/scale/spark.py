@@ -48,6 +48,8 @@ _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
 _PIECE = 1 << 23
 """What is as long as the table comes to the driver in about so many bytes at a time."""
+_MOST_PIECES = 1000
+"""… but in at most so many pieces, into which every block is divided."""
 _HASH = np.dtype(np.uint64)
 
 
@@ -226,10 +228,11 @@ def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, many: int) -> Iter
 def pieces(frame: Any, rows: int, layout: Layout) -> Iterator[list[Array]]:
     """Yield the columns of the blocks of a frame on the driver, by a shuffle into partitions of bounded size.
 
-    A partition is one result of one task, which executors and the driver hold as a whole. Which one a row comes in follows from
-    what it holds, so that a partition that is made again has the same rows.
+    A partition is one result of one task, which the driver fetches as one array of bytes: it cannot where its heap has no such
+    room in one place, and Spark then says that the result was lost. Which partition a row comes in follows from what it holds,
+    so that one that is made again has the same rows.
     """
-    many = -(-rows * layout.width // _PIECE)
+    many = min(-(-rows * layout.width // _PIECE), _MOST_PIECES)
     if many > 1:
         divided = frame.mapInArrow(partial(_dealt, layout=layout, many=many), "piece int, rows int, block binary")
         frame = divided.repartition(many, "piece").select("rows", "block")
