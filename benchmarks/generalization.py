@@ -217,7 +217,7 @@ def redrawn(table: sfumato.Table, skew: float) -> sfumato.Table:
 
 
 def _homogeneous(show: Show, table: sfumato.Table, block: int) -> None:
-    """Show what the same matches cost when in every block all people share the groups of the cheapest anchor bucket."""
+    """Show what the same matches cost when in every block all people share the groups of the cheapest anchor pool."""
     rows: list[list[Cell]] = []
     for name, needs in (("ℓ = 10", diversity(10)), ("β = 3", likeness(3))):
         for matcher in MATCHERS:
@@ -238,10 +238,10 @@ def _anchors(table: sfumato.Table, needed: Requirement, matcher: Matcher, block:
     slots = deal(plan, codes, coins)
     starts = np.array([0, plan.size], dtype=np.int64)
     if block:
-        largest = max(1, block // plan.buckets)
+        largest = max(1, block // plan.pools)
         slots, starts = cut_at_ranks(slots, table.quasi, codes, costs, largest=largest, once=plan.once, random=coins)
     links = match(slots, codes, costs, once=plan.once, starts=starts, matcher=matcher)
-    sets = slots[np.arange(plan.buckets), links]
+    sets = slots[np.arange(plan.pools), links]
     lost = np.stack([_ncp(costs, mine) for mine in sets])
     people = (sets >= 0).sum(axis=2)
     records = (slots >= 0).astype(float)

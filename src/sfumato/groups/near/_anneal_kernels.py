@@ -2,8 +2,8 @@
 
 A window is a set of whole groups. Its records are numbered in a kd order, its codes and values are numbered anew, so that all
 counts of a group stand in one short row. Costs are integers, NCP in units of 2⁻³⁶, so that adding changes never drifts; whether a
-group keeps its bounds is decided by `need`, the smallest size for a count of a value. Every function takes the `Window` first;
-records, groups, columns and codes are int64 everywhere outside of its arrays, so that each function is compiled once.
+group keeps its bounds is decided by `need`, the smallest size for a count of a value. Every function takes the `Window` first,
+or its `Boxes`; records, groups, columns and codes are int64 everywhere outside of its arrays, so that each is compiled once.
 """
 
 from __future__ import annotations
@@ -60,10 +60,26 @@ class Window(NamedTuple):
     """The random stream."""
 
 
+class Boxes(NamedTuple):
+    """The part of a window that the cost of boxes depends on: a call with every array of the window would take longer."""
+
+    people: Small
+    groups: Integers
+    pool: Small
+    place: Integers
+    kind: Small
+
+
 # For compiled callers only, which compiles in half the time. Arrays are borrowed: reference counting of the arrays of a window at
 # every call makes a step five times as slow.
 inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, borrowed=True)
 inlined = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, borrowed=True, forceinline=True)
+
+
+@inlined
+def boxes(w: Any) -> Any:
+    """Return the part of a window that the cost of boxes depends on."""
+    return Boxes(w.people, w.groups, w.pool, w.place, w.kind)
 
 
 @inlined
@@ -110,18 +126,18 @@ def next_end(w: Any, g: Any, j: Any, code: Any, step: Any) -> Any:
     """
     at = ends(w, j)
     last = w.groups[g, at + 1] if step > 0 else w.groups[g, at]
-    found, tries = code + step, SCAN
-    while tries > 0 and (last - found) * step >= 0 and not present(w, g, found):
+    found = code + step
+    for _ in range(SCAN):
+        if (last - found) * step < 0:
+            return np.int64(-1)
+        if present(w, g, found):
+            return found
         found += step
-        tries -= 1
-    if (last - found) * step < 0:
-        found = np.int64(-1)
-    elif tries == 0:
-        found = np.int64(-1)
-        for k in range(w.groups[g, SIZE]):
-            here = code_of(w, member(w, g, k), j)
-            if here != code and here != w.kind[j] and (found < 0 or (found - here) * step > 0):
-                found = here
+    found = np.int64(-1)
+    for k in range(w.groups[g, SIZE]):
+        here = code_of(w, member(w, g, k), j)
+        if here != code and here != w.kind[j] and (found < 0 or (found - here) * step > 0):
+            found = here
     return found
 
 
@@ -207,23 +223,23 @@ def left(w: Any, r: Any) -> Any:
 def swap_cost(w: Any, a: Any, b: Any, most: Any) -> Any:
     """Return by how much the cost changes if two records of two groups change places, or some number above `most` if that is."""
     g, h = home(w, a), home(w, b)
-    here = w.groups[g, SIZE] * swapped(w, g, a, b)
+    here = w.groups[g, SIZE] * swapped(boxes(w), g, a, b)
     if here - w.groups[h, SIZE] * w.groups[h, NCP] > most:
         return here
-    return here + w.groups[h, SIZE] * swapped(w, h, b, a)
+    return here + w.groups[h, SIZE] * swapped(boxes(w), h, b, a)
 
 
 @inlined
 def join_cost(w: Any, r: Any, g: Any) -> Any:
     """Return by how much a group costs more with another record in it."""
-    return w.groups[g, NCP] + (w.groups[g, SIZE] + 1) * joined(w, g, r)
+    return w.groups[g, NCP] + (w.groups[g, SIZE] + 1) * joined(boxes(w), g, r)
 
 
 @inlined
 def leave_cost(w: Any, r: Any) -> Any:
     """Return by how much the group of a record costs more without it: 0 or less."""
     h = home(w, r)
-    return (w.groups[h, SIZE] - 1) * left(w, r) - w.groups[h, NCP]
+    return (w.groups[h, SIZE] - 1) * left(boxes(w), r) - w.groups[h, NCP]
 
 
 @inlined
@@ -295,8 +311,8 @@ def take_code(w: Any, g: Any, j: Any, code: Any) -> None:
         w.groups[g, at] -= 1
         w.groups[g, NCP] -= w.place[code] if low > 1 else 0
     elif code in (low, high):
-        below = next_end(w, g, j, code, 1) if code == low else low
-        above = next_end(w, g, j, code, -1) if code == high else high
+        below = next_end(boxes(w), g, j, code, 1) if code == low else low
+        above = next_end(boxes(w), g, j, code, -1) if code == high else high
         if below < 0 or above < 0:
             below, above = -1, -1
         w.groups[g, at], w.groups[g, at + 1] = below, above
@@ -369,21 +385,24 @@ def exchange(w: Any, a: Any, b: Any) -> None:
                 take_code(w, g, j, out)
 
 
-@inner
+@inlined
 def may_leave(w: Any, r: Any) -> bool:
     """Return whether the group of a record keeps its bounds without it."""
     g, mine = home(w, r), w.people[r, VALUE]
     size = w.groups[g, SIZE] - 1
-    few = len(w.starts) <= size  # so few values that they are gone through, not the members
-    first = w.counts.shape[1] - len(w.starts)
-    at, last = 0, len(w.starts) if few else size + 1
-    kept = True
-    while kept and at < last:
-        v = first + at if few else np.int64(w.people[member(w, g, at), VALUE])
-        held = np.int64(w.counts[g, v]) - (v == mine)
-        kept = held <= 0 or w.need[w.starts[v - first] + held] <= size
-        at += 1
-    return kept
+    if len(w.starts) <= size:  # so few values that they are gone through, not the members
+        first = w.counts.shape[1] - len(w.starts)
+        for v in range(len(w.starts)):
+            held = np.int64(w.counts[g, first + v]) - (first + v == mine)
+            if held > 0 and w.need[w.starts[v] + held] > size:
+                return False
+        return True
+    for k in range(size + 1):
+        other = member(w, g, k)
+        held = np.int64(w.counts[g, w.people[other, VALUE]]) - (w.people[other, VALUE] == mine)
+        if held > 0 and w.need[w.people[other, NEED] + held] > size:
+            return False
+    return True
 
 
 @inlined

@@ -14,6 +14,7 @@ from sfumato.groups.near._anneal_kernels import (
     NCP,
     SIZE,
     VALUE,
+    boxes,
     code_of,
     ends,
     exchange,
@@ -76,7 +77,7 @@ def try_swap(w: Any, i: Any, allowed: Any) -> None:
     k = member(w, g, at)
     if w.people[k, VALUE] != w.people[j, VALUE]:
         if not may_join(w, j, g, size):
-            k = namesake(w, g, w.people[j, VALUE], at)
+            k = namesake(boxes(w), g, w.people[j, VALUE], at)
             if w.people[k, VALUE] != w.people[j, VALUE]:
                 return
         elif not may_swap(w, j, k):
@@ -198,7 +199,7 @@ def try_evict(w: Any, g: Any, allowed: Any) -> None:
     w.log[-1] = 0
 
 
-@inner
+@inlined
 def take_in(w: Any, r: Any, g: Any, size: Any) -> Any:
     """Move a record into a group that will have `size` people, if its own can spare it, and return the cost, else `NEVER`."""
     if home(w, r) == g or w.groups[home(w, r), SIZE] < 2 or not may_join(w, r, g, size) or not may_leave(w, r):
