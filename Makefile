@@ -17,8 +17,8 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# What touches every room and takes less than a minute on two processors once kernels are compiled: all files but those in
-# tests/slow.txt, each of which takes more than about two seconds of processor time. `fast-tests` does it with any Python.
+# Every room, meant to take a minute on two free processors once kernels are compiled: all files but those in tests/slow.txt,
+# each of which takes more than about two seconds of processor time. `fast-tests` does it with any Python.
 SLOW   := $(shell cat tests/slow.txt)
 RUN    ?= $(BIN)/python
 test-fast: $(STAMP) fast-tests
