@@ -46,7 +46,7 @@ _SMALL = 1 << 22
 """Sums of so many bytes come from all partitions at once; larger ones one after another."""
 _PARTITIONS = 10_000
 """At most so many partitions hold the shards."""
-_PIECE = 1 << 23
+_PIECE = 1 << 22
 """What is as long as the table comes to the driver in about so many bytes at a time."""
 _MOST_PIECES = 1000
 """… but in at most so many pieces, into which every block is divided."""
@@ -228,16 +228,29 @@ def _dealt(batches: Iterator[pa.RecordBatch], layout: Layout, many: int) -> Iter
 def pieces(frame: Any, rows: int, layout: Layout) -> Iterator[list[Array]]:
     """Yield the columns of the blocks of a frame on the driver, by a shuffle into partitions of bounded size.
 
-    A partition is one result of one task, which the driver fetches as one array of bytes: it cannot where its heap has no such
-    room in one place, and Spark then says that the result was lost. Which partition a row comes in follows from what it holds,
-    so that one that is made again has the same rows.
+    A partition is one result of one task, which the driver fetches as one array of bytes: where its heap has no room for that,
+    Spark says that the result was lost. Which partition a row comes in follows from what it holds, so that one that is made
+    again has the same rows.
     """
     many = min(-(-rows * layout.width // _PIECE), _MOST_PIECES)
     if many > 1:
         divided = frame.mapInArrow(partial(_dealt, layout=layout, many=many), "piece int, rows int, block binary")
         frame = divided.repartition(many, "piece").select("rows", "block")
-    found = frame.toLocalIterator(prefetchPartitions=True)
-    yield from _together(layout.unpack(bytes(row["block"]), row["rows"]) for row in found)
+    yield from _together(layout.unpack(bytes(row["block"]), row["rows"]) for row in fetched(frame))
+
+
+def fetched(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a frame on the driver, a partition at a time.
+
+    Not by `toLocalIterator`: the driver's Java process then holds every partition until it ends (seen with Spark 4.3).
+    """
+    rdd = frame.rdd
+    for partition in range(rdd.getNumPartitions()):
+        yield from rdd.context.runJob(rdd, _as_they_are, [partition])
+
+
+def _as_they_are(rows: Iterable[Any]) -> Iterable[Any]:
+    return rows
 
 
 def _joined(blocks: Sequence[Sequence[Array]]) -> list[Array]:
@@ -282,7 +295,7 @@ class SparkPeople:
             whole = empty()
             sums = self.frame.mapInArrow(work, "sums binary")
             small = sum(one.nbytes for one in whole) <= _SMALL
-            for row in sums.collect() if small else sums.toLocalIterator(prefetchPartitions=True):
+            for row in sums.collect() if small else fetched(sums):
                 for mine, theirs in zip(whole, pickle.loads(bytes(row["sums"])), strict=True):  # our own arrays, not a stranger's
                     mine += theirs
             return whole
@@ -299,13 +312,16 @@ class SparkPeople:
         apart = divided.repartition(min(len(cuts.leaves), _PARTITIONS), "shard")
         # Without hints on types: Spark reads them, and not as they are written here.
         made = apart.groupBy("shard").applyInArrow(lambda table: _cut(table, shared), "shard int, made binary")
+        made = made.persist(extra("pyspark").StorageLevel.DISK_ONLY)
+        made.count()  # all shards at once, on as many cores as there are; then they come one at a time
         found: dict[int, Kept] = {}
         order = boxes.pieces(cuts.leaves)
         layout = Layout(self.layout.types[:-1])
-        for row in made.toLocalIterator(prefetchPartitions=True):
+        for row in fetched(made):
             tell(len(found) / len(cuts.leaves))
             k: int = row["shard"]
             found[k] = keep(self.place, f"boxes{k}", layout, cuts.leaves[k], pickle.loads(bytes(row["made"])), order[k])
+        made.unpersist()
         yield from (found[k] for k in range(len(cuts.leaves)))
 
 
