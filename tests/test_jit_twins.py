@@ -16,6 +16,7 @@ from sfumato.groups import _cut_kernels
 from sfumato.query import _kernels
 from sfumato.query.count import engine_of
 from sfumato.query.models import _softmax_kernels, _trend_kernels
+from sfumato.query.models.cells import Joint
 from sfumato.release import _canonical_kernels, _parquet_kernels
 from sfumato.table import _sorting_kernels
 from sfumato.table.generators import hospital
@@ -117,11 +118,11 @@ def test_questions_are_answered_alike():
     for hits in (sizes // 2, np.zeros(buckets, np.int64), sizes.astype(np.int64)):
         same(_kernels.one_piece, hits, wanted, shown, st_start, st_value, st_count, np.zeros(values))
     levels = COINS.integers(0, 3, (people, 2)).astype(np.uint8)
-    left, right, width = np.array([0, 1, 0]), np.array([-1, -1, 1]), np.array([1, 1, 3])
+    joint = Joint.of(levels, [(0, -1, 1, 0), (1, -1, 1, 3), (0, 1, 3, 6)])
     hits = np.minimum(np.bincount(bucket[:20], minlength=buckets), sizes)
     for times in (np.zeros(0, np.int64), COINS.integers(1, 9, people)):
-        shape = (left, right, width, np.array([0, 3, 6, 15]))
-        same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, levels, *shape)
+        codes = np.ascontiguousarray(joint.codes.T), *joint.arrays[1:]
+        same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, *codes, 15)
     same(_kernels.add_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
     same(_trend_kernels.take_expected, hits, sizes, COINS.normal(size=(buckets, 5)), COINS.normal(size=5))
 
@@ -199,6 +200,19 @@ def test_a_question_is_answered_without_loading_numba_scipy_or_pandas(tmp_path: 
 def test_the_multiplying_model_answers_alike(people):
     release = sf.publish(people, sf.FPrivacy(theta=6, offset="0.1"), method=sf.Boxes(floor=50), random=1)
     inside = engine_of(release).inside
+    where = inside.cells.start, inside.goals.entry, inside.place
+    packed = [(np.empty_like(inside.small), np.empty_like(inside.scale)) for _ in range(2)]
+    for function, room in zip((_softmax_kernels.pack._made, _softmax_kernels.pack._plain), packed, strict=True):
+        function(*where, inside.chances, *room)
+    for one, other, before in zip(*packed, (inside.small, inside.scale), strict=True):
+        np.testing.assert_allclose(one.astype(float), other.astype(float), rtol=1e-6, atol=1.0 if one.dtype == np.uint16 else 0.0)
+        np.testing.assert_allclose(
+            one.astype(float), before.astype(float), rtol=1e-6, atol=1.0 if one.dtype == np.uint16 else 0.0
+        )
+    sums = [np.zeros(len(inside.cells.weight), np.float32) for _ in range(2)]
+    for function, room in zip((_softmax_kernels.add_chances._made, _softmax_kernels.add_chances._plain), sums, strict=True):
+        function(*where, inside.small, inside.scale, room)
+    np.testing.assert_allclose(*sums, rtol=1e-5)
     for many in (0, 1, 40, 3_000):
         rows = COINS.permutation(release.rows).astype(np.int32)
         wanted = COINS.random(inside.index.values) < 0.5
@@ -209,13 +223,14 @@ def test_the_multiplying_model_answers_alike(people):
             inside.index.count(rows, many),
             inside.sizes,
             inside.cells.cell,
-            inside.by_column,
+            *inside.joint.arrays,
             inside.weight,
-            *inside.cells.arrays[2:],
+            inside.cells.start,
             wanted,
             *inside.goals,
             inside.place,
-            inside.chances,
+            inside.small,
+            inside.scale,
             inside.whole,
         )
         one, other = (
