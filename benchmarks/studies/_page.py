@@ -32,7 +32,9 @@ many cases agree stands behind it.
 *Holds*: all claims; *does not hold*: none; *holds in part*: some, and how many of how many.
 
 """
-OLDER = "Where no claims are listed, the study was run before they were; its verdict follows from those that its sentence names.\n\n"
+OLDER = (
+    "Where no claims are listed, the study was run before they were; its verdict follows from those that its sentence names.\n\n"
+)
 _SECTION = re.compile(r"<!-- study (\w+) (quick|full) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
