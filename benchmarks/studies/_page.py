@@ -32,6 +32,9 @@ many cases agree stands behind it.
 *Holds*: all claims; *does not hold*: none; *holds in part*: some, and how many of how many.
 
 """
+OLDER = (
+    "Where no claims are listed, the study was run before they were; its verdict follows from those that its sentence names.\n\n"
+)
 _SECTION = re.compile(r"<!-- study (\w+) (quick|full) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
@@ -43,7 +46,7 @@ def write_page(*, docs: Path = DOCS, results: Path = RESULTS) -> Path:
         for name, size, body in _SECTION.findall(page.read_text(encoding="utf-8")):
             old[name] = (size, body)
     known = [(name, *study_of(name)) for name in names()]
-    lines = []
+    lines, older = [], False
     summary = ["| paper | study | verdict | settings |\n|---|---|---|---|\n"]
     for paper, title in PAPERS.items():
         mine = [(name, study, question) for name, study, question in known if study.paper == paper]
@@ -61,11 +64,12 @@ def write_page(*, docs: Path = DOCS, results: Path = RESULTS) -> Path:
             sections.append(f"<!-- study {name} {size} -->\n{body}<!-- end -->\n")
             found = re.search(r"\*\*(Holds|Holds in part|Does not hold)( \(\d+ of \d+ claims\))?\.\*\*", body)
             word = found.group(1).lower() + (found.group(2) or "").replace(" claims", "") if found else "–"
+            older |= not re.search(r"^- [✓✗] ", body, re.MULTILINE)
             summary.append(f"| {NUMBERS[paper]} | {study.figure}: {question} | {word} | {size} |\n")
         if sections:
             lines += [f"## {title}\n\n", *(f"{section}\n" for section in sections)]
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("".join([HEAD, *summary, "\n", *lines]).rstrip("\n") + "\n", encoding="utf-8")
+    page.write_text("".join([HEAD, OLDER if older else "", *summary, "\n", *lines]).rstrip("\n") + "\n", encoding="utf-8")
     return page
 
 
