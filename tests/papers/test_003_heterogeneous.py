@@ -77,7 +77,7 @@ def test_algorithm_3_takes_the_largest_size_that_equation_7_allows():
     bounds = BetaLikeness("5/7").bounds({"a": 6, "b": 7, "d": 12})
     assert pack(bounds, "paper").size == 6
     assert pack(BetaLikeness("2/3").bounds({"a": 6, "b": 7, "d": 12}), "paper").size == 5
-    assert pack(BetaLikeness(0).bounds({"a": 6, "b": 7, "d": 12}), "paper").buckets == 25
+    assert pack(BetaLikeness(0).bounds({"a": 6, "b": 7, "d": 12}), "paper").pools == 25
 
 
 def test_table_1_shows_the_ranges_of_its_matches_and_is_three_regular():
