@@ -17,7 +17,7 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# Every room, meant to take a minute on two free processors once kernels are compiled: all files but those in tests/slow.txt,
+# Every room, in less than a minute on two free processors once kernels are compiled: all files but those in tests/slow.txt,
 # each of which takes more than about two seconds of processor time. `fast-tests` does it with any Python.
 SLOW   := $(shell cat tests/slow.txt)
 RUN    ?= $(BIN)/python

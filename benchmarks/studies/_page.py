@@ -22,7 +22,7 @@ HEAD = """# Studies
 
 What the papers found, asked again: their figures and tables with sfumato's methods, on the bundled census (generated people; the
 papers used an extract of a real one), and whether their findings hold. Written by `make studies` (`QUICK=1` for small settings:
-about six minutes of one processor, compiling included); each study's rows are left as Parquet in `build/studies/`, and the last
+two and a half minutes of one processor); each study's rows are left as Parquet in `build/studies/`, and the last
 column says with which settings it was made. The papers are listed under [methods](methods/README.md).
 Seconds are the processor's, measured on whatever machine ran them: compare them with each other only.
 
