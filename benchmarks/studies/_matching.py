@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import sfumato
 from benchmarks.generalization import BUREL, PAPER, RING, Lineup, Needs, first_columns, published, redrawn
 from benchmarks.heterogeneous import census_table
 from benchmarks.studies._draw import lines
-from benchmarks.studies._study import Rows
+from benchmarks.studies._study import Rows, kept
 from sfumato.charts import Chart
+from sfumato.methods.base import Method
+from sfumato.privacy.requirement import Requirement
 from sfumato.utility import gcp
 
 HG, SG, GR = "HG (hungarian)", "SG (sortgreedy)", "GR (greedy)"
@@ -47,18 +50,25 @@ def tables(people: int, skew: float) -> Mapping[str, sfumato.Table]:
     return {"census": table, "uniform": redrawn(table, 0), f"Zipf {skew:g}": redrawn(table, skew)}
 
 
-def along(axis: str, cases: Mapping[Any, tuple[sfumato.Table, Needs]], lineup: Lineup, **same: Any) -> list[dict[str, Any]]:
+def along(
+    study: str, axis: str, cases: Mapping[Any, tuple[sfumato.Table, Needs]], lineup: Lineup, **same: Any
+) -> list[dict[str, Any]]:
     """Return a row for every method and case: GCP and processor seconds, none where a method cannot keep the bounds."""
     rows: list[dict[str, Any]] = []
-    small = census_table(1_000)
     for name, (method, against) in lineup.items():
-        for needs in {id(needs): needs for _, needs in cases.values()}.values():
-            published(sfumato.NearGroups(effort=0.001) if name == ANNEALED else method, small, needs(against))
         for at, (table, needs) in cases.items():
-            made = published(method, table, needs(against))
-            loss, seconds = (gcp(made[1]).value, made[0]) if made else (None, None)
-            rows.append({**same, "axis": axis, "at": float(at), "method": name, "loss": loss, "seconds": seconds})
+            case = {**same, "axis": axis, "at": float(at), "method": name}
+            told = {"program": repr(method), "people": table.rows, "bounds": repr(needs(against))}
+            work = partial(_lost, method, table, needs(against), compiled=name != ANNEALED)
+            rows += [{**case, **row} for row in kept(study, {**case, **told}, work)]
     return rows
+
+
+def _lost(method: Method, table: sfumato.Table, requirement: Requirement, *, compiled: bool) -> Rows:
+    """Return GCP and processor seconds of one publication, after a small one that compiles."""
+    published(method if compiled else sfumato.NearGroups(effort=0.001), census_table(1_000), requirement)
+    made = published(method, table, requirement)
+    return [{"loss": gcp(made[1]).value, "seconds": made[0]} if made else {"loss": None, "seconds": None}]
 
 
 def narrower(table: sfumato.Table, many: Sequence[int], needs: Needs) -> dict[int, tuple[sfumato.Table, Needs]]:

@@ -6,30 +6,38 @@ apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
+from typing import Any
 
+import sfumato
 from benchmarks._fragments import census_table, made, needs
 from benchmarks._measure import least_seconds
 from benchmarks._show import Cell
 from benchmarks.studies._draw import lines
 from benchmarks.studies._fragments_lineup import METHODS
-from benchmarks.studies._study import Rows, Study, Verdict
+from benchmarks.studies._study import Rows, Study, Verdict, kept
 from sfumato.charts import Chart
+from sfumato.methods.base import Method
 
 
 def measure(*, people: int, alphas: Sequence[str], betas: Sequence[str], repeats: int) -> Rows:
     """Return seconds per method, α and β, None where the bounds cannot be kept."""
-    small, table = census_table(2_000, "occupation"), census_table(people, "occupation")
-    rows = []
-    for name, method in METHODS.items():
-        made(method, small, needs())  # compiles
-        for beta in betas:
-            for alpha in alphas:
-                seconds, release = least_seconds(repeats, partial(made, method, table, needs(alpha, beta)))
-                told = {"method": name, "α": alpha, "β": beta}
-                rows.append({**told, "seconds": None if release is None else seconds})
+    table = census_table(people, "occupation")
+    rows: list[Mapping[str, Any]] = []
+    for name in METHODS:
+        for beta, alpha in product(betas, alphas):
+            case = {"method": name, "α": alpha, "β": beta}
+            work = partial(_seconds, METHODS[name], table, needs(alpha, beta), repeats)
+            rows += [{**case, **row} for row in kept("fragments_fig11_time", {**case, "people": people, "of": repeats}, work)]
     return rows
+
+
+def _seconds(method: Method, table: sfumato.Table, bounds: sfumato.PresenceAssociation, repeats: int) -> Rows:
+    made(method, census_table(2_000, "occupation"), needs())  # compiles
+    seconds, release = least_seconds(repeats, partial(made, method, table, bounds))
+    return [{"seconds": None if release is None else seconds}]
 
 
 def draw(rows: Rows) -> Chart:

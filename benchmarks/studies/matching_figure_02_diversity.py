@@ -18,7 +18,7 @@ def measure(*, people: int, ells: Sequence[int], skew: float, effort: float) -> 
     """Return GCP and seconds of every method against ℓ, on three tables."""
     rows = []
     for name, table in tables(people, skew).items():
-        rows += along("ℓ", {k: (table, diversity(k)) for k in ells}, diverse(effort), table=name)
+        rows += along("matching_figure_02_diversity", "ℓ", {k: (table, diversity(k)) for k in ells}, diverse(effort), table=name)
     return rows
 
 

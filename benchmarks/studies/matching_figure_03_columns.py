@@ -14,7 +14,7 @@ def measure(*, people: int, columns: Sequence[int], ell: int, skew: float, effor
     """Return GCP and seconds of every method against the number of quasi columns, on three tables."""
     rows = []
     for name, table in tables(people, skew).items():
-        rows += along("d", narrower(table, columns, diversity(ell)), diverse(effort), table=name)
+        rows += along("matching_figure_03_columns", "d", narrower(table, columns, diversity(ell)), diverse(effort), table=name)
     return rows
 
 

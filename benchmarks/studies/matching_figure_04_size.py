@@ -39,16 +39,31 @@ def measure(
     split: Lineup = {PARTED.format(part): (replace(PAPER, partition=part, partitions="separate"), "reader")}
     small = {n: (census_table(n), needs) for n in sizes if n <= whole}
     large = {n: (census_table(n), needs) for n in sizes if n > whole}
-    rows = along("people", small, {**lineup, **split})
-    rows += along("people", large, {**{name: way for name, way in lineup.items() if name not in SCHEME}, **split})
+    rows = along("matching_figure_04_size", "people", small, {**lineup, **split})
+    rows += along(
+        "matching_figure_04_size", "people", large, {**{name: way for name, way in lineup.items() if name not in SCHEME}, **split}
+    )
     table = census_table(parted)
     for name, (method, _) in SCHEME.items():
         for size in parts:
             way = replace(method, partition=size, partitions="separate")  # type: ignore[call-arg]
-            rows += [{**row, "at": float(size)} for row in along("partition", {size: (table, needs)}, {name: (way, "reader")})]
-    rows += [{**row, "at": float(size)} for size in parts for row in along("partition", {0: (table, needs)}, {NH: lineup[NH]})]
+            rows += [
+                {**row, "at": float(size)}
+                for row in along("matching_figure_04_size", "partition", {size: (table, needs)}, {name: (way, "reader")})
+            ]
+    rows += [
+        {**row, "at": float(size)}
+        for size in parts
+        for row in along("matching_figure_04_size", "partition", {0: (table, needs)}, {NH: lineup[NH]})
+    ]
     table = census_table(people)
-    return rows + along("skew", {skew: (redrawn(table, skew), diversity(skewed_ell)) for skew in skews}, lineup, ell=skewed_ell)
+    return rows + along(
+        "matching_figure_04_size",
+        "skew",
+        {skew: (redrawn(table, skew), diversity(skewed_ell)) for skew in skews},
+        lineup,
+        ell=skewed_ell,
+    )
 
 
 def draw(rows: Rows) -> Chart:

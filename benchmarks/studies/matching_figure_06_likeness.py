@@ -22,12 +22,14 @@ def measure(*, people: int, betas: Sequence[int], skew: float, effort: float, en
     """Return GCP and seconds of every method against β, on three tables; on the first `ends` people from end to end."""
     rows = []
     for name, table in tables(people, skew).items():
-        rows += along("β", {k: (table, likeness(k)) for k in betas}, likely(effort), table=name)
+        rows += along("matching_figure_06_likeness", "β", {k: (table, likeness(k)) for k in betas}, likely(effort), table=name)
     few = census_table(ends)
     counts = few.sensitive.counts
     last = -(-int(counts.max()) // int(counts[counts > 0].min())) - 1
     inner = [beta for beta in between if beta < last]
-    return rows + along("β", {k: (few, likeness(k)) for k in (0, *inner, last)}, likely(effort), table=ENDS)
+    return rows + along(
+        "matching_figure_06_likeness", "β", {k: (few, likeness(k)) for k in (0, *inner, last)}, likely(effort), table=ENDS
+    )
 
 
 def judge(rows: Rows) -> Verdict:

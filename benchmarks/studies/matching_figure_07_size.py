@@ -15,9 +15,9 @@ from benchmarks.studies.matching_figure_04_size import draw
 def measure(*, sizes: Sequence[int], people: int, skews: Sequence[float], beta: int, effort: float) -> Rows:
     """Return GCP and seconds of every method against people and against skew."""
     needs, lineup = likeness(beta), likely(effort)
-    rows = along("people", {n: (census_table(n), needs) for n in sizes}, lineup)
+    rows = along("matching_figure_07_size", "people", {n: (census_table(n), needs) for n in sizes}, lineup)
     table = census_table(people)
-    return rows + along("skew", {skew: (redrawn(table, skew), needs) for skew in skews}, lineup)
+    return rows + along("matching_figure_07_size", "skew", {skew: (redrawn(table, skew), needs) for skew in skews}, lineup)
 
 
 def judge(rows: Rows) -> Verdict:
