@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -89,19 +89,23 @@ def test_publishing_tells_of_kernels_that_are_compiled_for_it(monkeypatch: pytes
     assert told == [(COMPILING, 0.0)]
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_kernel_that_borrows_its_arrays_works_with_a_numba_that_cannot_lend_them(
-    monkeypatch: pytest.MonkeyPatch, known: bool
-) -> None:
+def test_borrowed_arrays_are_written_and_keep_their_owner() -> None:
     from sfumato import _jit
+    from sfumato.groups.near._anneal_kernels import borrowed
 
-    monkeypatch.setattr(_jit, "_may_borrow", lambda: known)
+    class Pair(NamedTuple):
+        one: np.ndarray[Any, Any]
+        other: np.ndarray[Any, Any]
 
-    @_jit.njit(borrowed=True)
-    def total(numbers: Any) -> Any:
-        found = 0
-        for number in numbers:
-            found += number
-        return found
+    @_jit.njit()
+    def doubled(pair: Any) -> Any:
+        pair = borrowed(pair)
+        for k in range(len(pair.one)):
+            pair.other[k, 0] = 2 * pair.one[k]
+        return len(pair.one)
 
-    assert total(np.arange(5)) == 10
+    given = Pair(np.arange(5), np.zeros((5, 2), np.int32))
+    before = [sys.getrefcount(array) for array in given]
+    assert doubled(given) == 5
+    assert given.other.tolist() == [[0, 0], [2, 0], [4, 0], [6, 0], [8, 0]]
+    assert [sys.getrefcount(array) for array in given] == before

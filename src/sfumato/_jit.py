@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 
 from sfumato.progress import compiling
 
-_BORROWED = "_nrt"
 _FOR_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 FEW = 200
@@ -92,16 +91,12 @@ class Kernel:
         return getattr(self._made, name)
 
 
-def njit(
-    *, plain: Callable[..., Any] | None = None, same: bool = False, borrowed: bool = False, **options: Any
-) -> Callable[[_Function], _Function]:
+def njit(*, plain: Callable[..., Any] | None = None, same: bool = False, **options: Any) -> Callable[[_Function], _Function]:
     """Return numba's decorator with these options; `cache` asks for a place on disk and does without where there is none.
 
-    `plain` does the same in numpy, but for rounding unless it is the `same`. With `borrowed` a kernel does not count references
-    to its arrays: it makes and returns none, and whoever calls it holds them. numba knows that by a private option; one without
-    it counts, and is slower.
+    `plain` does the same in numpy, but for rounding unless it is the `same`.
     """
-    return lambda function: Kernel(function, {**options, **({_BORROWED: False} if borrowed else {})}, plain, same)  # type: ignore[return-value]
+    return lambda function: Kernel(function, options, plain, same)  # type: ignore[return-value]
 
 
 def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,7 +108,6 @@ def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     numba = _numba()
-    options = {name: chosen for name, chosen in options.items() if name != _BORROWED or _may_borrow()}
     if function.__globals__.get("prange") is prange:
         function.__globals__["prange"] = numba.prange
     try:
@@ -144,13 +138,6 @@ def _numba() -> Any:
     if place:
         setattr(numba.config, "CACHE_DIR", place)  # noqa: B010  (numba may be here before us; its types do not show it)
     return numba
-
-
-@functools.cache
-def _may_borrow() -> bool:
-    from numba.core import options
-
-    return hasattr(getattr(options, "DefaultOptions", None), _BORROWED)
 
 
 def _stamp(made: Any) -> None:

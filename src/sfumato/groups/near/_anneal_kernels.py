@@ -3,7 +3,8 @@
 A window is a set of whole groups. Its records are numbered in a kd order, its codes and values are numbered anew, so that all
 counts of a group stand in one short row. Costs are integers, NCP in units of 2⁻³⁶, so that adding changes never drifts; whether a
 group keeps its bounds is decided by `need`, the smallest size for a count of a value. Every function takes the `Window` first,
-or its `Boxes`; records, groups, columns and codes are int64 everywhere outside of its arrays, so that each is compiled once.
+its `Boxes`, or one of its arrays; records, groups, columns and codes are int64 everywhere outside of its arrays, so that each is
+compiled once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import intrinsic
 
 from sfumato._jit import njit
 from sfumato.arrays import Array, Integers, Small
@@ -70,10 +72,30 @@ class Boxes(NamedTuple):
     kind: Small
 
 
-# For compiled callers only, which compiles in half the time. Arrays are borrowed: reference counting of the arrays of a window at
-# every call makes a step five times as slow.
-inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, borrowed=True)
-inlined = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, borrowed=True, forceinline=True)
+inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for compiled callers only: compiles in half the time
+inlined = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+
+
+def _borrowed(typing: Any, window: Any) -> Any:
+    """Return a window whose arrays are not reference counted: their owner has to outlive it, as a caller's arguments do.
+
+    Counting references to all arrays of a window at every call makes a step three times as slow. So what is called begins with
+    this: numba passes over arrays without an owner, and that they have none is then known where it compiles.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        made = given[0]
+        for k, kind in enumerate(signature.return_type):
+            array = context.make_array(kind)(context, builder, builder.extract_value(made, k))
+            array.meminfo = array.meminfo.type(None)
+            array.parent = array.parent.type(None)
+            made = builder.insert_value(made, array._getvalue(), k)
+        return made
+
+    return window(window), code
+
+
+borrowed: Any = intrinsic(_borrowed)
 
 
 @inlined
@@ -83,39 +105,39 @@ def boxes(w: Any) -> Any:
 
 
 @inlined
-def home(w: Any, r: Any) -> Any:
+def home(people: Any, r: Any) -> Any:
     """Return the group of a record."""
-    return np.int64(w.people[r, HOME])
+    return np.int64(people[r, HOME])
 
 
 @inlined
-def code_of(w: Any, r: Any, j: Any) -> Any:
+def code_of(people: Any, r: Any, j: Any) -> Any:
     """Return the code of a record in column j."""
-    return np.int64(w.people[r, CODES + j])
+    return np.int64(people[r, CODES + j])
 
 
 @inlined
-def member(w: Any, g: Any, slot: Any) -> Any:
+def member(pool: Any, groups: Any, g: Any, slot: Any) -> Any:
     """Return a member of a group."""
-    return np.int64(w.pool[w.groups[g, START] + slot])
+    return np.int64(pool[groups[g, START] + slot])
 
 
 @inlined
-def ends(w: Any, j: Any) -> Any:
+def ends(groups: Any, kind: Any, j: Any) -> Any:
     """Return where in a row of `groups` the two ends of column j stand."""
-    return w.groups.shape[1] - 2 * (len(w.kind) - j)
+    return groups.shape[1] - 2 * (len(kind) - j)
 
 
 @inlined
-def present(w: Any, g: Any, code: Any) -> Any:
+def present(groups: Any, g: Any, code: Any) -> Any:
     """Return 1 if somebody in a group has a code, else 0."""
-    return (w.groups[g, MARKS + 2 * (code >> 6)] >> (code & 63)) & 1
+    return (groups[g, MARKS + 2 * (code >> 6)] >> (code & 63)) & 1
 
 
 @inlined
-def alone(w: Any, g: Any, code: Any) -> Any:
+def alone(groups: Any, g: Any, code: Any) -> Any:
     """Return 1 if exactly one person in a group has a code, else 0."""
-    return (w.groups[g, MARKS + 2 * (code >> 6) + 1] >> (code & 63)) & 1
+    return (groups[g, MARKS + 2 * (code >> 6) + 1] >> (code & 63)) & 1
 
 
 @inner
@@ -124,18 +146,18 @@ def next_end(w: Any, g: Any, j: Any, code: Any, step: Any) -> Any:
 
     `step` is 1 for the lower end and −1 for the upper one.
     """
-    at = ends(w, j)
+    at = ends(w.groups, w.kind, j)
     last = w.groups[g, at + 1] if step > 0 else w.groups[g, at]
     found = code + step
     for _ in range(SCAN):
         if (last - found) * step < 0:
             return np.int64(-1)
-        if present(w, g, found):
+        if present(w.groups, g, found):
             return found
         found += step
     found = np.int64(-1)
     for k in range(w.groups[g, SIZE]):
-        here = code_of(w, member(w, g, k), j)
+        here = code_of(w.people, member(w.pool, w.groups, g, k), j)
         if here != code and here != w.kind[j] and (found < 0 or (found - here) * step > 0):
             found = here
     return found
@@ -144,7 +166,7 @@ def next_end(w: Any, g: Any, j: Any, code: Any, step: Any) -> Any:
 @inlined
 def width_without(w: Any, g: Any, j: Any, out: Any, new: Any) -> Any:
     """Return how wide a range is when the person at an end, with code `out`, goes and one with `new` comes (−1 for nobody)."""
-    at = ends(w, j)
+    at = ends(w.groups, w.kind, j)
     below, above = w.groups[g, at], w.groups[g, at + 1]
     if out == below:
         below = next_end(w, g, j, out, 1)
@@ -160,7 +182,7 @@ def width_without(w: Any, g: Any, j: Any, out: Any, new: Any) -> Any:
 @inlined
 def grown(w: Any, g: Any, j: Any, new: Any) -> Any:
     """Return by how much a range grows when somebody comes."""
-    at = ends(w, j)
+    at = ends(w.groups, w.kind, j)
     low, high = w.groups[g, at], w.groups[g, at + 1]
     if low < 0 or new == w.kind[j]:
         return np.int64(0)
@@ -172,15 +194,15 @@ def swapped(w: Any, g: Any, leaves: Any, joins: Any) -> Any:
     """Return by how much the box of a group costs one person more with another record in the place of a member."""
     change = np.int64(0)
     for j in range(len(w.kind)):
-        out, new = code_of(w, leaves, j), code_of(w, joins, j)
+        out, new = code_of(w.people, leaves, j), code_of(w.people, joins, j)
         if out == new:
             continue
         if w.kind[j] == CATEGORIES:
-            change += w.place[new] * (1 - present(w, g, new)) - w.place[out] * alone(w, g, out)
+            change += w.place[new] * (1 - present(w.groups, g, new)) - w.place[out] * alone(w.groups, g, out)
             continue
-        at = ends(w, j)
+        at = ends(w.groups, w.kind, j)
         low, high = w.groups[g, at], w.groups[g, at + 1]
-        if out in (low, high) and alone(w, g, out):
+        if out in (low, high) and alone(w.groups, g, out):
             change += width_without(w, g, j, out, new) - (w.place[high] - w.place[low])
         else:
             change += grown(w, g, j, new)
@@ -192,9 +214,9 @@ def joined(w: Any, g: Any, r: Any) -> Any:
     """Return by how much the box of a group costs one person more with another record in it."""
     change = np.int64(0)
     for j in range(len(w.kind) if w.groups[g, SIZE] > 0 else 0):
-        code = code_of(w, r, j)
+        code = code_of(w.people, r, j)
         if w.kind[j] == CATEGORIES:
-            change += w.place[code] * (1 - present(w, g, code))
+            change += w.place[code] * (1 - present(w.groups, g, code))
         else:
             change += grown(w, g, j, code)
     return change
@@ -203,16 +225,16 @@ def joined(w: Any, g: Any, r: Any) -> Any:
 @inner
 def left(w: Any, r: Any) -> Any:
     """Return by how much the box of a record's group costs one person more without it: 0 or less."""
-    g = home(w, r)
+    g = home(w.people, r)
     change = np.int64(0)
     for j in range(len(w.kind) if w.groups[g, SIZE] > 1 else 0):
-        code = code_of(w, r, j)
-        if alone(w, g, code) == 0:
+        code = code_of(w.people, r, j)
+        if alone(w.groups, g, code) == 0:
             continue
         if w.kind[j] == CATEGORIES:
             change -= w.place[code]
             continue
-        at = ends(w, j)
+        at = ends(w.groups, w.kind, j)
         low, high = w.groups[g, at], w.groups[g, at + 1]
         if code in (low, high):
             change += width_without(w, g, j, code, -1) - (w.place[high] - w.place[low])
@@ -222,7 +244,7 @@ def left(w: Any, r: Any) -> Any:
 @inlined
 def swap_cost(w: Any, a: Any, b: Any, most: Any) -> Any:
     """Return by how much the cost changes if two records of two groups change places, or some number above `most` if that is."""
-    g, h = home(w, a), home(w, b)
+    g, h = home(w.people, a), home(w.people, b)
     here = w.groups[g, SIZE] * swapped(boxes(w), g, a, b)
     if here - w.groups[h, SIZE] * w.groups[h, NCP] > most:
         return here
@@ -238,7 +260,7 @@ def join_cost(w: Any, r: Any, g: Any) -> Any:
 @inlined
 def leave_cost(w: Any, r: Any) -> Any:
     """Return by how much the group of a record costs more without it: 0 or less."""
-    h = home(w, r)
+    h = home(w.people, r)
     return (w.groups[h, SIZE] - 1) * left(boxes(w), r) - w.groups[h, NCP]
 
 
@@ -246,7 +268,7 @@ def leave_cost(w: Any, r: Any) -> Any:
 def move_cost(w: Any, r: Any, g: Any, most: Any) -> Any:
     """Return by how much the cost changes if a record goes to another group, or some number above `most` if that is."""
     here = join_cost(w, r, g)
-    h = home(w, r)
+    h = home(w.people, r)
     if here - w.groups[h, SIZE] * w.groups[h, NCP] > most:
         return here
     return here + leave_cost(w, r)
@@ -255,6 +277,7 @@ def move_cost(w: Any, r: Any, g: Any, most: Any) -> Any:
 @inner
 def make_room(w: Any, g: Any) -> None:
     """Give a full group twice its room in the pool, closing the gaps of all groups when the pool is used up."""
+    w = borrowed(w)
     wanted = 2 * w.groups[g, ROOM] + 4
     if w.pool[-1] + wanted >= len(w.pool):
         for k in range(w.pool[-1]):
@@ -284,7 +307,7 @@ def add_code(w: Any, g: Any, j: Any, code: Any) -> None:
         return
     w.groups[g, mark] |= bit
     w.groups[g, mark + 1] |= bit
-    at = ends(w, j)
+    at = ends(w.groups, w.kind, j)
     if w.kind[j] == CATEGORIES:
         w.groups[g, at] += 1
         w.groups[g, NCP] += w.place[code] if w.groups[g, at] > 1 else 0
@@ -305,7 +328,7 @@ def take_code(w: Any, g: Any, j: Any, code: Any) -> None:
         return
     w.groups[g, mark] &= ~bit
     w.groups[g, mark + 1] &= ~bit
-    at = ends(w, j)
+    at = ends(w.groups, w.kind, j)
     low, high = w.groups[g, at], w.groups[g, at + 1]
     if w.kind[j] == CATEGORIES:
         w.groups[g, at] -= 1
@@ -322,19 +345,21 @@ def take_code(w: Any, g: Any, j: Any, code: Any) -> None:
 @inner
 def drop(w: Any, r: Any) -> None:
     """Take a record out of its group."""
-    g = home(w, r)
+    w = borrowed(w)
+    g = home(w.people, r)
     w.groups[g, SIZE] -= 1
     last = w.pool[w.groups[g, START] + w.groups[g, SIZE]]
     w.pool[w.groups[g, START] + w.people[r, SLOT]] = last
     w.people[last, SLOT] = w.people[r, SLOT]
     w.counts[g, w.people[r, VALUE]] -= 1
     for j in range(len(w.kind)):
-        take_code(w, g, j, code_of(w, r, j))
+        take_code(w, g, j, code_of(w.people, r, j))
 
 
 @inner
 def put(w: Any, r: Any, g: Any) -> None:
     """Put a record that is in no group into one."""
+    w = borrowed(w)
     if w.groups[g, SIZE] == w.groups[g, ROOM]:
         make_room(w, g)
     w.people[r, HOME], w.people[r, SLOT] = g, w.groups[g, SIZE]
@@ -342,14 +367,15 @@ def put(w: Any, r: Any, g: Any) -> None:
     w.groups[g, SIZE] += 1
     w.counts[g, w.people[r, VALUE]] += 1
     for j in range(len(w.kind)):
-        add_code(w, g, j, code_of(w, r, j))
+        add_code(w, g, j, code_of(w.people, r, j))
 
 
 @inner
 def shift(w: Any, r: Any, g: Any) -> None:
     """Move a record to another group and note where it was."""
+    w = borrowed(w)
     many = w.log[-1]
-    w.log[2 * many], w.log[2 * many + 1] = r, home(w, r)
+    w.log[2 * many], w.log[2 * many + 1] = r, home(w.people, r)
     w.log[-1] = many + 1
     drop(w, r)
     put(w, r, g)
@@ -358,6 +384,7 @@ def shift(w: Any, r: Any, g: Any) -> None:
 @inner
 def undo(w: Any) -> None:
     """Take back the noted moves, the last first."""
+    w = borrowed(w)
     while w.log[-1] > 0:
         many = w.log[-1] - 1
         shift(w, w.log[2 * many], w.log[2 * many + 1])
@@ -367,19 +394,20 @@ def undo(w: Any) -> None:
 @inner
 def exchange(w: Any, a: Any, b: Any) -> None:
     """Let two records of two groups change places, and note it."""
+    w = borrowed(w)
     many = w.log[-1]
-    w.log[2 * many], w.log[2 * many + 1], w.log[2 * many + 2], w.log[2 * many + 3] = a, home(w, a), b, home(w, b)
+    w.log[2 * many], w.log[2 * many + 1], w.log[2 * many + 2], w.log[2 * many + 3] = a, home(w.people, a), b, home(w.people, b)
     w.log[-1] = many + 2
     for k in range(2):
         w.people[a, k], w.people[b, k] = w.people[b, k], w.people[a, k]
     for turn in range(2):
         leaves, joins = (a, b) if turn == 0 else (b, a)
-        g = home(w, joins)
+        g = home(w.people, joins)
         w.pool[w.groups[g, START] + w.people[joins, SLOT]] = joins
         w.counts[g, w.people[leaves, VALUE]] -= 1
         w.counts[g, w.people[joins, VALUE]] += 1
         for j in range(len(w.kind)):
-            out, new = code_of(w, leaves, j), code_of(w, joins, j)
+            out, new = code_of(w.people, leaves, j), code_of(w.people, joins, j)
             if out != new:
                 add_code(w, g, j, new)
                 take_code(w, g, j, out)
@@ -388,7 +416,7 @@ def exchange(w: Any, a: Any, b: Any) -> None:
 @inlined
 def may_leave(w: Any, r: Any) -> bool:
     """Return whether the group of a record keeps its bounds without it."""
-    g, mine = home(w, r), w.people[r, VALUE]
+    g, mine = home(w.people, r), w.people[r, VALUE]
     size = w.groups[g, SIZE] - 1
     if len(w.starts) <= size:  # so few values that they are gone through, not the members
         first = w.counts.shape[1] - len(w.starts)
@@ -398,7 +426,7 @@ def may_leave(w: Any, r: Any) -> bool:
                 return False
         return True
     for k in range(size + 1):
-        other = member(w, g, k)
+        other = member(w.pool, w.groups, g, k)
         held = np.int64(w.counts[g, w.people[other, VALUE]]) - (w.people[other, VALUE] == mine)
         if held > 0 and w.need[w.people[other, NEED] + held] > size:
             return False
@@ -414,7 +442,7 @@ def may_join(w: Any, r: Any, g: Any, size: Any) -> Any:
 @inlined
 def may_swap(w: Any, leaves: Any, joins: Any) -> Any:
     """Return whether the group of `leaves` keeps its bounds with `joins` in its place."""
-    g = home(w, leaves)
+    g = home(w.people, leaves)
     return w.people[leaves, VALUE] == w.people[joins, VALUE] or may_join(w, joins, g, w.groups[g, SIZE])
 
 
@@ -429,19 +457,20 @@ def release_slot(w: Any, g: Any) -> None:
 @inner
 def open_groups(w: Any) -> None:
     """Put every record into its home, the groups being empty, and the slots that stay empty among the free ones."""
+    w = borrowed(w)
     for j in range(len(w.kind)):
-        at = ends(w, j)
+        at = ends(w.groups, w.kind, j)
         for g in range(len(w.groups)):
             w.groups[g, at] = 0 if w.kind[j] == CATEGORIES else -1
-            w.groups[g, at + 1] = code_of(w, 0, j) if w.kind[j] == CATEGORIES else -1
+            w.groups[g, at + 1] = code_of(w.people, 0, j) if w.kind[j] == CATEGORIES else -1
     for r in range(len(w.people)):
-        w.groups[home(w, r), ROOM] += 1
+        w.groups[home(w.people, r), ROOM] += 1
     w.pool[-1] = 0
     for g in range(len(w.groups)):
         w.groups[g, START] = w.pool[-1]
         w.groups[g, ROOM] += 2
         w.pool[-1] += w.groups[g, ROOM]
     for r in range(len(w.people)):
-        put(w, r, home(w, r))
+        put(w, r, home(w.people, r))
     for g in range(len(w.groups)):
         release_slot(w, g)

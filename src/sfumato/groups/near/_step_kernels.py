@@ -14,6 +14,7 @@ from sfumato.groups.near._anneal_kernels import (
     NCP,
     SIZE,
     VALUE,
+    borrowed,
     boxes,
     code_of,
     ends,
@@ -58,10 +59,10 @@ def namesake(w: Any, g: Any, v: Any, at: Any) -> Any:
     """Return a member of a group with a value, looked for from a slot on."""
     size = w.groups[g, SIZE]
     for _ in range(size):
-        if w.people[member(w, g, at), VALUE] == v:
+        if w.people[member(w.pool, w.groups, g, at), VALUE] == v:
             break
         at = at + 1 if at + 1 < size else 0
-    return member(w, g, at)
+    return member(w.pool, w.groups, g, at)
 
 
 @inlined
@@ -69,12 +70,12 @@ def try_swap(w: Any, i: Any, allowed: Any) -> None:
     """Bring a neighbour of a record into its group and send a member away instead."""
     bits = random_word(w.word)
     j = np.int64(w.near[i, high_below(bits, w.near.shape[1])])
-    g = home(w, i)
-    if j < 0 or home(w, j) == g:
+    g = home(w.people, i)
+    if j < 0 or home(w.people, j) == g:
         return
     size = w.groups[g, SIZE]
     at = low_below(bits, size)
-    k = member(w, g, at)
+    k = member(w.pool, w.groups, g, at)
     if w.people[k, VALUE] != w.people[j, VALUE]:
         if not may_join(w, j, g, size):
             k = namesake(boxes(w), g, w.people[j, VALUE], at)
@@ -92,7 +93,8 @@ def try_swap(w: Any, i: Any, allowed: Any) -> None:
 @inner
 def try_move(w: Any, r: Any, g: Any, allowed: Any) -> None:
     """Move a record to another group."""
-    h = home(w, r)
+    w = borrowed(w)
+    h = home(w.people, r)
     if g != h and may_join(w, r, g, w.groups[g, SIZE] + 1) and move_cost(w, r, g, allowed) <= allowed and may_leave(w, r):
         shift(w, r, g)
         release_slot(w, h)
@@ -105,14 +107,15 @@ def push_out(w: Any, r: Any, j: Any, most: Any) -> Any:
 
     Nobody with the same code in column j may come in its place.
     """
-    g, code = home(w, r), code_of(w, r, j)
+    w = borrowed(w)
+    g, code = home(w.people, r), code_of(w.people, r, j)
     best, target, partner = np.int64(most), np.int64(-1), np.int64(-1)
     leave = may_leave(w, r)
-    inside = member(w, g, random_below(w.word, w.groups[g, SIZE]))
+    inside = member(w.pool, w.groups, g, random_below(w.word, w.groups[g, SIZE]))
     seen = np.int64(-1)
     for t in range(w.near.shape[1]):
         there = w.near[r, t]
-        h = home(w, there) if there >= 0 else g
+        h = home(w.people, there) if there >= 0 else g
         draws = DRAWS if h != g and h != seen else 0
         if draws > 0 and leave and may_join(w, r, h, w.groups[h, SIZE] + 1):
             cost = move_cost(w, r, h, best)
@@ -123,13 +126,13 @@ def push_out(w: Any, r: Any, j: Any, most: Any) -> Any:
             k = np.int64(w.near[inside, t])
             if draw < draws:
                 size = w.groups[h, SIZE]
-                k = member(w, h, low_below(bits, size) if draw == 0 else high_below(bits, size))
-            if k < 0 or home(w, k) == g or code_of(w, k, j) == code:
+                k = member(w.pool, w.groups, h, low_below(bits, size) if draw == 0 else high_below(bits, size))
+            if k < 0 or home(w.people, k) == g or code_of(w.people, k, j) == code:
                 continue
             if may_swap(w, r, k) and may_swap(w, k, r):
                 cost = swap_cost(w, r, k, best)
                 if cost < best:
-                    best, target, partner = cost, home(w, k), k
+                    best, target, partner = cost, home(w.people, k), k
         seen = h
     if target < 0:
         return np.int64(NEVER)
@@ -147,7 +150,7 @@ def costly_column(w: Any, g: Any) -> Any:
     j = -1
     while left >= 0 and j < len(w.kind) - 1:
         j += 1
-        low, high = w.groups[g, ends(w, j)], w.groups[g, ends(w, j) + 1]
+        low, high = w.groups[g, ends(w.groups, w.kind, j)], w.groups[g, ends(w.groups, w.kind, j) + 1]
         if w.kind[j] == CATEGORIES:
             left -= (low - 1) * w.place[high]
         elif low >= 0:
@@ -160,12 +163,12 @@ def rare_code(w: Any, g: Any, j: Any) -> Any:
     """Return a code of column j that only a few members of a group have and that its box would be smaller without, else −1."""
     size = w.groups[g, SIZE]
     few = min(FEW, max(size // 2, 1))
-    low, high = w.groups[g, ends(w, j)], w.groups[g, ends(w, j) + 1]
+    low, high = w.groups[g, ends(w.groups, w.kind, j)], w.groups[g, ends(w.groups, w.kind, j) + 1]
     code = np.int64(-1)
     if w.kind[j] == CATEGORIES:
         at = random_below(w.word, size)
         for _ in range(min(size, 32) if low > 1 else 0):
-            drawn = code_of(w, member(w, g, at), j)
+            drawn = code_of(w.people, member(w.pool, w.groups, g, at), j)
             if w.counts[g, drawn] <= few:
                 code = drawn
                 break
@@ -179,6 +182,7 @@ def rare_code(w: Any, g: Any, j: Any) -> Any:
 @inner
 def try_evict(w: Any, g: Any, allowed: Any) -> None:
     """Push everybody with a rare code or at an end of a range out of a group; keep all or nothing."""
+    w = borrowed(w)
     j = costly_column(w, g)
     code = rare_code(w, g, j)
     if code < 0 or w.counts[g, code] == w.groups[g, SIZE]:
@@ -187,8 +191,8 @@ def try_evict(w: Any, g: Any, allowed: Any) -> None:
     hoped = w.groups[g, SIZE] * w.groups[g, NCP]  # what later ones of them may save
     at = 0
     while w.counts[g, code] > 0:
-        r = member(w, g, at)
-        if code_of(w, r, j) != code:
+        r = member(w.pool, w.groups, g, at)
+        if code_of(w.people, r, j) != code:
             at += 1
             continue
         hope = hoped if w.counts[g, code] > 1 else 0
@@ -202,7 +206,7 @@ def try_evict(w: Any, g: Any, allowed: Any) -> None:
 @inlined
 def take_in(w: Any, r: Any, g: Any, size: Any) -> Any:
     """Move a record into a group that will have `size` people, if its own can spare it, and return the cost, else `NEVER`."""
-    if home(w, r) == g or w.groups[home(w, r), SIZE] < 2 or not may_join(w, r, g, size) or not may_leave(w, r):
+    if home(w.people, r) == g or w.groups[home(w.people, r), SIZE] < 2 or not may_join(w, r, g, size) or not may_leave(w, r):
         return np.int64(NEVER)
     cost = move_cost(w, r, g, NEVER)
     shift(w, r, g)
@@ -212,6 +216,7 @@ def take_in(w: Any, r: Any, g: Any, size: Any) -> Any:
 @inner
 def try_carve(w: Any, i: Any, allowed: Any) -> None:
     """Make a new group of a record, its neighbours and people nearby in the order whom their groups can spare."""
+    w = borrowed(w)
     if w.spare[-1] == 0:
         return
     largest = w.sizes[1]
@@ -243,15 +248,16 @@ def try_carve(w: Any, i: Any, allowed: Any) -> None:
 @inner
 def try_dissolve(w: Any, g: Any, allowed: Any) -> None:
     """Send every member of a group to the cheapest neighbouring group with room; keep all or nothing."""
+    w = borrowed(w)
     if w.groups[g, SIZE] > w.sizes[1]:
         return
     total = -w.groups[g, SIZE] * w.groups[g, NCP]
     while w.groups[g, SIZE] > 0:
-        r = member(w, g, w.groups[g, SIZE] - 1)
+        r = member(w.pool, w.groups, g, w.groups[g, SIZE] - 1)
         best, target = np.int64(NEVER), np.int64(-1)
         for t in range(w.near.shape[1]):
             there = w.near[r, t]
-            h = home(w, there) if there >= 0 else g
+            h = home(w.people, there) if there >= 0 else g
             if h != g and h != target and may_join(w, r, h, w.groups[h, SIZE] + 1):
                 cost = join_cost(w, r, h)
                 if cost < best:
@@ -266,8 +272,9 @@ def try_dissolve(w: Any, g: Any, allowed: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def anneal(w: Any, pace: Any) -> None:
+def anneal(owned: Any, pace: Any) -> None:
     """Put the records into their homes, then try so many steps while the temperature falls; `w.groups` must be zeros."""
+    w = borrowed(owned)
     open_groups(w)
     chances, minus_logs = pace.chances, pace.minus_logs
     steps = int(pace.steps * len(w.people))
@@ -289,7 +296,7 @@ def anneal(w: Any, pace: Any) -> None:
             try_swap(w, i, allowed)
             continue
         allowed = np.int64(0.3 * allowed)
-        g = home(w, i)
+        g = home(w.people, i)
         if chance < chances[1]:
             r = np.int64(-1)
             if chance < chances[0]:
@@ -297,7 +304,7 @@ def anneal(w: Any, pace: Any) -> None:
             elif len(w.rare) > 0:
                 r = np.int64(w.rare[random_below(w.word, len(w.rare))])
                 other = r + random_below(w.word, 2 * REACH + 1) - REACH
-                g = home(w, min(max(other, 0), len(w.people) - 1))
+                g = home(w.people, min(max(other, 0), len(w.people) - 1))
             if r >= 0:
                 try_move(w, r, g, allowed)
         elif chance < chances[2]:
