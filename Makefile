@@ -30,7 +30,7 @@ packages:
 	$(PYTHON) .ci/packages.py
 
 # The part of the suite that touches every dependency, with the oldest version of each that pyproject.toml allows.
-OLDEST := tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
+OLDEST := tests/test_jit.py tests/table tests/release tests/policy tests/query tests/privacy tests/cli/test_cli_bad_input.py tests/cli/test_cli_verbs.py
 test-minimum: $(OLD)/.installed
 	SFUMATO_CACHE=$(CURDIR)/$(OLD)/compiled $(OLD)/bin/python -m pytest -n auto --dist loadfile -p no:cacheprovider $(OLDEST)
 
