@@ -161,7 +161,7 @@ def _by_value(column: Profile) -> str:
     if column.looks in _KINDS and column.distinct >= _FEW:
         return column.looks
     words = [frozenset(value.split()) | {value.replace(" ", "")} for value in column.values]
-    for called, secret in say.SECRET_VALUES:
+    for called, secret in say.SECRET_VALUES.items():
         hits = sum(bool(one & secret) for one in words)
         if hits >= 3 or (hits >= 1 and hits > 0.3 * len(words)):
             return called
@@ -214,7 +214,7 @@ def _known_by_value(column: Profile) -> str | None:
         return None
     if values <= say.SEX_VALUES and len(values) <= 5:
         return "sex"
-    return next((called for called, known in say.KNOWN_VALUES if 2 * len(values & known) >= len(values)), None)
+    return next((called for called, known in say.KNOWN_VALUES.items() if 2 * len(values & known) >= len(values)), None)
 
 
 def _maybe_secret(column: Profile) -> Decision | None:
