@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.exact import decimal_text
 from sfumato.policy.policy import Policy
+from sfumato.policy.roles import ROLES
 
 _MEANS = {
     "identifier": "compared and dropped",
@@ -17,7 +18,6 @@ _MEANS = {
     "other": "dropped",
     None: "not in the table",
 }
-_ROLES = ("identifier", "quasi", "sensitive", "other")
 _STRENGTH = ("reader", "engineer", "insider")
 
 
@@ -64,7 +64,7 @@ def _people(old: Policy, new: Policy) -> list[str]:
 
 def _columns(old: Policy, new: Policy) -> list[str]:
     lines = []
-    known = list(dict.fromkeys(name for one in (new, old) for role in _ROLES for name in getattr(one.schema, role)))
+    known = list(dict.fromkeys(name for one in (new, old) for role in ROLES for name in getattr(one.schema, role)))
     for name in known:
         before, after = old.schema.role(name), new.schema.role(name)
         if before != after:

@@ -11,6 +11,8 @@ from sfumato.policy import vocabulary as say
 from sfumato.policy.profile import Profile
 from sfumato.table.schema import Role
 
+ROLES: tuple[Role, ...] = get_args(Role)
+
 MOST = 200
 """A column of texts with more values than these is published by no draft: they would have to be put together first."""
 
@@ -18,12 +20,9 @@ FEWEST = 5
 """A column with at least so many values, and at most `MOST`, may be the secret where nothing looks like one."""
 
 _FEW = 2
-_ROLES: tuple[Role, ...] = get_args(Role)
 _CONTACTS = (
     "e-mail addresses", "web addresses", "IP addresses", "account numbers", "random keys", "phone numbers", "street addresses",
 )  # fmt: skip
-
-
 _CATEGORIES = ("sex", "origin", "where they live", "family")
 
 

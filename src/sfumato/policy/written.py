@@ -129,7 +129,7 @@ def _people(draft: Draft) -> list[str]:
 
 
 def _columns(draft: Draft) -> list[str]:
-    by_name = draft.profiles
+    by_name = draft.looked.by_name
     gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
     lines = ["[columns]                       # every column has exactly one role"]
     lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in _ROLES.items()]  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def _used(draft: Draft) -> tuple[str, ...]:
 def _types(draft: Draft) -> list[str]:
     return [
         "[types]                         # numeric, categorical or date",
-        *(f'{_key(name)} = "{kind_of(draft.profiles[name])}"' for name in _used(draft)),
+        *(f'{_key(name)} = "{kind_of(draft.looked.by_name[name])}"' for name in _used(draft)),
         "",
     ]
 
@@ -155,7 +155,7 @@ def _types(draft: Draft) -> list[str]:
 def _recodes(draft: Draft) -> list[str]:
     lines = ["[recode]                        # what is published instead of the exact values"]
     for name in draft.names("quasi"):
-        column = draft.profiles[name]
+        column = draft.looked.by_name[name]
         if name in draft.recode:
             lines.append(f"{_key(name)} = {_table(draft.recode[name])}")
         elif column.kind == "categorical" and column.distinct > 50:
@@ -181,7 +181,7 @@ def _bins(draft: Draft) -> list[str]:
 
 def _missing(draft: Draft) -> list[str]:
     lines = ["[missing]                       # value (a value of its own) | drop | error"]
-    gaps = [name for name in _used(draft) if draft.profiles[name].missing]
+    gaps = [name for name in _used(draft) if draft.looked.by_name[name].missing]
     lines += [f'{_key(name)} = "value"' for name in gaps]
     lines += [f'{_key(name)} = "error"' for name in draft.names("sensitive") if name not in gaps]
     if set(gaps) & set(draft.names("sensitive")):
