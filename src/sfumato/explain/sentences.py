@@ -10,6 +10,7 @@ from sfumato.exact import percent
 from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
 from sfumato.explain.explanation import Cut, Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
+from sfumato.policy.words import series
 from sfumato.release.accounts import noisy_claim
 from sfumato.release.manifest import KNOWS, Adversary
 from sfumato.release.randomized import randomized_claim
@@ -202,31 +203,29 @@ def _unprotected(about: Explanation) -> list[str]:
 
 
 def _unique(about: Explanation) -> str:
+    alone = f"Unique: {percent(about.unique_share)} of people are the only one with their {series(about.roles['quasi'])}"
     if about.form not in _EXACT:
         shown = {
             "columns": "every column apart",
             "views": "some of them apart, and the others together as they are",
             "synthetic": "records of nobody",
         }
-        return (
-            f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as "
-            f"recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
-        )
+        return f"{alone} as recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
     return (
-        f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as published, "
-        f"so whoever knows these of a person finds that person's row, and its {_EXACT[about.form]}. [recode] makes them coarser."
+        f"{alone} as published, so whoever knows these of a person finds that person's row, and its {_EXACT[about.form]}. "
+        "[recode] makes them coarser."
     )
 
 
 def _table(about: Explanation) -> list[str]:
     quasi, sensitive = about.roles["quasi"], about.roles["sensitive"]
     lines = [
-        f"The table has {people_text(about.rows)} to publish. A reader is assumed to know a person's {_and(quasi)}; "
-        f"what is protected is {_and(sensitive)}."
+        f"The table has {people_text(about.rows)} to publish. A reader is assumed to know a person's {series(quasi)}; "
+        f"what is protected is {series(sensitive)}."
     ]
     hidden = [*about.roles["identifier"], *about.roles["other"]]
     if hidden:
-        lines.append(f"Not published at all: {_and(hidden)}.")
+        lines.append(f"Not published at all: {series(hidden)}.")
     if about.dropped:
         are, them, they = ("is", "that person", "that person is") if about.dropped == 1 else ("are", "them", "they are")
         lines.append(
@@ -237,12 +236,12 @@ def _table(about: Explanation) -> list[str]:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
     if about.apart:
         lines.append(
-            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
+            f"Each of {series(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
             "nothing is promised about it: whoever knows one secret of a person, and a link to another, learns more of that."
         )
     if about.compound:
         lines.append(
-            f"{_and(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
+            f"{series(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
             "parts: two combinations that share a part, each believed at 10 %, leave that part believed at 20 %."
         )
     return lines
@@ -270,7 +269,7 @@ def _promise(about: Explanation) -> list[str]:
             declared=about.declared is not None,
             one_row_per_person=about.one_row_per_person,
         )
-        above = "" if not about.declared else f" More people than its bound allows have {_and(about.declared)}, by this table."
+        above = "" if not about.declared else f" More people than its bound allows have {series(about.declared)}, by this table."
         return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {claim.statement}{above}"]
     return [
         *([] if about.presence is None else about.presence.promise()),
@@ -354,7 +353,3 @@ def range_text(sizes: tuple[int, int]) -> str:
 def _quoted(values: Sequence[ValueBound]) -> str:
     more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
     return ", ".join(f"'{value.value}'" for value in values[:_NAMED]) + more
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
