@@ -11,21 +11,10 @@ import typer
 if TYPE_CHECKING:
     from sfumato.table.database import Database
 
-Data: TypeAlias = Annotated[
-    Path | None,
-    typer.Argument(
-        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input.",
-        show_default=False,
-    ),
-]
-DataFiles: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input. "
-        "Several files, or a directory, of Parquet or CSV are published beyond memory.",
-        show_default=False,
-    ),
-]
+_TABLE = "The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input."
+_SEVERAL = "Several files, or a directory, of Parquet or CSV are published beyond memory."
+Data: TypeAlias = Annotated[Path | None, typer.Argument(help=_TABLE, show_default=False)]
+DataFiles: TypeAlias = Annotated[list[Path] | None, typer.Argument(help=f"{_TABLE} {_SEVERAL}", show_default=False)]
 From: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -41,6 +30,13 @@ Sql: TypeAlias = Annotated[
 ]
 ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.", show_default=False)]
 PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.", show_default=False)]
+TablePolicy: TypeAlias = Annotated[
+    Path | None, typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False)
+]
+Attacks: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.", show_default=False),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Seed: TypeAlias = Annotated[
     int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.", show_default=False)

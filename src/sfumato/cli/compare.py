@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli._options import Data, From, Json, PolicyFile, Receipts, Sql, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, near, print_json, progress_bar, shown, warn
+from sfumato.cli._show import bullets, console, grid, hundredths, near, print_json, progress_bar, shown, warn
 from sfumato.cli.explain import DRAFT, read_workload
 
 if TYPE_CHECKING:
@@ -136,25 +136,18 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         rows = [[cell for cell, name in zip(row, headings, strict=True) if name != "÷ indep."] for row in rows]
         headings.remove("÷ indep.")
     right = (0, *range(2 if one else 3, len(headings)))
-    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right)
+    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right, rows=rows)
     table.padding = (0, 1, 0, 0)
-    for row in rows:
-        table.add_row(*row)
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
         if column.header != "varied":  # which is folded first
             column.min_width = max(len(str(column.header)), *map(len, cells))
     screen.print(table)
     if every:
         costs = ("", "method", one or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
-        table = grid(*costs, title="What else was measured", right=(0, *range(2 if one else 3, len(costs))))
-        for number, run in enumerate(study.runs, 1):
-            if run.made:
-                table.add_row(*_costs(number, run, one))
-        screen.print(table)
-    words = bullets()
-    for note in _notes(study, every=every):
-        words.add_row("•", shown(note))
-    screen.print(words)
+        made = [_costs(number, run, one) for number, run in enumerate(study.runs, 1) if run.made]
+        right = (0, *range(2 if one else 3, len(costs)))
+        screen.print(grid(*costs, title="What else was measured", right=right, rows=made))
+    screen.print(bullets(_notes(study, every=every)))
     if study.place is not None:
         drawn = (study.place / "picture.svg").exists()
         picture = "picture.svg" if drawn else "and no picture, which needs pip install 'sfumato[report]'"
@@ -192,12 +185,11 @@ def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
         return [*first, "none", *[""] * (4 + len(attacks))]
     return [
         *first,
-        _hundredths(run.error),
+        hundredths(run.error),
         "" if run.relative is None else f"{run.relative:.2f}",
-        _hundredths(run.coverage, 0)
-        + (f" ({_hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
-        _hundredths(run.exposure),
-        "" if run.worst is None else f"{_hundredths(run.worst)}/{_hundredths(run.bound)}",
+        hundredths(run.coverage, 0) + (f" ({hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
+        hundredths(run.exposure),
+        "" if run.worst is None else f"{hundredths(run.worst)}/{hundredths(run.bound)}",
         *(_points(run.attacks.get(one)) for one in attacks),
     ]
 
@@ -215,10 +207,6 @@ def _costs(number: int, run: Run, one: str) -> list[str]:
         f"{(run.memory or 0) / 1e6:.0f}",
         f"{(run.size or 0) / 1e3:,.0f}",
     ]
-
-
-def _hundredths(value: float | None, digits: int = 1) -> str:
-    return "" if value is None else f"{100 * value:.{digits}f}"
 
 
 def _partly(run: Run) -> bool:

@@ -176,10 +176,8 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
 
     screen = console()
     if decisions:
-        rows = grid("", "column", "role", "why")
-        for one in decisions:
-            rows.add_row("" if one.sure else "?", shown(one.column), one.role, shown(one.why))
-        screen.print(rows)
+        rows = [("" if one.sure else "?", shown(one.column), one.role, shown(one.why)) for one in decisions]
+        screen.print(grid("", "column", "role", "why", rows=rows))
     doubtful = sum(not one.sure for one in decisions)
     if doubtful:
         several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"
