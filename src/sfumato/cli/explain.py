@@ -178,7 +178,7 @@ def _show_risk(screen: Console, risk: Risk) -> None:
 
 def _show_study(screen: Console, study: Study) -> None:
     from sfumato.exact import percent
-    from sfumato.explain.sentences import range_text
+    from sfumato.explain.cost import range_text
 
     headings = ("people together", "holds against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)

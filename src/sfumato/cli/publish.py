@@ -252,7 +252,7 @@ def document_of(
 def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     """Return how people were put together: "Near people together, by safe cuts: 321 buckets of 100 to 1,900 people."."""
     from sfumato.exact import percent
-    from sfumato.explain.sentences import range_text
+    from sfumato.explain.cost import range_text
     from sfumato.explain.study import sizes_of
 
     if release.form == "synthetic":

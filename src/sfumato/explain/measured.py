@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sfumato.exact import percent
-from sfumato.explain.cost import people_text
-from sfumato.explain.sentences import range_text
+from sfumato.explain.cost import people_text, range_text
 from sfumato.explain.study import NOBODY, Measured, Study
 from sfumato.methods import NearGroups
 from sfumato.policy.words import an

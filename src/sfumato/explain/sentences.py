@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import cast
 
 from sfumato.exact import percent
-from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
-from sfumato.explain.explanation import Cut, Explanation, ValueBound
+from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text, range_text
+from sfumato.explain.explanation import Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
 from sfumato.policy.words import series
 from sfumato.release.accounts import noisy_claim
@@ -89,11 +89,8 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
     if unclaimed is not None:
         return f"{now}; at most {percent(value.bound)} {unclaimed} have it"
     sentence = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
-    return (
-        sentence
-        if inside is None or value.members
-        else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
-    )
+    alone = inside is None or value.members
+    return sentence if alone else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
 
 
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
@@ -119,12 +116,9 @@ def _said_twice(about: Explanation) -> tuple[str, ...]:
 
 def not_promised(about: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
-    lines = (
-        []
-        if about.paper_claim is None
-        else ["Not promised: a bound on what a reader believes who sees the values of the records."]
-    )
-    lines += [
+    unbounded = "Not promised: a bound on what a reader believes who sees the values of the records."
+    lines = [
+        *([] if about.paper_claim is None else [unbounded]),
         *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
@@ -158,8 +152,8 @@ def _feasible(about: Explanation) -> list[str]:
         return obstacle_sentences(about.obstacle)
     if about.paper_claim is not None:
         can = f"No belief is bounded: the method {about.method} can make a release, with a weaker claim in place of the policy's."
-        made = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
-        return [can, *made, f"What is claimed instead: {about.paper_claim}"]
+        groups = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
+        return [can, *groups, f"What is claimed instead: {about.paper_claim}"]
     can = f"The bounds can be kept: the method {about.method} can make a release"
     if about.presence is not None:
         first, *others = about.presence.made()
@@ -167,16 +161,13 @@ def _feasible(about: Explanation) -> list[str]:
     if about.room is not None:
         return [f"{can}, with everybody in one box.", *about.room.sentences]
     if about.boxes is not None:
-        return [f"{can}, {boxes_text(about.boxes, _INSIDE[about.form])}."]
+        boxes, inside = about.boxes, _INSIDE[about.form]
+        made = f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
+        return [f"{can}, {made}."]
     if about.near:
         return [f"{can}, near people together in small groups."]
     largest = "" if about.max_size is None else f" with {_INSIDE[about.form]}s of at most {about.max_size} people"
     return [f"{can}{largest}."]
-
-
-def boxes_text(boxes: Cut, inside: str) -> str:
-    """Return "near people together by safe cuts: 321 buckets of 100 to 1,900 people"."""
-    return f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
 
 
 def _unprotected(about: Explanation) -> list[str]:
@@ -254,27 +245,19 @@ def _promise(about: Explanation) -> list[str]:
         return ["As many records as there are people are published, drawn from noisy counts; none of them is anybody's."]
     if about.paper_claim is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
+    promise = f"The promise ({about.requirement['model']}, against = {about.against!r})"
     if about.odds is not None:
-        words = noisy_claim(
-            "insider",
-            model=str(about.requirement["model"]),
-            one_row_per_person=about.one_row_per_person,
-            sets=bool(about.sets),
-            apart=about.apart,
-        ).statement
-        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {words}"]
+        model, each = str(about.requirement["model"]), about.one_row_per_person
+        claim = noisy_claim("insider", model=model, one_row_per_person=each, sets=bool(about.sets), apart=about.apart)
+        return [f"{promise}: {claim.statement}"]
     if about.form == "randomized":
-        claim = randomized_claim(
-            cast(Adversary, about.against),
-            declared=about.declared is not None,
-            one_row_per_person=about.one_row_per_person,
-        )
+        adversary, declared = cast(Adversary, about.against), about.declared is not None
+        claim = randomized_claim(adversary, declared=declared, one_row_per_person=about.one_row_per_person)
         above = "" if not about.declared else f" More people than its bound allows have {series(about.declared)}, by this table."
-        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {claim.statement}{above}"]
+        return [f"{promise}: {claim.statement}{above}"]
     return [
         *([] if about.presence is None else about.presence.promise()),
-        f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
-        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
+        f"{promise} is made against somebody {KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
         + (", nor between one sensitive column and another." if about.apart else "."),
     ]
 
@@ -291,20 +274,18 @@ def _values(about: Explanation) -> list[str]:
     return [value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in listed]
 
 
-def patience_text(patience: int) -> str:
-    """Return what the patience of soft cuts is and does."""
-    return (
+def _patience(about: Explanation) -> list[str]:
+    """Return what the patience of soft cuts is and does, where boxes are made by them."""
+    patience = None if about.boxes is None else about.boxes.patience
+    if patience is None:
+        return []
+    return [
         f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if values fell well is tested, with "
         "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
         "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
         "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
         "Another draw makes a few boxes more or fewer. Publish the first: to draw again for more tells what no account counts."
-    )
-
-
-def _patience(about: Explanation) -> list[str]:
-    """Return what soft cuts do, where boxes are made by them."""
-    return [] if about.boxes is None or about.boxes.patience is None else [patience_text(about.boxes.patience)]
+    ]
 
 
 def _losses(about: Explanation) -> list[str]:
@@ -342,12 +323,6 @@ def _loss(strategy: StrategyLoss) -> str:
         proof = f", proven to be within {percent(strategy.gap)} of the best" if strategy.gap else ", proven to be the best"
     note = f" with {strategy.note}" if strategy.note else ""
     return f"Loss with {name}{note}: {strategy.loss:,}{proof} (buckets of {range_text(strategy.sizes)})."
-
-
-def range_text(sizes: tuple[int, int]) -> str:
-    """Return "2 to 50 people", "1 person"."""
-    small, large = sizes
-    return people_text(small) if small == large else f"{small:,} to {large:,} people"
 
 
 def _quoted(values: Sequence[ValueBound]) -> str:
