@@ -10,6 +10,7 @@ from sfumato.policy.words import recoding_in_words, rule_in_words
 from sfumato.release.manifest import KNOWS
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
+from sfumato.table import Table
 
 FORMS: Mapping[str, str] = {
     "buckets": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
@@ -43,17 +44,12 @@ def published(case: Case) -> Section:
     """Return what recipients see."""
     manifest = case.release.manifest
     recoded, form = manifest.schema["declared"]["recode"], "noisy" if manifest.basis == "noisy" else manifest.form
-    rows = [
-        (
-            str(one["name"]),
-            "published",
-            recoding_in_words(recoded[one["name"]]) if one["name"] in recoded else QUASI.get(form, "as it is"),
-        )
-        for one in manifest.schema["quasi"]
-    ]
+    names = [str(one["name"]) for one in manifest.schema["quasi"]]
+    plain = QUASI.get(form, "as it is")
+    rows = [(name, "published", recoding_in_words(recoded[name]) if name in recoded else plain) for name in names]
     secret = SECRET.get(form, "as counts of groups")
     rows += [(str(one["name"]), "sensitive", secret) for one in manifest.schema["sensitive"]]
-    left = [] if case.table is None else _left_out(case)
+    left = [] if case.table is None else _left_out(case.table, case.release.rows)
     tables = ", ".join(f"{name} ({table.num_rows:,} rows)" for name, table in case.release.tables().items())
     return Section(
         "published",
@@ -65,12 +61,11 @@ def published(case: Case) -> Section:
     )
 
 
-def _left_out(case: Case) -> list[str]:
-    assert case.table is not None
-    away = case.table.rows - case.release.rows
+def _left_out(table: Table, published: int) -> list[str]:
+    away = table.rows - published
     said = [] if away <= 0 else [f"{away:,} people of the table are not published, so that the bounds hold for the others."]
-    if case.table.dropped:
-        said.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing; no claim covers them.")
+    if table.dropped:
+        said.append(f"{table.dropped:,} people were left out beforehand because a value is missing; no claim covers them.")
     return said
 
 
@@ -132,12 +127,8 @@ def audited(case: Case) -> Section:
         )
         for one in audit.claims
     ]
-    blocks: list[Block] = [
-        Note(
-            f"{words[audit.holds]}. It was checked {with_table}, by code that no method uses.",
-            moods[audit.holds],
-        )
-    ]
+    checked = f"{words[audit.holds]}. It was checked {with_table}, by code that no method uses."
+    blocks: list[Block] = [Note(checked, moods[audit.holds])]
     if rows:
         headings = ("against", "about", "verdict", "closest to its bound", "belief", "bound", "used")
         blocks.append(Grid("Every claim", headings, rows, right=(4, 5, 6)))
