@@ -9,9 +9,8 @@ from nicegui import ui
 
 from sfumato.exact import percent
 from sfumato.policy.roles import ROLES
-from sfumato.studio.chart_style import COLORS
 from sfumato.studio.coarser import bins, recoding
-from sfumato.studio.frame import marked
+from sfumato.studio.frame import COLORS, marked
 from sfumato.studio.session import Session
 from sfumato.table.histogram import Histogram
 
