@@ -109,7 +109,7 @@ class Members:
 def members(sight: Sight) -> Members:
     """Return everybody in her group; `NotApplicable` where a release has no groups, or does not show who is in which."""
     if "members" not in sight.shared:
-        find = _FORMS.get(sight.release.form)
+        find = _FIND.get(sight.release.form)
         if find is None:
             raise NotApplicable(f"a release of the form {sight.release.form!r} puts nobody into a group")
         sight.shared["members"] = find(sight.release, sight)
@@ -221,7 +221,7 @@ def _sorted(
     )
 
 
-_FORMS: dict[str, Callable[[Any, Sight], Members]] = {
+_FIND: dict[str, Callable[[Any, Sight], Members]] = {
     "buckets": _buckets,
     "ranges": _by_containment,
     "columns": _by_columns,

@@ -25,7 +25,7 @@ NOBODY = "only the paper's claim, which bounds no belief"
 def translated(method: Method, requirement: Requirement, table: Table) -> Translated:
     """Return the method, the requirement nearest to the owner's that it may keep, and what that changes."""
     sentences: list[str] = []
-    for step in (_presence, _sets, _odds, _weaker, _against):
+    for step in (_presence, _sets, _odds, _paper_claim, _against):
         method, requirement, words = step(method, requirement, table)
         sentences += words
     return method, requirement, tuple(sentences)
@@ -84,7 +84,7 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
     return method, requirement, []
 
 
-def _weaker(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+def _paper_claim(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
     if not method.proves() and "accept_weaker_claim" in {one.name for one in fields(method)}:
         changes: dict[str, Any] = {"accept_weaker_claim": True}
         return replace(method, **changes), variant(requirement, against="reader"), [NOBODY]

@@ -28,7 +28,7 @@ _EXACT: Mapping[str, str] = {"buckets": "bucket", "randomized": "randomized valu
 _INSIDE: Mapping[str, str] = {"buckets": "bucket", "ranges": "group", "columns": "group", "views": "group"}
 """What the forms call people who are published together."""
 
-FORMS = (
+FORM_ADVICE = (
     "The form buckets is for counting, the form ranges for readers who need records without exact quasi values. A range does not "
     "say where in it people lie, so answers from ranges can be worse than assuming independence. On a census-like table of "
     "100,000 people near groups for ℓ = 10 answered questions about ranges with a median error of 1.2 % as buckets and 19 % as "
@@ -69,7 +69,7 @@ def details(about: Explanation) -> list[str]:
         *([] if about.odds is None else about.odds.sentences()),
         *_patience(about),
         *_losses(about),
-        *_forms(about),
+        *_form_advice(about),
         *not_promised(about),
     ]
 
@@ -298,7 +298,7 @@ def _losses(about: Explanation) -> list[str]:
     ]
 
 
-def _forms(about: Explanation) -> list[str]:
+def _form_advice(about: Explanation) -> list[str]:
     """Return which form is for what, where groups may be shown in either, or records are shown as ranges."""
     lines = []
     if about.near:
@@ -310,7 +310,7 @@ def _forms(about: Explanation) -> list[str]:
         other = "buckets" if about.form == "ranges" else "ranges"
         lines.append(f'This policy publishes the form {about.form}; form = "{other}" shows the same groups as {other}.')
     if about.near or about.either_form or about.form == "ranges":
-        lines.append(FORMS)
+        lines.append(FORM_ADVICE)
     return lines
 
 

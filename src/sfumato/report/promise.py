@@ -12,7 +12,7 @@ from sfumato.report.case import Case
 from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
 from sfumato.table import Table
 
-FORMS: Mapping[str, str] = {
+SEEN: Mapping[str, str] = {
     "buckets": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
     "how often each sensitive value occurs in each group.",
     "noisy": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
@@ -55,7 +55,7 @@ def published(case: Case) -> Section:
         "published",
         "What was published",
         [
-            Words([f"{manifest.rows:,} people, {len(rows)} columns. {FORMS.get(form, '')}", f"Tables: {tables}.", *left]),
+            Words([f"{manifest.rows:,} people, {len(rows)} columns. {SEEN.get(form, '')}", f"Tables: {tables}.", *left]),
             Grid("The columns", ("column", "role", "how it is shown"), rows),
         ],
     )
@@ -76,9 +76,9 @@ def promised(case: Case) -> Section:
     rules = [] if case.by_prior or not case.covered else [_rule(one, case.covered[-1]) for one in case.each]
     blocks += [Words([rule]) for rule in rules if rule]
     if not manifest.claims:
-        weaker = str(manifest.parameters.get("weaker_claim", ""))
+        paper_claim = str(manifest.parameters.get("weaker_claim", ""))
         blocks.append(Note("This release promises no bound on what anybody believes about a person.", "careful"))
-        blocks += [Words([weaker])] if weaker else []
+        blocks += [Words([paper_claim])] if paper_claim else []
     names = {"association": "about sensitive values", "presence": "about being in the table"}
     blocks += [Terms([(f"The promise {names[one.kind]}", one.statement) for one in manifest.claims])] if manifest.claims else []
     yes = "yes, from the belief before that it names" if case.by_prior else "yes"

@@ -27,7 +27,7 @@ def show_answer(answer: Any) -> None:
     elif isinstance(answer, Estimate):
         _one(answer)
     else:
-        _grouped(answer)
+        _each_group(answer)
 
 
 def _one(answer: Estimate) -> None:
@@ -39,7 +39,7 @@ def _one(answer: Estimate) -> None:
     _points([""], [answer])
 
 
-def _grouped(answer: GroupedAnswer) -> None:
+def _each_group(answer: GroupedAnswer) -> None:
     cells = list(answer)[:SHOWN]
     names = [", ".join(str(value) for value in key.values()) for key, _ in cells]
     measure = answer.total.measure
