@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _TABLE = "The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input."
 _SEVERAL = "Several files, or a directory, of Parquet or CSV are published beyond memory."
-Data: TypeAlias = Annotated[Path | None, typer.Argument(help=_TABLE, show_default=False)]
-DataFiles: TypeAlias = Annotated[list[Path] | None, typer.Argument(help=f"{_TABLE} {_SEVERAL}", show_default=False)]
+Data: TypeAlias = Annotated[Path | None, typer.Argument(help=_TABLE)]
+DataFiles: TypeAlias = Annotated[list[Path] | None, typer.Argument(help=f"{_TABLE} {_SEVERAL}")]
 From: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -22,38 +22,28 @@ From: TypeAlias = Annotated[
         help="A database in place of a file: postgresql://user@host/name, sqlite:///FILE or duckdb:///FILE. Needs --sql.",
         envvar="SFUMATO_FROM",
         show_envvar=True,
-        show_default=False,
     ),
 ]
-Sql: TypeAlias = Annotated[
-    str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.", show_default=False)
-]
-ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.", show_default=False)]
-PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.", show_default=False)]
+Sql: TypeAlias = Annotated[str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.")]
+ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.")]
+PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.")]
 TablePolicy: TypeAlias = Annotated[
-    Path | None, typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False)
+    Path | None, typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).")
 ]
 Attacks: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.", show_default=False),
+    list[str] | None, typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Seed: TypeAlias = Annotated[
-    int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.", show_default=False)
-]
+Seed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.")]
 Receipts: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="Where private receipts lie; your own register otherwise (~/.local/share/sfumato/receipts).",
         envvar="SFUMATO_RECEIPTS",
-        show_default=False,
     ),
 ]
 Workers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", help="How many processors to use; all of them otherwise. The result is the same.", show_default=False
-    ),
+    int | None, typer.Option("--workers", help="How many processors to use; all of them otherwise. The result is the same.")
 ]
 
 
@@ -84,12 +74,9 @@ EngineOption: TypeAlias = Annotated[
     typer.Option(
         "--engine",
         help="Who holds the table: memory, duckdb for one beyond it, or spark (Parquet files); by size otherwise.",
-        show_default=False,
     ),
 ]
-MemoryOption: TypeAlias = Annotated[
-    str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.", show_default=False)
-]
+MemoryOption: TypeAlias = Annotated[str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.")]
 
 
 class Format(StrEnum):

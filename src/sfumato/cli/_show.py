@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,8 +122,4 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

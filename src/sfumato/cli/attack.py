@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 @verb
 def attack(
-    release: Annotated[Path | None, typer.Argument(help="A release directory.", show_default=False)] = None,
+    release: Annotated[Path | None, typer.Argument(help="A release directory.")] = None,
     *,
-    table: Annotated[
-        Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.", show_default=False)
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.")] = None,
     database: From = None,
     sql: Sql = None,
     attacks: Attacks = None,
@@ -31,28 +29,23 @@ def attack(
         Path | None,
         typer.Option(
             help="People who are not in the table, with its quasi columns: the control. With the sensitive ones also how often "
-            "they are guessed.",
-            show_default=False,
+            "they are guessed."
         ),
     ] = None,
     others: Annotated[
-        list[Path] | None,
-        typer.Option("--with", help="Another release about the same people, for composition.", show_default=False),
+        list[Path] | None, typer.Option("--with", help="Another release about the same people, for composition.")
     ] = None,
     sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE", show_default=False),
+        list[str] | None, typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE")
     ] = None,
     person: Annotated[
-        str | None,
-        typer.Option(help="The column of the table that says whose a row is, where people have several.", show_default=False),
+        str | None, typer.Option(help="The column of the table that says whose a row is, where people have several.")
     ] = None,
     differential: Annotated[
         Path | None,
         typer.Option(
             help="A table, in place of a release: what two counts with differentially private noise tell beyond the bounds of "
-            "--policy.",
-            show_default=False,
+            "--policy."
         ),
     ] = None,
     draws: Annotated[

@@ -32,13 +32,12 @@ def compare(
     database: From = None,
     sql: Sql = None,
     methods: Annotated[
-        str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.", show_default=False)
+        str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.")
     ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable.",
-            show_default=False,
+            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable."
         ),
     ] = None,
     workload: Annotated[
@@ -47,15 +46,10 @@ def compare(
     translate: Annotated[
         bool, typer.Option("--translate", help="Other methods too, under the nearest requirement that they can keep.")
     ] = False,
-    attack: Annotated[
-        list[str] | None, typer.Option(help="Further attacks to measure, by name. Repeatable.", show_default=False)
-    ] = None,
-    people: Annotated[
-        int | None, typer.Option(help="Measure on so many people, drawn from the table.", min=1, show_default=False)
-    ] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="Further attacks to measure, by name. Repeatable.")] = None,
+    people: Annotated[int | None, typer.Option(help="Measure on so many people, drawn from the table.", min=1)] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="A directory for results and picture; a killed study goes on from there.", show_default=False),
+        Path | None, typer.Option(help="A directory for results and picture; a killed study goes on from there.")
     ] = None,
     spend: Annotated[
         bool, typer.Option("--spend", help="Against an insider: draw on your own people, and book every draw.")

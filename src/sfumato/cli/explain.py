@@ -40,10 +40,7 @@ def explain(
         typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
     ] = False,
     workload: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own count questions, one a line, to measure errors on; random ones otherwise.", show_default=False
-        ),
+        Path | None, typer.Option(help="Your own count questions, one a line, to measure errors on; random ones otherwise.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Do not measure query error and exposure.")] = False,
     workers: Workers = None,

@@ -55,7 +55,7 @@ def publish(
     data: DataFiles = None,
     *,
     policy: PolicyFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.")],
     database: From = None,
     sql: Sql = None,
     seed: Seed = None,
@@ -65,7 +65,6 @@ def publish(
         Path | None,
         typer.Option(
             help="A new private file for who was matched with whom (methods heterogeneous and ring); `audit --links` reads it.",
-            show_default=False,
         ),
     ] = None,
     workers: Workers = None,

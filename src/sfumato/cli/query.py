@@ -45,31 +45,22 @@ def query(
         typer.Argument(
             help="SELECT COUNT(*), AVG(…), SHARE(…) WHERE … [GROUP BY …], or only the condition; - reads questions from "
             "standard input. Without it a prompt opens.",
-            show_default=False,
         ),
     ] = None,
     *,
     file: Annotated[
-        Path | None,
-        typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.", show_default=False),
+        Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
-    estimator: Annotated[
-        Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
-    ] = None,
+    estimator: Annotated[Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
-        Path | None,
-        typer.Option(
-            "--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.", show_default=False
-        ),
+        Path | None, typer.Option("--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.")
     ] = None,
     against: Annotated[
-        str | None,
-        typer.Option(help="A second question: the difference and the ratio of the two figures are told.", show_default=False),
+        str | None, typer.Option(help="A second question: the difference and the ratio of the two figures are told.")
     ] = None,
     crosstab: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.", show_default=False),
+        str | None, typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.")
     ] = None,
     quality: Annotated[bool, typer.Option("--quality", help="How well the release can tell about each column.")] = False,
     workers: Workers = None,

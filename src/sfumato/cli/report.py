@@ -17,9 +17,7 @@ def report(
     release: ReleaseDirectory,
     *,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
-    table: Annotated[
-        Path | None, typer.Option(help="The original table: the report is then private, and tells more.", show_default=False)
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="The original table: the report is then private, and tells more.")] = None,
     database: From = None,
     sql: Sql = None,
     policy: TablePolicy = None,
