@@ -19,7 +19,7 @@ def test_two_groups_of_a_victim_leave_hiv():
     one, two = np.zeros((1, 5)), np.zeros((1, 5))
     one[0, [FLU, HIV, COLD]] = 1 / 3
     two[0, [HIV, ULCER, ACNE]] = 1 / 3
-    found = intersect([one, two], np.full(5, 1 / 5))
+    found = intersect([one, two])
     assert found.beliefs[0].tolist() == [0, 1, 0, 0, 0]
     assert found.figures == {"values left on average": 1.0, "share of people with one value left": 1.0}
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.explain import Explanation, explain
-from sfumato.explain.sentences import FORMS
+from sfumato.explain.sentences import FORM_ADVICE
 from sfumato.methods import Anatomy, Boxes, BuReL, Decoys, Heterogeneous, Method, Mondrian, MultiSize, NearGroups, SmallDomain
 from sfumato.privacy import FPrivacy, LDiversity, Requirement
 from sfumato.table import Schema, Table
@@ -217,10 +217,10 @@ def test_where_groups_have_a_form_it_is_said_which_one_is_for_what(kind: type[Me
     method = kind(form=form)  # type: ignore[call-arg]
     found = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=method, quick=True)
     lines = found.details()
-    place = lines.index(FORMS)
+    place = lines.index(FORM_ADVICE)
     assert lines[place - 1] == f'This policy publishes the form {form}; form = "{other}" shows the same groups as {other}.'
-    assert FORMS.startswith("The form buckets is for counting, the form ranges for readers who need records without exact")
-    assert "worse than assuming independence" in FORMS
+    assert FORM_ADVICE.startswith("The form buckets is for counting, the form ranges for readers who need records without exact")
+    assert "worse than assuming independence" in FORM_ADVICE
     assert found.to_dict()["form"] == form
     inside = "group" if form == "ranges" else "bucket"
     assert any(f"nobody with it is in a {inside} of fewer than 2" in line for line in lines)
@@ -239,7 +239,7 @@ def test_a_weaker_claim_is_told_in_place_of_bounds_and_holds_against_nobody() ->
     first, second = found.verdict()[:2]
     assert first.startswith("No belief is bounded: the method heterogeneous can make a release, with a weaker claim")
     assert second == f"What is claimed instead: {found.paper_claim}"
-    assert FORMS in found.details()
+    assert FORM_ADVICE in found.details()
     assert any("at most 50 % of the people behind a published record have it" in line for line in found.details())
     assert any(line.startswith("Heterogeneous (this policy)") and "holds against nobody" in line for line in found.sentences())
     refused = explain(table({"a": 20, "b": 20}), LDiversity(2, against="reader"), method=Heterogeneous())

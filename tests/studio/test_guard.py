@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.studio.guard import Guard
-from sfumato.studio.places import below
+from sfumato.studio.session import below
 
 PORT, KEY = 8123, "right"
 

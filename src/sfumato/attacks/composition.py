@@ -22,7 +22,7 @@ def composition(sight: Sight) -> Iterator[Guess]:
     if not sight.others:
         raise NotApplicable("it needs another release about the same people (others=…, --with DIR)")
     every = [sight.reader, *(_as_numbered(one, sight) for one in sight.others)]
-    yield intersect(every, sight.shares)
+    yield intersect(every)
     product = np.ones_like(sight.reader)
     prior = np.maximum(sight.shares, 1e-12)
     for beliefs in every:
@@ -30,11 +30,11 @@ def composition(sight: Sight) -> Iterator[Guess]:
     yield Guess(_scaled(product * prior, sight.reader), "beliefs multiplied")
 
 
-def intersect(every: list[Floats], shares: Floats) -> Guess:
+def intersect(every: list[Floats]) -> Guess:
     """Return beliefs among values that all releases leave possible, as the first has them, and how many are left."""
     shared = np.logical_and.reduce([np.isnan(one) | (one > 0) for one in every])
     left = shared.sum(axis=1)
-    found = Guess(
+    return Guess(
         _scaled(np.where(shared, every[0], 0.0), every[0]),
         "values that all releases share",
         figures={
@@ -42,7 +42,6 @@ def intersect(every: list[Floats], shares: Floats) -> Guess:
             "share of people with one value left": float((left == 1).mean()),
         },
     )
-    return found
 
 
 def _as_numbered(release: Release, sight: Sight) -> Floats:

@@ -93,8 +93,7 @@ def _real_chances(left: Integers, honest: Floats, decoys: int) -> Floats:
         for d in range(1, decoys + 1):
             rest[d] = ways[d] - one * rest[d - 1]
         chance[k] = max(rest[decoys], 0.0)
-    found: Floats = np.bincount(values, weights=chance / chance.sum(), minlength=len(left)).astype(np.float64)
-    return found
+    return np.bincount(values, weights=chance / chance.sum(), minlength=len(left)).astype(np.float64)
 
 
 def _behind_noise(release: Any, asked: Asked) -> Floats:

@@ -78,8 +78,7 @@ def chance_over(x: Floats | float, y: Floats | float, bound: Floats | float, eps
     away = np.abs(above)
     with np.errstate(divide="ignore", under="ignore"):
         tail = (b**2 * np.exp(-away / b) - other**2 * np.exp(-away / np.maximum(other, 1e-300))) / (2 * (b**2 - other**2))
-    found: Floats = np.where(above > 0, 1 - tail, tail)
-    return found
+    return np.where(above > 0, 1 - tail, tail)
 
 
 def needed_size(share: float, bound: float, epsilon: float) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.arrays import Floats
 from sfumato.attacks.judge import Guess
 from sfumato.attacks.members import Members, members
-from sfumato.attacks.placing import place, spread_tables, weights_of
+from sfumato.attacks.placing import firsts, place, spread_tables, weights_of
 from sfumato.attacks.sight import Sight
 
 FAINT = 0.1
@@ -62,8 +62,7 @@ def strongest(people: Members, tables: Sequence[Floats]) -> Floats:
         distance.append(bits)
     says = np.stack([one[people.codes[:, j]] for j, one in enumerate(distance)], axis=1)
     best = says.argmax(axis=1)
-    first = np.concatenate(([0], np.cumsum([len(table) for table in tables])))[:-1]
-    row = first[best] + people.codes[np.arange(len(best)), best]
+    row = firsts(people)[best] + people.codes[np.arange(len(best)), best]
     owner = np.repeat(np.arange(len(best)), np.diff(people.offset))
     weight: Floats = np.concatenate(rates)[row[owner], people.flat(people.value)]
     return weight

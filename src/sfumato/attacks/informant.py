@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -83,12 +84,8 @@ def real_values(release: Any, truth: Integers, everybody: Any) -> dict[int, Inte
     values = len(release.domain)
     if release.form != "buckets" or not (release.noisy or release.decoys):
         entry, value, count = shown_counts(release)
-        return {
-            g: np.bincount(value[entry[g] : entry[g + 1]], weights=count[entry[g] : entry[g + 1]], minlength=values).astype(
-                np.int64
-            )
-            for g in range(len(entry) - 1)
-        }
+        each = [slice(begin, end) for begin, end in pairwise(entry)]
+        return {g: np.bincount(value[own], count[own], values).astype(np.int64) for g, own in enumerate(each)}
     published, wanted = row_keys(release.quasi, everybody)
     keys, first, which = np.unique(published, return_index=True, return_inverse=True)
     home = release.bucket[first]
@@ -111,16 +108,11 @@ def real_values(release: Any, truth: Integers, everybody: Any) -> dict[int, Inte
 
 def shown_counts(release: Any) -> tuple[Integers, Integers, Integers]:
     """Return where each group's histogram begins, its values and counts, for the forms that have groups."""
-    if release.form == "ranges":
-        start, value, count = release.shown
-    elif release.form == "buckets":
-        start, value, count = release.st_start, release.st_value, release.st_count
-    else:
-        start, value, count = release.st_start, release.st_value, release.st_count
+    ranges = release.form == "ranges"
+    start, value, count = release.shown if ranges else (release.st_start, release.st_value, release.st_count)
     return start, value.astype(np.int64), count
 
 
 def remaining(shown: Floats, values: Integers, people: Integers) -> Floats:
     """Return beliefs when the values told are struck out: what is left of each, by how many people are left."""
-    found: Floats = (shown - values) / np.maximum(people, 1)[:, None]
-    return found
+    return (shown - values) / np.maximum(people, 1)[:, None]

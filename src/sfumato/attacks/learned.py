@@ -89,29 +89,37 @@ def learn(release: Release, everybody: pa.Table) -> Learned:
     return _LEARN[release.form](release, everybody)
 
 
-def _spread(weights: Sequence[tuple[Array, Array, Array]], shares: Any, groups: int, sizes: Sequence[int]) -> tuple[Floats, ...]:
+def _spread(columns: Sequence[Column], shown: Sequence[tuple[Array, Array, Array]], shares: Any) -> tuple[Floats, ...]:
     """Return per column Σ over its (code, group, people) of people · share of each value in the group."""
     from scipy.sparse import csr_array
 
     return tuple(
-        np.asarray((csr_array((people, (code, group)), shape=(size, groups)) @ shares).todense(), dtype=np.float64)
-        for (code, group, people), size in zip(weights, sizes, strict=True)
+        np.asarray(
+            (csr_array((people, (code, group)), shape=(column.size, shares.shape[0])) @ shares).todense(), dtype=np.float64
+        )
+        for column, (code, group, people) in zip(columns, shown, strict=True)
     )
+
+
+def _shares(release: ColumnsRelease | ViewsRelease) -> Any:
+    """Return [groups × values]: the share of each value among the people of a group."""
+    from scipy.sparse import csr_array
+
+    share = release.st_count.astype(np.float64) / release.sizes[release.st_group]
+    return csr_array((share, (release.st_group, release.st_value)), shape=(len(release.sizes), len(release.domain)))
 
 
 def _buckets(release: BucketsRelease, everybody: pa.Table) -> Learned:
     from scipy.sparse import csr_array
 
-    groups, values = len(release.sizes), len(release.domain)
+    groups = len(release.sizes)
     if release.noisy:
         share = nearest_shares(release.st_count.reshape(groups, -1) / release.sizes[:, None]).ravel()
     else:
         share = release.st_count / np.maximum(release.shown, 1)[release.st_bucket]
-    shares = csr_array((share, (release.st_bucket, release.st_value)), shape=(groups, values))
+    shares = csr_array((share, (release.st_bucket, release.st_value)), shape=(groups, len(release.domain)))
     ones = np.ones(len(release.bucket))
-    tables = _spread(
-        [(one.codes, release.bucket, ones) for one in release.quasi], shares, groups, [one.size for one in release.quasi]
-    )
+    tables = _spread(release.quasi, [(one.codes, release.bucket, ones) for one in release.quasi], shares)
     return Learned(release.sizes @ shares, tables, lambda people: people_codes(release.quasi, people))
 
 
@@ -138,33 +146,20 @@ def _ranges(release: RangesRelease, everybody: pa.Table) -> Learned:
 
 
 def _columns(release: ColumnsRelease, everybody: pa.Table) -> Learned:
-    from scipy.sparse import csr_array
-
-    groups, values = len(release.sizes), len(release.domain)
-    count = release.st_count.astype(np.float64)
-    shares = csr_array((count / release.sizes[release.st_group], (release.st_group, release.st_value)), shape=(groups, values))
-    weights = []
+    shares, shown = _shares(release), []
     for codes, start in zip(release.codes, release.start, strict=True):
         many = np.diff(start)
-        group = np.repeat(np.arange(groups), many)
-        weights.append((codes, group, (release.sizes / np.maximum(many, 1))[group]))
-    tables = _spread(weights, shares, groups, [column.size for column in release.columns])
+        group = np.repeat(np.arange(len(many)), many)
+        shown.append((codes, group, (release.sizes / np.maximum(many, 1))[group]))
+    tables = _spread(release.columns, shown, shares)
     return Learned(release.sizes @ shares, tables, lambda people: people_codes(release.columns, people))
 
 
 def _views(release: ViewsRelease, everybody: pa.Table) -> Learned:
-    from scipy.sparse import csr_array
-
-    groups, values = len(release.sizes), len(release.domain)
+    shares, ones = _shares(release), np.ones(len(release.at_group))
+    kept = _spread(release.at_columns, [(column.codes, release.at_group, ones) for column in release.at_columns], shares)
     count = release.st_count.astype(np.float64)
-    shares = csr_array((count / release.sizes[release.st_group], (release.st_group, release.st_value)), shape=(groups, values))
-    kept = _spread(
-        [(column.codes, release.at_group, np.ones(len(release.at_group))) for column in release.at_columns],
-        shares,
-        groups,
-        [column.size for column in release.at_columns],
-    )
-    moved = tuple(_counted(column, release.st_value, count, values) for column in release.st_columns)
+    moved = tuple(_counted(column, release.st_value, count, len(release.domain)) for column in release.st_columns)
     columns = (*release.at_columns, *release.st_columns)
     return Learned(release.sizes @ shares, (*kept, *moved), lambda people: people_codes(columns, people))
 

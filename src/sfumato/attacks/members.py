@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.attacks.sight import Sight
@@ -76,8 +77,7 @@ class Members:
     def shares(self) -> Floats:
         """The share of each entry's value in what its group shows."""
         shown = np.bincount(self.entry_group, weights=self.count, minlength=self.groups)
-        found: Floats = self.count / np.maximum(shown, 1e-300)[self.entry_group]
-        return found
+        return self.count / np.maximum(shown, 1e-300)[self.entry_group]
 
     @cached_property
     def offset(self) -> Integers:
@@ -109,7 +109,7 @@ class Members:
 def members(sight: Sight) -> Members:
     """Return everybody in her group; `NotApplicable` where a release has no groups, or does not show who is in which."""
     if "members" not in sight.shared:
-        find = _FORMS.get(sight.release.form)
+        find = _FIND.get(sight.release.form)
         if find is None:
             raise NotApplicable(f"a release of the form {sight.release.form!r} puts nobody into a group")
         sight.shared["members"] = find(sight.release, sight)
@@ -134,19 +134,15 @@ def _by_containment(release: RangesRelease, sight: Sight) -> Members:
     if "weaker_claim" in release.manifest.parameters:
         raise NotApplicable("records have ranges of their own: nobody is in one group")
 
-    def only(fits: Flags) -> Floats:
-        found: Floats = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1).astype(np.float64)
-        return found
-
-    group = release.over_fitting(sight.everybody, only).astype(np.int64)
     start, value, count = release.shown
+    group = one_range(release, sight.everybody)
     return _everybody(sight, group, (start, value, count.astype(np.float64)), len(release.domain))
 
 
 def _by_columns(release: ColumnsRelease, sight: Sight) -> Members:
     from sfumato.release.coding import people_codes
 
-    group = _only_cover(release.cover, people_codes(release.columns, sight.everybody))
+    group = one_cover(release.cover, people_codes(release.columns, sight.everybody))
     return _everybody(
         sight, group, (release.st_start, release.st_value, release.st_count.astype(np.float64)), len(release.domain)
     )
@@ -155,30 +151,44 @@ def _by_columns(release: ColumnsRelease, sight: Sight) -> Members:
 def _by_views(release: ViewsRelease, sight: Sight) -> Members:
     """Place people by group and by their value of the moved columns, which stands beside the sensitive one."""
     mine = release.find(sight.everybody)
-    group = _only_cover(release.cover, mine)
+    group = one_cover(release.cover, mine)
     place = np.where(group < 0, -1, release.joined.entry(np.maximum(group, 0).astype(np.int32), mine[:, 1]))
     entry = np.searchsorted(release.entry_joined, np.arange(len(release.joined.row) + 1)).astype(np.int64)
     return _everybody(sight, place, (entry, release.st_value, release.st_count.astype(np.float64)), len(release.domain))
 
 
-def _only_cover(cover: Cover, people: Integers) -> Integers:
-    """Return the one group that covers each person; −1 where several do, or none."""
+def one_range(release: RangesRelease, people: pa.Table) -> Integers:
+    """Return the one group whose ranges hold each person; −1 where none does, −2 where several do."""
+
+    def only(fits: Flags) -> Floats:
+        many = fits.sum(axis=1)
+        return np.where(many == 1, fits.argmax(axis=1), np.where(many > 1, -2, -1)).astype(np.float64)
+
+    return release.over_fitting(people, only).astype(np.int64)
+
+
+def one_cover(cover: Cover, people: Integers) -> Integers:
+    """Return the one group that covers each person; −1 where none does, −2 where several do."""
     many, group = np.zeros(len(people), np.int64), np.full(len(people), -1, np.int64)
     for owner, found in cover.pairs(people):
         many += np.bincount(owner, minlength=len(people))
         group[owner] = found
-    return np.where(many == 1, group, -1)
+    return np.where(many > 1, -2, group)
 
 
 def _everybody(sight: Sight, group: Integers, entries: tuple[Integers, Small, Floats], values: int) -> Members:
     if (group < 0).any():
         alone = float((group >= 0).mean())
         raise NotApplicable(f"groups overlap: only {alone:.0%} of people fit one group and no other")
-    names = sight.everybody.column_names
-    kinds = {str(column["name"]): column["kind"] for column in sight.release.manifest.schema["quasi"]}
-    columns = tuple(code_column(name, kinds[name], sight.everybody[name]) for name in names)
+    columns = coded_columns(sight)
     own = np.arange(len(sight.victims))
     return _sorted(columns, group, entries, values, (own, sight.victims, own), 0, True)
+
+
+def coded_columns(sight: Sight) -> tuple[Column, ...]:
+    """Return everybody's quasi columns, coded as the release has them."""
+    kinds = {str(one["name"]): one["kind"] for one in sight.release.manifest.schema["quasi"]}
+    return tuple(code_column(name, kinds[name], sight.everybody[name]) for name in sight.everybody.column_names)
 
 
 def _sorted(
@@ -211,7 +221,7 @@ def _sorted(
     )
 
 
-_FORMS: dict[str, Callable[[Any, Sight], Members]] = {
+_FIND: dict[str, Callable[[Any, Sight], Members]] = {
     "buckets": _buckets,
     "ranges": _by_containment,
     "columns": _by_columns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -27,27 +27,21 @@ def naive_bayes(sight: Sight) -> Iterator[Guess]:
     The prediction is *free*: it names what people like her have, whether or not she is in the table. So it is right for
     outsiders about as often, and only what it gains on members is told by their own records.
     """
-    model = learned(sight)
+    model, release = learned(sight), cast(Any, sight.release)
     alike, kind = sight.distinct
     away = None if sight.outsiders is None else distinct_rows(sight.outsiders)
     for correction, variant in ((1.0, ""), (0.0, "without correction")):
         found = model.posterior(alike, correction)[kind]
         control = None if away is None else model.posterior(away[0], correction)[away[1]]
         yield Guess(found, variant, control=control)
-        if correction and sight.release.form not in ("randomized", "synthetic"):
+        if correction and release.form not in ("randomized", "synthetic"):
             yield Guess(_inside(found, sight.reader), "restricted to the group")
-    if sight.release.form == "synthetic" and any(column.kind != "categorical" for column in _columns(sight)):
+    if release.form == "synthetic" and any(column.kind != "categorical" for column in release.quasi):
         for correction, distance, variant in ((1.0, NEAR_CORRECTED, _NEAR), (0.0, NEAR, f"{_NEAR}, without correction")):
             everybody = sight.everybody if sight.outsiders is None else pa.concat_tables([sight.everybody, sight.outsiders])
-            wide = near_values(sight.release, model, everybody, distance)
+            wide = near_values(release, model, everybody, distance)
             control = None if away is None else wide.posterior(away[0], correction)[away[1]]
             yield Guess(wide.posterior(alike, correction)[kind], variant, control=control)
-
-
-def _columns(sight: Sight) -> Any:
-    """Return the quasi columns of synthetic records."""
-    release: Any = sight.release
-    return release.quasi
 
 
 def _inside(free: Floats, reader: Floats) -> Floats:
@@ -92,5 +86,4 @@ def _table(own: Column, shown: Column, counts: Floats, distance: float) -> Float
     if own.has_missing:
         absent = counts[len(theirs) :].sum(axis=0, keepdims=True)
         near = np.concatenate((near, absent))
-    found: Floats = near
-    return found
+    return near

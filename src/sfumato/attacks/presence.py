@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Flags, Floats, Integers
+from sfumato.arrays import Floats, Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.members import NotApplicable
+from sfumato.attacks.members import NotApplicable, one_cover, one_range
 from sfumato.attacks.sight import Sight, distinct_rows
 from sfumato.errors import FormatError
 
@@ -75,8 +75,7 @@ def with_list(release: Any, listed: pa.Table) -> Floats:
     distinct, which = distinct_rows(listed)
     many = np.bincount(which)
     if release.form in ("buckets", "randomized"):
-        found: Floats = np.minimum(1.0, _published(release, distinct) / many)[which]
-        return found
+        return np.minimum(1.0, _published(release, distinct) / many)[which]
     group = _group(release, distinct)
     people = np.bincount(group[group >= 0], weights=many[group >= 0], minlength=len(release.sizes))
     share = np.minimum(1.0, release.sizes / np.maximum(people, 1))
@@ -84,23 +83,13 @@ def with_list(release: Any, listed: pa.Table) -> Floats:
 
 
 def _group(release: Any, people: pa.Table) -> Integers:
-    group: Integers
     from sfumato.release.coding import people_codes
 
     if release.form == "ranges":
-
-        def only(fits: Flags) -> Floats:
-            found: Floats = np.where(fits.any(axis=1), np.where(fits.sum(axis=1) > 1, -2, fits.argmax(axis=1)), -1).astype(float)
-            return found
-
-        group = release.over_fitting(people, only).astype(np.int64)
+        group = one_range(release, people)
     else:
         codes = release.find(people) if release.form == "views" else people_codes(release.columns, people)
-        group, many = np.full(len(codes), -1, np.int64), np.zeros(len(codes), np.int64)
-        for owner, found in release.cover.pairs(codes):
-            many += np.bincount(owner, minlength=len(codes))
-            group[owner] = found
-        group = np.where(many > 1, -2, group).astype(np.int64)
+        group = one_cover(release.cover, codes)
     if (group == -2).any():
         raise NotApplicable("groups overlap, so that a list does not say how many people are in each")
     return group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from math import factorial, prod
@@ -73,31 +73,33 @@ def program_of(release: Any) -> tuple[Any, Any]:
 
 def placements(people: Members) -> Iterator[Integers]:
     """Yield every placement of the groups' values on their people: which entry of her group each person holds."""
-    for parts in product(*(tuple(_arrangements(people, g)) for g in range(people.groups))):
-        yield np.concatenate(parts)
+    for parts in product(*(dealt(_counts(people, g), int(people.sizes[g])) for g in range(people.groups))):
+        yield np.array([value for part in parts for value in part], dtype=np.int64)
 
 
-def _arrangements(people: Members, g: int) -> Iterator[Integers]:
-    count = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
+def _counts(people: Members, g: int) -> list[int]:
+    found: list[int] = people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist()
+    return found
 
-    def deal(left: list[int], size: int) -> Iterator[list[int]]:
-        if size == 0:
-            yield []
-            return
-        for k, many in enumerate(left):
-            if many:
-                rest = left.copy()
-                rest[k] -= 1
-                for tail in deal(rest, size - 1):
-                    yield [k, *tail]
 
-    for one in deal(count, int(people.sizes[g])):
-        yield np.array(one, dtype=np.int64)
+def dealt(left: list[int], people: int) -> Iterator[list[int]]:
+    """Yield every way to give each of so many people a value, `left` being how often there is each."""
+    if people == 0:
+        yield []
+        return
+    for value, many in enumerate(left):
+        if many:
+            rest = [*left[:value], many - 1, *left[value + 1 :]]
+            yield from ([value, *tail] for tail in dealt(rest, people - 1))
+
+
+def ways_to_deal(counts: list[int]) -> int:
+    """Return in how many ways values that occur so often can be given to as many people."""
+    return factorial(sum(counts)) // prod(map(factorial, counts))
 
 
 def _worlds(people: Members) -> int:
-    groups = [people.count[people.entry[g] : people.entry[g + 1]].astype(int).tolist() for g in range(people.groups)]
-    return prod(factorial(sum(one)) // prod(factorial(many) for many in one) for one in groups)
+    return prod(ways_to_deal(_counts(people, g)) for g in range(people.groups))
 
 
 def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
@@ -113,22 +115,28 @@ def table_of(sight: Sight, columns: Sequence[Column]) -> Any:
     return Table.from_frame(frame, Schema(quasi=names, sensitive=["-"], types=kinds | {"-": "categorical"}))
 
 
-def _makes(method: Any, requirement: Any, table: Any, codes: Integers, wanted: Any, seed: int) -> bool:
-    """Return whether the program makes the release that is wanted, if its people have these values."""
+def run_again(run: Callable[[Any], Any], requirement: Any, table: Any, codes: Integers, seed: int) -> Any:
+    """Return what a step of the program makes if the table's people have these values; None where it refuses."""
     from sfumato.methods.base import MAKING, Task
     from sfumato.progress import silent
     from sfumato.table.column import Sensitive
 
     given = replace(table, sensitive=Sensitive(table.sensitive.domain, codes.astype(np.uint8)))
-    bounds = requirement.bounds(given.sensitive.histogram())
-    task = Task(given, requirement, bounds, SeededRandomness(seed).spawn(MAKING), silent)
+    task = Task(given, requirement, requirement.bounds(given.sensitive.histogram()), SeededRandomness(seed).spawn(MAKING), silent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            grouping = method.group(task)
+            return run(task)
         except SfumatoError:
-            return False
-    quasi = np.stack([column.codes for column in given.quasi], axis=1)
+            return None
+
+
+def _makes(method: Any, requirement: Any, table: Any, codes: Integers, wanted: Any, seed: int) -> bool:
+    """Return whether the program makes the release that is wanted, if its people have these values."""
+    grouping = run_again(method.group, requirement, table, codes, seed)
+    if grouping is None:
+        return False
+    quasi = np.stack([column.codes for column in table.quasi], axis=1)
     return bool(_shape(grouping.group, quasi, codes, grouping.told) == wanted)
 
 

@@ -6,22 +6,15 @@ make this release, how often somebody has a value is what an engineer believes, 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import replace
-from math import factorial, prod
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.attacks.judge import Guess
-from sfumato.attacks.members import NotApplicable
-from sfumato.attacks.rerun import program_of, table_of
+from sfumato.attacks.members import NotApplicable, coded_columns
+from sfumato.attacks.rerun import dealt, program_of, run_again, table_of, ways_to_deal
 from sfumato.attacks.sight import Sight
-from sfumato.errors import SfumatoError
-from sfumato.randomness import SeededRandomness
-from sfumato.release.coding import code_column
 
 RUNS, MOST_RUNS = 200, 20_000
 """How often the program is run on each world, and on all together at most."""
@@ -36,61 +29,31 @@ def rerun_links(sight: Sight) -> Guess:
     release: Any = sight.release
     method, requirement = program_of(release)
     totals = np.bincount(release.value, minlength=len(release.labels))
-    worlds = factorial(int(totals.sum())) // prod(factorial(int(many)) for many in totals)
+    worlds = ways_to_deal(totals.tolist())
     if worlds > MOST_WORLDS or release.rows != sight.everybody.num_rows:
         raise NotApplicable(f"{worlds:,} placements fit, or records were left out: too many to rerun the program on each")
-    kinds = {str(one["name"]): one["kind"] for one in release.manifest.schema["quasi"]}
-    columns = tuple(code_column(name, kinds[name], sight.everybody[name]) for name in sight.everybody.column_names)
+    columns = coded_columns(sight)
     if any(column.has_missing for column in columns):
         raise NotApplicable("missing values are not rerun where records have ranges of their own")
     table = table_of(sight, columns)
     own = [release.labels.index(label) for label in table.sensitive.labels]
     wanted = _published(release, columns)
     held, runs = np.zeros((release.rows, len(own))), min(RUNS, MOST_RUNS // worlds)
-    for number, codes in enumerate(_worlds([int(totals[k]) for k in own])):
+    for number, values in enumerate(dealt([int(totals[k]) for k in own], release.rows)):
+        codes = np.array(values, dtype=np.int64)
         for run in range(runs):
-            links = _linked(method, requirement, table, codes, number * runs + run)
-            if links is not None and _shape(links, columns, codes, own) == wanted:
+            made = run_again(method.link, requirement, table, codes, number * runs + run)
+            if made is not None and _shape(made.links, columns, codes, own) == wanted:
                 held[np.arange(len(codes)), codes] += 1
-    made = float(held[0].sum())
-    if not made:
+    fitting = float(held[0].sum())
+    if not fitting:
         raise NotApplicable("no rerun of the program made this release: it has other parameters than the manifest says")
     beliefs = np.zeros((release.rows, len(release.labels)))
-    beliefs[:, own] = held / made
+    beliefs[:, own] = held / fitting
     found = beliefs[sight.victims]
-    error = _ERRORS * np.sqrt(found * (1 - found) / made) + 1 / made
-    note = f"{int(made):,} of {worlds * runs:,} runs on all {worlds:,} placements make this release"
+    error = _ERRORS * np.sqrt(found * (1 - found) / fitting) + 1 / fitting
+    note = f"{int(fitting):,} of {worlds * runs:,} runs on all {worlds:,} placements make this release"
     return Guess(found, "every placement rerun", note=note, error=error)
-
-
-def _worlds(counts: list[int]) -> Iterator[Integers]:
-    """Yield every placement of so many people of each value."""
-
-    def deal(left: list[int], size: int) -> Iterator[list[int]]:
-        if size == 0:
-            yield []
-        for value, many in enumerate(left):
-            if many:
-                rest = [*left[:value], many - 1, *left[value + 1 :]]
-                yield from ([value, *tail] for tail in deal(rest, size - 1))
-
-    return (np.array(one, dtype=np.int64) for one in deal(counts, sum(counts)))
-
-
-def _linked(method: Any, requirement: Any, table: Any, codes: Integers, seed: int) -> Any:
-    """Return whom each record is linked with in one run; None where the program refuses."""
-    from sfumato.methods.base import MAKING, Task
-    from sfumato.progress import silent
-    from sfumato.table.column import Sensitive
-
-    given = replace(table, sensitive=Sensitive(table.sensitive.domain, codes.astype(np.uint8)))
-    task = Task(given, requirement, requirement.bounds(given.sensitive.histogram()), SeededRandomness(seed).spawn(MAKING), silent)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return method.link(task).links
-        except SfumatoError:
-            return None
 
 
 def _shape(links: Any, columns: Any, codes: Integers, own: list[int]) -> Shape:

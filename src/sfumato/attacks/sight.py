@@ -73,8 +73,7 @@ def believed(release: Any, people: pa.Table, shares: Floats) -> Floats:
         found = release.beliefs(distinct, shares=own)
     else:
         found = release.beliefs(distinct)
-    beliefs: Floats = np.asarray(found, dtype=np.float64)[which]
-    return beliefs
+    return np.asarray(found, dtype=np.float64)[which]
 
 
 def distinct_rows(people: pa.Table) -> tuple[pa.Table, Integers]:

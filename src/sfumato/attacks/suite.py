@@ -184,7 +184,7 @@ def _prepare(
     from sfumato.auditor.original import true_values
 
     everybody = quasi_only(table)
-    victims = _sampled(table.rows, _most_victims(release), coins.spawn(0))
+    victims = _victims(release, table.rows, coins.spawn(0))
     truth = true_values(release.labels, table)
     informant = Informant({}, len(release.labels), coins.spawn(1))
     if release.form not in ("randomized", "synthetic"):
@@ -218,13 +218,10 @@ def _named_sets(release: Release) -> dict[str, Sequence[str]]:
     return {name: values for name, (values, _) in Bounds.read(release.manifest, counts, release.labels, parts).sets.items()}
 
 
-def _most_victims(release: Release) -> int:
-    alone = release.form == "ranges" and "weaker_claim" in release.manifest.parameters
-    return min(MOST_VICTIMS, PAIRS // max(release.rows, 1)) if alone else MOST_VICTIMS
-
-
-def _sampled(rows: int, most: int, coins: Randomness) -> Integers:
+def _victims(release: Release, rows: int, coins: Randomness) -> Integers:
     """Return everybody, or a sample without replacement."""
+    alone = release.form == "ranges" and "weaker_claim" in release.manifest.parameters
+    most = min(MOST_VICTIMS, PAIRS // max(release.rows, 1)) if alone else MOST_VICTIMS
     return np.arange(rows) if rows <= most else np.sort(coins.permutation(rows)[:most])
 
 

@@ -106,12 +106,11 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 def show_comparison(comparison: Comparison) -> None:
     """Print a comparison."""
     named = [("a", comparison.a), ("b", comparison.b), ("a − b", comparison.difference), ("a ÷ b", comparison.ratio)]
-    table = grid("", comparison.a.measure, f"{100 * comparison.a.confidence:g} % interval", right=(1, 2))
-    for name, one in named:
-        if one is not None:
-            table.add_row(name, one.written(one.value, ","), interval(one))
-    console().print(table)
-    _notes([one for _, one in named if one is not None])
+    made = [(name, one) for name, one in named if one is not None]
+    rows = [(name, one.written(one.value, ","), interval(one)) for name, one in made]
+    headings = ("", comparison.a.measure, f"{100 * comparison.a.confidence:g} % interval")
+    console().print(grid(*headings, right=(1, 2), rows=rows))
+    _notes([one for _, one in made])
 
 
 def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
@@ -127,10 +126,7 @@ def crosstab_json(crosstab: Crosstab) -> dict[str, Any]:
 def show_crosstab(crosstab: Crosstab) -> None:
     """Print a crosstab."""
     headings, rows, left = crosstab.shown()
-    table = grid(*headings, right=tuple(range(1, len(headings))))
-    for row in rows:
-        table.add_row(*map(shown, row))
-    console().print(table)
+    console().print(grid(*headings, right=tuple(range(1, len(headings))), rows=(map(shown, row) for row in rows)))
     for line in (left, crosstab.legend, str(crosstab.test)):
         if line:
             console().print(shown(line))
@@ -146,11 +142,9 @@ def show_quality(quality: Quality | QualityOfEach) -> None:
             show_quality(one)
         return
     groups = "" if quality.groups is None else f" in {quality.groups:,} groups"
-    columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4))
-    for row in quality.column_rows():
-        columns.add_row(*map(shown, row))
-    questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3))
-    for row in quality.question_rows():
-        questions.add_row(*map(shown, row))
+    known = [map(shown, row) for row in quality.column_rows()]
+    asked = [map(shown, row) for row in quality.question_rows()]
+    columns = grid("column", "learned", "settled", "expected error", "with interval", right=(1, 2, 3, 4), rows=known)
+    questions = grid("typical questions", "asked", "expected error", "with interval", right=(1, 2, 3), rows=asked)
     for part in (f"{quality.people:,} people{groups}", columns, questions, *([shown(quality.note)] if quality.note else [])):
         console().print(part)

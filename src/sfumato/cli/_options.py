@@ -11,21 +11,10 @@ import typer
 if TYPE_CHECKING:
     from sfumato.table.database import Database
 
-Data: TypeAlias = Annotated[
-    Path | None,
-    typer.Argument(
-        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input.",
-        show_default=False,
-    ),
-]
-DataFiles: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input. "
-        "Several files, or a directory, of Parquet or CSV are published beyond memory.",
-        show_default=False,
-    ),
-]
+_TABLE = "The table: CSV and other text (also .zip or .gz), Parquet, Arrow, Excel, Stata, SPSS, SAS; - is standard input."
+_SEVERAL = "Several files, or a directory, of Parquet or CSV are published beyond memory."
+Data: TypeAlias = Annotated[Path | None, typer.Argument(help=_TABLE)]
+DataFiles: TypeAlias = Annotated[list[Path] | None, typer.Argument(help=f"{_TABLE} {_SEVERAL}")]
 From: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -33,31 +22,28 @@ From: TypeAlias = Annotated[
         help="A database in place of a file: postgresql://user@host/name, sqlite:///FILE or duckdb:///FILE. Needs --sql.",
         envvar="SFUMATO_FROM",
         show_envvar=True,
-        show_default=False,
     ),
 ]
-Sql: TypeAlias = Annotated[
-    str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.", show_default=False)
+Sql: TypeAlias = Annotated[str | None, typer.Option("--sql", help="The query whose result is the table; needs --from.")]
+ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.")]
+PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.")]
+TablePolicy: TypeAlias = Annotated[
+    Path | None, typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).")
 ]
-ReleaseDirectory: TypeAlias = Annotated[Path, typer.Argument(help="A release directory.", show_default=False)]
-PolicyFile: TypeAlias = Annotated[Path, typer.Option("--policy", "-p", help="The policy, a TOML file.", show_default=False)]
+Attacks: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.")
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Seed: TypeAlias = Annotated[
-    int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.", show_default=False)
-]
+Seed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="For experiments only: make the result repeatable.")]
 Receipts: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="Where private receipts lie; your own register otherwise (~/.local/share/sfumato/receipts).",
         envvar="SFUMATO_RECEIPTS",
-        show_default=False,
     ),
 ]
 Workers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", help="How many processors to use; all of them otherwise. The result is the same.", show_default=False
-    ),
+    int | None, typer.Option("--workers", help="How many processors to use; all of them otherwise. The result is the same.")
 ]
 
 
@@ -88,12 +74,9 @@ EngineOption: TypeAlias = Annotated[
     typer.Option(
         "--engine",
         help="Who holds the table: memory, duckdb for one beyond it, or spark (Parquet files); by size otherwise.",
-        show_default=False,
     ),
 ]
-MemoryOption: TypeAlias = Annotated[
-    str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.", show_default=False)
-]
+MemoryOption: TypeAlias = Annotated[str | None, typer.Option("--memory", help="About how much memory an engine may use: 4GB.")]
 
 
 class Format(StrEnum):

@@ -143,10 +143,7 @@ def _respond(line: str, completer: Completer, answer: Callable[[str], None]) -> 
         if rows is None:
             screen.print("There is no such command or column; .help and .columns list them.")
             return
-        table = grid(*rows[0])
-        for row in rows[1:]:
-            table.add_row(*map(shown, row))
-        screen.print(table)
+        screen.print(grid(*rows[0], rows=(map(shown, row) for row in rows[1:])))
     else:
         try:
             answer(line)

@@ -56,14 +56,12 @@ def _described(error: BaseException) -> tuple[str, int]:
     if isinstance(error, SfumatoError):
         from sfumato.policy.wording import hint_in_toml
 
-        problems = getattr(error, "problems", ())
-        if problems:
-            first = error.message.splitlines()[0]
-            first = "\n".join([visible(first), *(_numbered(*one) for one in enumerate(problems, 1))])
-        hint = "" if error.hint is None else f"\nhint: {visible(hint_in_toml(error.hint) or '')}"
-        if problems:
-            return f"error: {first}{hint}", error.exit_code
-        return f"error: {visible(error.message)}{hint}", error.exit_code
+        lines = [visible(error.message)]
+        if problems := getattr(error, "problems", ()):
+            lines = [visible(error.message.splitlines()[0]), *(_numbered(*one) for one in enumerate(problems, 1))]
+        if error.hint is not None:
+            lines.append(f"hint: {visible(hint_in_toml(error.hint) or '')}")
+        return "error: " + "\n".join(lines), error.exit_code
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         # Not the text of an error without a number: Arrow raises such, and may quote what it read.

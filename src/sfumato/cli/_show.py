@@ -6,8 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,25 +41,34 @@ def counted(number: int, one: str = "person", more: str = "people") -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
-def grid(*columns: str, title: str | None = None, right: tuple[int, ...] = ()) -> RichTable:
-    """Return an empty table with these headings; the columns numbered in `right` hold figures, cells are `shown` text."""
+def grid(*columns: str, title: str | None = None, right: tuple[int, ...] = (), rows: Iterable[Iterable[str]] = ()) -> RichTable:
+    """Return a table with these headings and rows; the columns numbered in `right` hold figures, cells are `shown` text."""
     from rich import box
     from rich.table import Table as RichTable
 
     table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
     for place, name in enumerate(columns):
         table.add_column(shown(name), justify="right" if place in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def bullets() -> RichTable:
-    """Return an empty list of paragraphs: add rows of a mark and a text."""
+def bullets(paragraphs: Iterable[str]) -> RichTable:
+    """Return a list of paragraphs, each with a mark before it."""
     from rich.table import Table as RichTable
 
     table = RichTable.grid(padding=(0, 1, 0, 0))
     table.add_column()
     table.add_column(overflow="fold")
+    for paragraph in paragraphs:
+        table.add_row("•", shown(paragraph))
     return table
+
+
+def hundredths(value: float | None, digits: int = 1) -> str:
+    """Return a share as a number of hundredths, nothing where it is not known."""
+    return "" if value is None else f"{100 * value:.{digits}f}"
 
 
 def near(path: str) -> str:
@@ -114,8 +122,4 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -18,17 +18,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command("explain")(explain.explain)
-app.command("compare")(compare.compare)
-app.command("publish")(publish.publish)
-app.command("audit")(audit.audit)
-app.command("attack")(attack.attack)
-app.command("report")(report.report)
-app.command("query")(query.query)
-app.command("complete")(complete.complete)
-app.command("sample")(sample.sample)
-app.command("studio")(studio.studio)
-app.command("demo")(demo.demo)
+for module in (explain, compare, publish, audit, attack, report, query, complete, sample, studio, demo):
+    name = module.__name__.rpartition(".")[2]  # one verb a file, of the same name
+    app.command(name)(getattr(module, name))
 app.add_typer(policy.app, name="policy")
 
 

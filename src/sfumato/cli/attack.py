@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli._options import From, Json, Receipts, Seed, Sql, table_source
+from sfumato.cli._options import Attacks, From, Json, Receipts, Seed, Sql, TablePolicy, table_source
 from sfumato.cli._run import BROKEN, verb
-from sfumato.cli._show import console, counted, grid, print_json, progress_bar, shown
+from sfumato.cli._show import console, counted, grid, hundredths, print_json, progress_bar, shown
 
 if TYPE_CHECKING:
     from sfumato.attacks import AttackResult
@@ -19,52 +19,39 @@ if TYPE_CHECKING:
 
 @verb
 def attack(
-    release: Annotated[Path | None, typer.Argument(help="A release directory.", show_default=False)] = None,
+    release: Annotated[Path | None, typer.Argument(help="A release directory.")] = None,
     *,
-    table: Annotated[
-        Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.", show_default=False)
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="The original table: it judges the attacks, which never see it.")] = None,
     database: From = None,
     sql: Sql = None,
-    attacks: Annotated[
-        list[str] | None,
-        typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.", show_default=False),
-    ] = None,
+    attacks: Attacks = None,
     outsiders: Annotated[
         Path | None,
         typer.Option(
             help="People who are not in the table, with its quasi columns: the control. With the sensitive ones also how often "
-            "they are guessed.",
-            show_default=False,
+            "they are guessed."
         ),
     ] = None,
     others: Annotated[
-        list[Path] | None,
-        typer.Option("--with", help="Another release about the same people, for composition.", show_default=False),
+        list[Path] | None, typer.Option("--with", help="Another release about the same people, for composition.")
     ] = None,
     sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE", show_default=False),
+        list[str] | None, typer.Option("--set", help="Values that mean one secret together, for similarity: NAME=VALUE,VALUE")
     ] = None,
     person: Annotated[
-        str | None,
-        typer.Option(help="The column of the table that says whose a row is, where people have several.", show_default=False),
+        str | None, typer.Option(help="The column of the table that says whose a row is, where people have several.")
     ] = None,
     differential: Annotated[
         Path | None,
         typer.Option(
             help="A table, in place of a release: what two counts with differentially private noise tell beyond the bounds of "
-            "--policy.",
-            show_default=False,
+            "--policy."
         ),
     ] = None,
     draws: Annotated[
         int, typer.Option(min=0, help="With --differential: compare the theorem with so many draws of OpenDP's Laplace noise.")
     ] = 0,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False),
-    ] = None,
+    policy: TablePolicy = None,
     receipts: Receipts = None,
     seed: Seed = None,
     as_json: Json = False,
@@ -147,13 +134,13 @@ def _differential(release: Path | None, table: Path, policy: Path | None, draws:
     screen = console()
     screen.print(f"Two counts with Laplace noise of scale 1/ε about {counted(people.rows)}, and their ratio. Private.")
     screen.print(
-        f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {_percent(found.share)} % of "
-        f"{found.size:,} people where {_percent(found.bound)} % is allowed."
+        f"Furthest above its bound in a group by {shown(found.where)}: '{shown(found.value)}', {hundredths(found.share)} % of "
+        f"{found.size:,} people where {hundredths(found.bound)} % is allowed."
     )
     lines = grid("ε", "groups shown", "people %", "smallest group shown", "such a share from", right=(0, 1, 2, 3, 4))
     for one in found.levels:
         smallest, needed = ("" if size is None else f"{size:,}" for size in (one.smallest, one.needed))
-        lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", _percent(one.people), smallest, needed)
+        lines.add_row(f"{one.epsilon:g}", f"{one.groups:,}", hundredths(one.people), smallest, needed)
     screen.print(lines)
     for check in found.checked:
         screen.print("  " + ", ".join(f"{name.replace('_', ' ')} {figure:.4g}" for name, figure in check.items()))
@@ -201,15 +188,15 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> N
         low, high = one.interval or (0.0, 1.0)
         table.add_row(
             shown(one.name),
-            _percent(one.success),
+            hundredths(one.success),
             f"{50 * (high - low):.1f}",
-            *map(_percent, (one.baseline, one.control, one.mean_belief, one.largest_belief, one.over)),
+            *map(hundredths, (one.baseline, one.control, one.mean_belief, one.largest_belief, one.over)),
             said[one.verdict],
         )
     screen.print(table)
     for one in results:
         if one.verdict == "refuted":
-            belief, bound = _percent(one.worst), _percent(one.bound)
+            belief, bound = hundredths(one.worst), hundredths(one.bound)
             screen.print(f"[red]refuted:[/red] {shown(one.name)} reaches {belief} % where {bound} % is claimed to be the most")
         for text in one.warnings:
             screen.print(f"[yellow]warning:[/yellow] {shown(one.name)}: {shown(text)}")
@@ -222,7 +209,3 @@ def show_results(results: Sequence[AttackResult], release: Path, rows: int) -> N
         "right for people who are not in the table. belief, largest: mean and largest belief in the truth. over: people of whom "
         "some belief is above its bound. claim: whether the release claims its bounds against her, and they were kept.[/dim]"
     )
-
-
-def _percent(figure: float | None) -> str:
-    return "" if figure is None else f"{100 * figure:.1f}"

@@ -28,9 +28,7 @@ PROBLEMS = 5
 def audit(
     release: ReleaseDirectory,
     *,
-    table: Annotated[
-        Path | None, typer.Option(help="The original table: then it is also checked that nobody is lost.", show_default=False)
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="The original table: then it is also checked that nobody is lost.")] = None,
     database: From = None,
     sql: Sql = None,
     policy: Annotated[
@@ -39,19 +37,14 @@ def audit(
             "--policy",
             "-p",
             help="The policy that the release should keep; it also says how to read the table (receipt or manifest otherwise).",
-            show_default=False,
         ),
     ] = None,
-    links: Annotated[
-        Path | None,
-        typer.Option(help="The private file that `publish --links` made; needs --table.", show_default=False),
-    ] = None,
+    links: Annotated[Path | None, typer.Option(help="The private file that `publish --links` made; needs --table.")] = None,
     outsiders: Annotated[
         Path | None,
         typer.Option(
             help="People who are not in the table, with its quasi columns: for releases that hide presence, how sure a reader "
-            "becomes of theirs.",
-            show_default=False,
+            "becomes of theirs."
         ),
     ] = None,
     receipts: Receipts = None,

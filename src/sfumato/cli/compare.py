@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli._options import Data, From, Json, PolicyFile, Receipts, Sql, Workers, table_source
 from sfumato.cli._run import verb
-from sfumato.cli._show import bullets, console, grid, near, print_json, progress_bar, shown, warn
+from sfumato.cli._show import bullets, console, grid, hundredths, near, print_json, progress_bar, shown, warn
 from sfumato.cli.explain import DRAFT, read_workload
 
 if TYPE_CHECKING:
@@ -32,13 +32,12 @@ def compare(
     database: From = None,
     sql: Sql = None,
     methods: Annotated[
-        str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.", show_default=False)
+        str | None, typer.Option(help="Names, separated by commas; all that can keep the policy otherwise.")
     ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable.",
-            show_default=False,
+            help="A parameter and its values: theta=2,4,8, floor=50,100, form=buckets,ranges, recode.age=none,5,10. Repeatable."
         ),
     ] = None,
     workload: Annotated[
@@ -47,15 +46,10 @@ def compare(
     translate: Annotated[
         bool, typer.Option("--translate", help="Other methods too, under the nearest requirement that they can keep.")
     ] = False,
-    attack: Annotated[
-        list[str] | None, typer.Option(help="Further attacks to measure, by name. Repeatable.", show_default=False)
-    ] = None,
-    people: Annotated[
-        int | None, typer.Option(help="Measure on so many people, drawn from the table.", min=1, show_default=False)
-    ] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="Further attacks to measure, by name. Repeatable.")] = None,
+    people: Annotated[int | None, typer.Option(help="Measure on so many people, drawn from the table.", min=1)] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="A directory for results and picture; a killed study goes on from there.", show_default=False),
+        Path | None, typer.Option(help="A directory for results and picture; a killed study goes on from there.")
     ] = None,
     spend: Annotated[
         bool, typer.Option("--spend", help="Against an insider: draw on your own people, and book every draw.")
@@ -136,25 +130,18 @@ def show(screen: Console, study: Study, *, every: bool) -> None:
         rows = [[cell for cell, name in zip(row, headings, strict=True) if name != "÷ indep."] for row in rows]
         headings.remove("÷ indep.")
     right = (0, *range(2 if one else 3, len(headings)))
-    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right)
+    table = grid(*headings, title="Ranked by error (error, held, exposure and belief in %)", right=right, rows=rows)
     table.padding = (0, 1, 0, 0)
-    for row in rows:
-        table.add_row(*row)
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
         if column.header != "varied":  # which is folded first
             column.min_width = max(len(str(column.header)), *map(len, cells))
     screen.print(table)
     if every:
         costs = ("", "method", one or "varied", "groups", "GCP", "loss", "left out", "s", "MB", "KB")
-        table = grid(*costs, title="What else was measured", right=(0, *range(2 if one else 3, len(costs))))
-        for number, run in enumerate(study.runs, 1):
-            if run.made:
-                table.add_row(*_costs(number, run, one))
-        screen.print(table)
-    words = bullets()
-    for note in _notes(study, every=every):
-        words.add_row("•", shown(note))
-    screen.print(words)
+        made = [_costs(number, run, one) for number, run in enumerate(study.runs, 1) if run.made]
+        right = (0, *range(2 if one else 3, len(costs)))
+        screen.print(grid(*costs, title="What else was measured", right=right, rows=made))
+    screen.print(bullets(_notes(study, every=every)))
     if study.place is not None:
         drawn = (study.place / "picture.svg").exists()
         picture = "picture.svg" if drawn else "and no picture, which needs pip install 'sfumato[report]'"
@@ -192,12 +179,11 @@ def _cells(number: int, run: Run, attacks: list[str], one: str) -> list[str]:
         return [*first, "none", *[""] * (4 + len(attacks))]
     return [
         *first,
-        _hundredths(run.error),
+        hundredths(run.error),
         "" if run.relative is None else f"{run.relative:.2f}",
-        _hundredths(run.coverage, 0)
-        + (f" ({_hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
-        _hundredths(run.exposure),
-        "" if run.worst is None else f"{_hundredths(run.worst)}/{_hundredths(run.bound)}",
+        hundredths(run.coverage, 0) + (f" ({hundredths(run.intervals, 0)})" if run.coverage is not None and _partly(run) else ""),
+        hundredths(run.exposure),
+        "" if run.worst is None else f"{hundredths(run.worst)}/{hundredths(run.bound)}",
         *(_points(run.attacks.get(one)) for one in attacks),
     ]
 
@@ -215,10 +201,6 @@ def _costs(number: int, run: Run, one: str) -> list[str]:
         f"{(run.memory or 0) / 1e6:.0f}",
         f"{(run.size or 0) / 1e3:,.0f}",
     ]
-
-
-def _hundredths(value: float | None, digits: int = 1) -> str:
-    return "" if value is None else f"{100 * value:.{digits}f}"
 
 
 def _partly(run: Run) -> bool:

@@ -17,7 +17,7 @@ from sfumato.cli.query import load_remembering
 @verb
 def complete(
     release: ReleaseDirectory,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the tables.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the tables.")],
     *,
     tables: Annotated[int, typer.Option("--tables", "-m", help="How many tables; 5 to 20 are usual.")] = 10,
     format: Annotated[Format, typer.Option(help="How the tables are written.")] = Format.parquet,

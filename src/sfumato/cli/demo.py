@@ -151,10 +151,11 @@ def true_count(table: Table, condition: str, values: tuple[str, ...]) -> int:
 def _show_places(screen: Console, data: Path, policy: Path, release: Path, receipt: Path) -> None:
     from rich.markup import escape
 
-    shown = grid("what", "where", "for whom")
-    shown.add_row("the table", escape(str(data)), "nobody else")
-    shown.add_row("the policy", escape(str(policy)), "the publisher; its comments tell figures of the table")
-    shown.add_row("the release", escape(str(release)), "everybody")
-    shown.add_row("the receipt", escape(str(policy.parent / receipt.name)), "nobody else")
-    screen.print(shown)
+    rows = [
+        ("the table", escape(str(data)), "nobody else"),
+        ("the policy", escape(str(policy)), "the publisher; its comments tell figures of the table"),
+        ("the release", escape(str(release)), "everybody"),
+        ("the receipt", escape(str(receipt)), "nobody else"),
+    ]
+    screen.print(grid("what", "where", "for whom", rows=rows))
     screen.print("Try next: the same commands on a table of yours.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,10 +40,7 @@ def explain(
         typer.Option("--all", help="Show everything: every column, every sensitive value, every figure and what each means."),
     ] = False,
     workload: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own count questions, one a line, to measure errors on; random ones otherwise.", show_default=False
-        ),
+        Path | None, typer.Option(help="Your own count questions, one a line, to measure errors on; random ones otherwise.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Do not measure query error and exposure.")] = False,
     workers: Workers = None,
@@ -79,25 +77,36 @@ def explain(
 
 def read_workload(path: Path) -> Workload:
     """Return the questions in a text file, one a line."""
-    from sfumato.errors import InputError, QueryError
+    from sfumato.errors import QueryError
     from sfumato.query import sql_workload
-    from sfumato.table.source import TooLongError, read_text, refusal
 
-    refused = refusal(path)
-    if refused is not None:
-        raise InputError(f"{path}: {refused}", hint="check the path of --workload")
-    try:
-        text = read_text(path, most=LONGEST)
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text", hint="a workload is a text file with one question a line") from None
-    except TooLongError:
-        raise InputError(f"{path}: a workload has at most {LONGEST:,} bytes", hint="is it the table?") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}", hint="check the path of --workload") from None
+    text = question_text(path, "--workload", "a workload has", "a workload is a text file with one question a line")
     try:
         return sql_workload(text, name=path.name)
     except QueryError as error:
         raise QueryError(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def question_text(path: Path | None, option: str, has: str, expected: str) -> str:
+    """Return the text of a file of questions that an option names, or of standard input."""
+    from sfumato.errors import InputError
+    from sfumato.table.source import TooLongError, read_text, refusal
+
+    name, check = "standard input" if path is None else str(path), f"check the path of {option}"
+    refused = None if path is None else refusal(path)
+    if refused is not None:
+        raise InputError(f"{name}: {refused}", hint=check)
+    try:
+        text = sys.stdin.read(LONGEST + 1) if path is None else read_text(path, most=LONGEST)
+        if len(text) > LONGEST:
+            raise TooLongError
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: not UTF-8 text", hint=expected) from None
+    except TooLongError:
+        raise InputError(f"{name}: {has} at most {LONGEST:,} bytes", hint="is it the table?") from None
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}", hint=check) from None
+    return text
 
 
 def _show(about: Explanation, *, every: bool) -> None:
@@ -108,7 +117,8 @@ def _show(about: Explanation, *, every: bool) -> None:
     screen.print()
     if about.study is not None:
         _show_study(screen, about.study)
-    _list(screen, about.highlights())
+    screen.print(bullets(about.highlights()))
+    screen.print()
     if not every:
         screen.print(
             "These are figures of the original table: keep them private. Choosing by them is your decision; claims take the "
@@ -117,7 +127,8 @@ def _show(about: Explanation, *, every: bool) -> None:
         return
     if about.risk is not None:
         _show_risk(screen, about.risk)
-    _list(screen, [*about.measured(), *about.details()])
+    screen.print(bullets([*about.measured(), *about.details()]))
+    screen.print()
     if about.odds is not None:
         _show_odds(screen, about.odds)
     title = "Every value, and every set" if about.sets else "Every value"
@@ -136,19 +147,8 @@ def _show(about: Explanation, *, every: bool) -> None:
 
 def _show_odds(screen: Console, odds: Odds) -> None:
     title = f"{odds.given.rstrip(',')}: what usual parameters are for an insider"
-    table = grid("parameters", "ε", title=title, right=(1,))
-    table.add_row("this policy", f"{odds.epsilon:.2f}")
-    for name, text in odds.translated():
-        table.add_row(name, text)
-    screen.print(table)
-
-
-def _list(screen: Console, paragraphs: list[str]) -> None:
-    words = bullets()
-    for paragraph in paragraphs:
-        words.add_row("•", shown(paragraph))
-    screen.print(words)
-    screen.print()
+    rows = [("this policy", f"{odds.epsilon:.2f}"), *odds.translated()]
+    screen.print(grid("parameters", "ε", title=title, right=(1,), rows=rows))
 
 
 def _show_risk(screen: Console, risk: Risk) -> None:
@@ -156,22 +156,12 @@ def _show_risk(screen: Console, risk: Risk) -> None:
     from sfumato.explain.risk import band_names
 
     title = "k: how many people have the same quasi values"
-    table = grid("k", "people", "share", title=title, right=(1, 2))
-    for name, number in zip(band_names(), risk.bands, strict=True):
-        table.add_row(name, f"{number:,}", percent(number / risk.people, 1))
-    screen.print(table)
-    headings = (
-        "column",
-        "levels",
-        "unique without it",
-        "secret guessed",
-        "coarser",
-        "levels",
-        "unique",
-        "misplaced",
-        "link lost",
-    )
-    table = grid(*headings, title=f"Every quasi column; now {percent(risk.unique, 1)} unique", right=(1, 2, 3, 5, 6, 7, 8))
+    bands = [(name, f"{k:,}", percent(k / risk.people, 1)) for name, k in zip(band_names(), risk.bands, strict=True)]
+    screen.print(grid("k", "people", "share", title=title, right=(1, 2), rows=bands))
+    own = ("column", "levels", "unique without it", "secret guessed")
+    coarser = ("coarser", "levels", "unique", "misplaced", "link lost")
+    title = f"Every quasi column; now {percent(risk.unique, 1)} unique"
+    table = grid(*own, *coarser, title=title, right=(1, 2, 3, 5, 6, 7, 8))
     for column in risk.columns:
         own = (shown(column.name), f"{column.levels:,}", percent(column.unique_without, 1), percent(column.guessed, 1))
         step = column.step
@@ -185,7 +175,7 @@ def _show_risk(screen: Console, risk: Risk) -> None:
 
 def _show_study(screen: Console, study: Study) -> None:
     from sfumato.exact import percent
-    from sfumato.explain.sentences import range_text
+    from sfumato.explain.cost import range_text
 
     headings = ("people together", "holds against", "groups", "people in each", *study.workloads, "exposure")
     many = len(study.workloads)

@@ -11,7 +11,7 @@ from sfumato.cli._state import STATE
 if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.policy import Policy
-    from sfumato.register import Earlier, Kept
+    from sfumato.register import Kept
     from sfumato.scale.choice import EngineName
     from sfumato.scale.verb import Published
     from sfumato.table import Table
@@ -29,11 +29,10 @@ def deliver_large(
     workers: int | None,
 ) -> tuple[dict[str, Any], Audit]:
     """Publish files by an engine to a directory, with a receipt, and return what there is to tell about it."""
-    from sfumato.budget import spent
-    from sfumato.cli.publish import NO_REGISTER, OPEN, drawn_so_far, kept_in, unbounded
+    from sfumato.cli.publish import Written, document_of
     from sfumato.policy import Policy
     from sfumato.receipt import place_receipt, receipt_text
-    from sfumato.register import earlier_publications, open_register, places_of, warnings_of
+    from sfumato.register import earlier_publications, open_register, places_of
     from sfumato.scale.engine import Limits
     from sfumato.scale.verb import publish_source
 
@@ -41,13 +40,12 @@ def deliver_large(
     chosen = Policy.load(policy, data=data[0] if data[0].is_file() else None)
     chosen.require_reviewed(data[0], named=str(policy))
     home = open_register() if receipts is None else receipts
-    written: list[Path] = []
-    earlier: list[Earlier] = []
+    written: list[Written] = []
 
     def keep(made: Published, target: Path) -> None:
         assert made.fingerprints is not None
         places = places_of(out, [data[0].absolute().parent, *([] if home is None else [home])])
-        earlier.extend(earlier_publications(made.fingerprints[0], places))
+        earlier = earlier_publications(made.fingerprints[0], places)
         text = receipt_text(
             out.absolute(),
             target,
@@ -58,7 +56,8 @@ def deliver_large(
             people=made.fingerprints[1],
             gamma=made.manifest.parameters.get("gamma"),
         )
-        written.append(place_receipt(text, out.absolute().parent if home is None else home, out.name))
+        receipt = place_receipt(text, out.absolute().parent if home is None else home, out.name)
+        written.append(Written(out, receipt, home, made.fingerprints[1], earlier))
 
     with progress_bar() as tell:
         made = publish_source(
@@ -78,40 +77,9 @@ def deliver_large(
             receipt=keep,
         )
     STATE.written = str(out)
-    figures = made.private
     sizes = made.sizes
     how = f"{counted(len(sizes), 'bucket', 'buckets')} of {int(sizes.min()):,} to {int(sizes.max()):,} people."
-    noisy = "gamma" in made.manifest.parameters
-    drawn = spent(made.fingerprints[1], kept_in(home)) if noisy and made.fingerprints is not None else None
-    document = {
-        "private": "figures about the original table; do not publish",
-        "release": str(out),
-        "receipt": str(written[0]),
-        "rows": made.rows,
-        "dropped": made.table.dropped,
-        "reproducible": made.manifest.reproducible,
-        "method": made.method.name,
-        "basis": made.manifest.basis,
-        "one_row_per_person": made.table.schema.one_row_per_person,
-        "made": [
-            *([] if made.table.choice is None else [made.table.choice.sentence]),
-            how,
-            *([] if drawn is None else [drawn_so_far(drawn, chosen.budget)]),
-        ],
-        "spent": None if drawn is None else drawn.to_dict(),
-        "figures": figures,
-        "audit": made.audit.to_dict(),
-        "baseline": None,
-        "earlier": [found.to_dict() for found in earlier],
-        "warnings": [
-            *chosen.warnings,
-            *warnings_of(earlier),
-            *([NO_REGISTER] if home is None else []),
-            *unbounded(made.bounds),
-            *(w for w in made.audit.warnings if OPEN not in w),
-        ],
-    }
-    return document, made.audit
+    return document_of(made, made.manifest, made.table, chosen, written[0], [how], None), made.audit
 
 
 def audit_large(

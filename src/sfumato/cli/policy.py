@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Write, check and compare policy files.", no_args_is_help=True)
 
-Columns: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.", show_default=False)]
-PolicyPath: TypeAlias = Annotated[Path, typer.Argument(help="A policy, a TOML file.", show_default=False)]
+Columns: TypeAlias = Annotated[list[str] | None, typer.Option(help="Columns, with commas between them.")]
+PolicyPath: TypeAlias = Annotated[Path, typer.Argument(help="A policy, a TOML file.")]
 
 _REVIEWED = re.compile(r"^reviewed[ \t]*=[ \t]*false\b", re.MULTILINE)
 
@@ -39,15 +39,11 @@ def init(
     *,
     database: From = None,
     sql: Sql = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.", show_default=False)
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None, typer.Option(help="What is protected: columns, with commas between them.", show_default=False)
-    ] = None,
-    quasi: Annotated[list[str] | None, typer.Option(help="What a reader may know, and is published.", show_default=False)] = None,
-    identifier: Annotated[list[str] | None, typer.Option(help="What names a person, and is dropped.", show_default=False)] = None,
-    other: Annotated[list[str] | None, typer.Option(help="What is dropped for another reason.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A new file; standard output otherwise.")] = None,
+    sensitive: Annotated[list[str] | None, typer.Option(help="What is protected: columns, with commas between them.")] = None,
+    quasi: Annotated[list[str] | None, typer.Option(help="What a reader may know, and is published.")] = None,
+    identifier: Annotated[list[str] | None, typer.Option(help="What names a person, and is dropped.")] = None,
+    other: Annotated[list[str] | None, typer.Option(help="What is dropped for another reason.")] = None,
     reviewed: Annotated[
         bool, typer.Option("--reviewed", help="You know the role of every column: the draft can be published as it is.")
     ] = False,
@@ -176,10 +172,8 @@ def _show(policy: Path, chosen: Policy, decisions: Sequence[Decision], table: Ta
 
     screen = console()
     if decisions:
-        rows = grid("", "column", "role", "why")
-        for one in decisions:
-            rows.add_row("" if one.sure else "?", shown(one.column), one.role, shown(one.why))
-        screen.print(rows)
+        rows = [("" if one.sure else "?", shown(one.column), one.role, shown(one.why)) for one in decisions]
+        screen.print(grid("", "column", "role", "why", rows=rows))
     doubtful = sum(not one.sure for one in decisions)
     if doubtful:
         several = "1 role has" if doubtful == 1 else f"{doubtful} roles have"

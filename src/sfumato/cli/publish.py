@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -36,10 +36,15 @@ if TYPE_CHECKING:
     from sfumato.auditor import Audit
     from sfumato.budget import Spent
     from sfumato.methods import Boxes, Publication
+    from sfumato.policy import Policy
     from sfumato.privacy import Bounds, Requirement
+    from sfumato.register import Earlier
     from sfumato.release import Release
+    from sfumato.release.manifest import Manifest
+    from sfumato.scale.verb import Published
     from sfumato.table import Table
     from sfumato.table.database import Database
+    from sfumato.table.fingerprint import Fingerprint
 
 NAMED = 5
 """How many values are named one by one in a warning."""
@@ -50,7 +55,7 @@ def publish(
     data: DataFiles = None,
     *,
     policy: PolicyFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new directory for the release.")],
     database: From = None,
     sql: Sql = None,
     seed: Seed = None,
@@ -60,7 +65,6 @@ def publish(
         Path | None,
         typer.Option(
             help="A new private file for who was matched with whom (methods heterogeneous and ring); `audit --links` reads it.",
-            show_default=False,
         ),
     ] = None,
     workers: Workers = None,
@@ -78,25 +82,21 @@ def publish(
     large = is_large(data, database, engine, memory)
     if large:
         refuse_beyond_memory(format, links)
-        from sfumato.cli.large import deliver_large
-
-        with limited(workers):
-            found, judged = deliver_large(
-                data or [],
-                policy,
-                out,
-                engine=engine_of(engine),
-                seed=seed,
-                receipts=receipts,
-                memory=memory,
-                workers=workers,
-            )
-        tell_published(found, judged, as_json=as_json)
-        return
     with limited(workers):
-        source = table_source(data[0] if data else None, database, sql)
-        document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
-    tell_published(document, audit, as_json=as_json)
+        if large and data:
+            from sfumato.cli.large import deliver_large
+
+            limits = {"engine": engine_of(engine), "memory": memory, "workers": workers}
+            document, audit = deliver_large(data, policy, out, seed=seed, receipts=receipts, **limits)
+        else:
+            source = table_source(data[0] if data else None, database, sql)
+            document, audit = deliver(source, policy, out, seed=seed, format=format, receipts=receipts, links=links)
+    if as_json:
+        print_json(document)
+        return
+    for warning in document["warnings"]:
+        warn(warning)
+    show_published(document, audit)
 
 
 def is_large(data: list[Path] | None, database: str | None, engine: EngineName | None, memory: str | None) -> bool:
@@ -132,16 +132,6 @@ def refuse_beyond_memory(format: Format, links: Path | None) -> None:
         raise PolicyError("--links: only methods in memory match people", hint="--engine memory")
 
 
-def tell_published(document: dict[str, Any], audit: Audit, *, as_json: bool) -> None:
-    """Print what was published, for machines or for people."""
-    if as_json:
-        print_json(document)
-        return
-    for warning in document["warnings"]:
-        warn(warning)
-    show_published(document, audit)
-
-
 def deliver(
     data: Path | Database,
     policy: Path,
@@ -154,13 +144,12 @@ def deliver(
 ) -> tuple[dict[str, Any], Audit]:
     """Publish to a directory, and return what there is to tell about it, with the audit it passed."""
     from sfumato.api import publication
-    from sfumato.budget import spent
     from sfumato.cli.audit import baseline_of
     from sfumato.errors import PolicyError
     from sfumato.methods import METHODS
     from sfumato.policy import Policy
     from sfumato.receipt import save_with_receipt
-    from sfumato.register import earlier_publications, open_register, places_of, warnings_of
+    from sfumato.register import earlier_publications, open_register, places_of
     from sfumato.release.atomic import undisturbed
     from sfumato.release.links import require_private_place
 
@@ -199,46 +188,70 @@ def deliver(
             STATE.written = str(out)
         if links is not None and made.links is not None:
             made.links.save(links)
-    how = made_of(made.release, made.private)
-    lost = room_lost(table, chosen.requirement, made)
-    drawn = spent(table.people_fingerprint, kept_in(home)) if "gamma" in made.release.manifest.parameters else None
-    open_values = unbounded(made.bounds)
-    document = {
+    how = [made_of(made.release, made.private), *room_lost(table, chosen.requirement, made)]
+    baseline = None if made.audit.exposure is None else baseline_of(table)
+    written = Written(out, receipt, home, table.people_fingerprint, earlier)
+    return document_of(made, made.release.manifest, table, chosen, written, how, baseline), made.audit
+
+
+class Written(NamedTuple):
+    """Where a release and its receipt were written, who is in it, and what was published of them before."""
+
+    release: Path
+    receipt: Path
+    register: Path | None
+    people: Fingerprint
+    earlier: Sequence[Earlier]
+
+
+def document_of(
+    made: Publication | Published,
+    manifest: Manifest,
+    table: Table,
+    policy: Policy,
+    written: Written,
+    how: Sequence[str],
+    baseline: float | None,
+) -> dict[str, Any]:
+    """Return what there is to tell about a publication; `how` are sentences about the groups."""
+    from sfumato.budget import spent
+    from sfumato.register import warnings_of
+
+    drawn = spent(written.people, kept_in(written.register)) if "gamma" in manifest.parameters else None
+    return {
         "private": "figures about the original table; do not publish",
-        "release": str(out),
-        "receipt": str(receipt),
-        "rows": made.release.rows,
+        "release": str(written.release),
+        "receipt": str(written.receipt),
+        "rows": manifest.rows,
         "dropped": table.dropped,
-        "reproducible": made.release.manifest.reproducible,
+        "reproducible": manifest.reproducible,
         "method": made.method.name,
-        "basis": made.release.manifest.basis,
+        "basis": manifest.basis,
         "one_row_per_person": table.schema.one_row_per_person,
         "made": [
             *([] if table.choice is None else [table.choice.sentence]),
-            how,
-            *lost,
-            *([] if drawn is None else [drawn_so_far(drawn, chosen.budget)]),
+            *how,
+            *([] if drawn is None else [drawn_so_far(drawn, policy.budget)]),
         ],
         "spent": None if drawn is None else drawn.to_dict(),
         "figures": made.private,
         "audit": made.audit.to_dict(),
-        "baseline": None if made.audit.exposure is None else baseline_of(table),
-        "earlier": [found.to_dict() for found in earlier],
+        "baseline": baseline,
+        "earlier": [found.to_dict() for found in written.earlier],
         "warnings": [
-            *chosen.warnings,
-            *warnings_of(earlier),
-            *([NO_REGISTER] if home is None else []),
-            *open_values,
+            *policy.warnings,
+            *warnings_of(written.earlier),
+            *([NO_REGISTER] if written.register is None else []),
+            *unbounded(made.bounds),
             *(w for w in made.audit.warnings if OPEN not in w),
         ],
     }
-    return document, made.audit
 
 
 def made_of(release: Release, figures: Mapping[str, Any]) -> str:
     """Return how people were put together: "Near people together, by safe cuts: 321 buckets of 100 to 1,900 people."."""
     from sfumato.exact import percent
-    from sfumato.explain.sentences import range_text
+    from sfumato.explain.cost import range_text
     from sfumato.explain.study import sizes_of
 
     if release.form == "synthetic":

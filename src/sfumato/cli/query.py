@@ -23,13 +23,11 @@ from sfumato.cli._options import Json, ReleaseDirectory, Workers
 from sfumato.cli._run import BAD_INPUT, verb
 from sfumato.cli._show import console, print_json, progress_bar, shown, warn
 from sfumato.cli._workers import limited
+from sfumato.cli.explain import question_text
 
 if TYPE_CHECKING:
     from sfumato.query.answer import Answer
     from sfumato.release import Release
-
-LONGEST = 10_000_000
-"""A file of questions has at most so many bytes."""
 
 
 class Estimator(StrEnum):
@@ -47,31 +45,22 @@ def query(
         typer.Argument(
             help="SELECT COUNT(*), AVG(…), SHARE(…) WHERE … [GROUP BY …], or only the condition; - reads questions from "
             "standard input. Without it a prompt opens.",
-            show_default=False,
         ),
     ] = None,
     *,
     file: Annotated[
-        Path | None,
-        typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.", show_default=False),
+        Path | None, typer.Option("--file", "-f", help="A file of questions, one a line or ended by semicolons.")
     ] = None,
-    estimator: Annotated[
-        Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.", show_default=False)
-    ] = None,
+    estimator: Annotated[Estimator | None, typer.Option(help="How to estimate; the better one is chosen otherwise.")] = None,
     confidence: Annotated[float, typer.Option(help="How often the interval should cover the truth.")] = 0.95,
     duckdb: Annotated[
-        Path | None,
-        typer.Option(
-            "--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.", show_default=False
-        ),
+        Path | None, typer.Option("--duckdb", help="Write a new DuckDB database for SQL and BI tools in place of an answer.")
     ] = None,
     against: Annotated[
-        str | None,
-        typer.Option(help="A second question: the difference and the ratio of the two figures are told.", show_default=False),
+        str | None, typer.Option(help="A second question: the difference and the ratio of the two figures are told.")
     ] = None,
     crosstab: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.", show_default=False),
+        str | None, typer.Option(metavar="A,B", help="Two columns against each other; a question is then a condition.")
     ] = None,
     quality: Annotated[bool, typer.Option("--quality", help="How well the release can tell about each column.")] = False,
     workers: Workers = None,
@@ -223,26 +212,14 @@ def load_remembering(directory: Path) -> Release:
 def read_questions(file: Path | None) -> list[str]:
     """Return the questions in a file, or on standard input."""
     from sfumato.cli._prompt import questions_of
-    from sfumato.errors import InputError, QueryError
-    from sfumato.table.source import TooLongError, read_text, refusal
+    from sfumato.errors import QueryError
 
-    name = "standard input" if file is None else str(file)
-    refused = None if file is None else refusal(file)
-    if refused is not None:
-        raise InputError(f"{name}: {refused}", hint="check the path of --file")
-    try:
-        text = sys.stdin.read(LONGEST + 1) if file is None else read_text(file, most=LONGEST)
-    except UnicodeDecodeError:
-        raise InputError(f"{name}: not UTF-8 text", hint="expected questions, one a line") from None
-    except TooLongError:
-        text = " " * (LONGEST + 1)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}", hint="check the path of --file") from None
-    if len(text) > LONGEST:
-        raise InputError(f"{name}: questions have at most {LONGEST:,} bytes", hint="is it the table?")
-    questions = questions_of(text)
+    questions = questions_of(question_text(file, "--file", "questions have", "expected questions, one a line"))
     if not questions:
-        raise QueryError(f"{name}: there is no question in it", hint="write one a line, for instance: age BETWEEN 30 AND 40")
+        raise QueryError(
+            f"{file or 'standard input'}: there is no question in it",
+            hint="write one a line, for instance: age BETWEEN 30 AND 40",
+        )
     return questions
 
 

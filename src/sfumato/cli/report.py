@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli._options import From, Receipts, ReleaseDirectory, Sql, table_source
+from sfumato.cli._options import Attacks, From, Receipts, ReleaseDirectory, Sql, TablePolicy, table_source
 from sfumato.cli._run import verb
 from sfumato.cli._show import console, near, progress_bar, shown
 
@@ -17,22 +17,14 @@ def report(
     release: ReleaseDirectory,
     *,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
-    table: Annotated[
-        Path | None, typer.Option(help="The original table: the report is then private, and tells more.", show_default=False)
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="The original table: the report is then private, and tells more.")] = None,
     database: From = None,
     sql: Sql = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", "-p", help="How to read the table (receipt or manifest otherwise).", show_default=False),
-    ] = None,
+    policy: TablePolicy = None,
     public: Annotated[
         bool, typer.Option("--public", help="Only what the release itself tells: may be handed out with it.")
     ] = False,
-    attacks: Annotated[
-        list[str] | None,
-        typer.Option("--attack", "-a", help="An attack by name, several times for several; all otherwise.", show_default=False),
-    ] = None,
+    attacks: Attacks = None,
     quick: Annotated[bool, typer.Option("--quick", help="No attacks.")] = False,
     receipts: Receipts = None,
 ) -> None:

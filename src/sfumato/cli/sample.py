@@ -22,8 +22,8 @@ class Name(StrEnum):
 
 @verb
 def sample(
-    name: Annotated[Name, typer.Argument(help="Which table.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A new file: .csv, .parquet or .arrow.", show_default=False)],
+    name: Annotated[Name, typer.Argument(help="Which table.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A new file: .csv, .parquet or .arrow.")],
     *,
     rows: Annotated[int, typer.Option(help="Number of people.", min=1)] = 20_000,
     seed: Annotated[int, typer.Option(help="Another seed makes another table.", min=0)] = 0,

@@ -54,11 +54,9 @@ def _spare() -> None:
 
 @verb
 def studio(
-    path: Annotated[Path, typer.Argument(help="A table, or the directory of a release.", show_default=False)],
+    path: Annotated[Path, typer.Argument(help="A table, or the directory of a release.")],
     *,
-    port: Annotated[
-        int | None, typer.Option(help="A free port is taken otherwise.", min=1024, max=65535, show_default=False)
-    ] = None,
+    port: Annotated[int | None, typer.Option(help="A free port is taken otherwise.", min=1024, max=65535)] = None,
     show: Annotated[bool, typer.Option("--show/--no-show", help="Open it in the browser.")] = True,
 ) -> None:
     """Open a page on this machine: from a table to a release, or to ask a release. Nobody else can reach it."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sfumato.compare.translate import declared_from, translated
-from sfumato.compare.vary import Variation, changed, is_policy
+from sfumato.compare.vary import Variation, is_policy
 from sfumato.errors import Infeasible, NotProvable, PolicyError, SfumatoError, did_you_mean
+from sfumato.explain.room import variant
 from sfumato.methods import METHODS, Method
 from sfumato.privacy import Requirement
 from sfumato.table import Table
@@ -67,7 +68,7 @@ def candidates(
     found: dict[str, Candidate] = {}
     left_out: dict[str, str] = {}
     for variation in vary:
-        asked = changed(requirement, variation.requirement)
+        asked = variant(requirement, **variation.requirement)
         for chosen in _chosen(methods):
             name = chosen if isinstance(chosen, str) else chosen.name
             try:

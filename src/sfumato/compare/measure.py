@@ -6,8 +6,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +13,8 @@ from typing import Any
 from sfumato.auditor import Audit, audit_release
 from sfumato.compare.candidates import closed
 from sfumato.compare.typical import typical_answers
-from sfumato.compare.vary import requirement_of
 from sfumato.errors import InputError, OneBox, SfumatoError
+from sfumato.explain.room import requirement_of
 from sfumato.explain.study import ONE_BOX, sizes_of
 from sfumato.methods import METHODS, Method, Publication
 from sfumato.release import Release
@@ -52,14 +50,14 @@ def measure(task: Task) -> dict[str, Any]:
     given = {name: value for name, value in task.method.items() if name not in ("name", "package")}
     method = METHODS[str(task.method["name"])](**given)
     table = closed(task.table, method)
-    before, start = memory_now(), time.process_time()
+    before, start = memory("VmRSS"), time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OneBox)  # one box is a figure here
             made = _publication(table, method, task)
     except SfumatoError as error:
         return {"note": error.message}
-    found: dict[str, Any] = {"seconds": time.process_time() - start, "memory": memory_peak() - before}
+    found: dict[str, Any] = {"seconds": time.process_time() - start, "memory": memory("VmHWM") - before}
     release = made.release
     audit = made.audit
     if audit.exposure is None:  # how coins fell is looked at here: nobody chooses among draws of one release
@@ -132,17 +130,8 @@ def size_on_disk(release: Release) -> int:
         return sum(one.stat().st_size for one in place.iterdir())
 
 
-def memory_now() -> int:
-    """Return how many bytes of memory this process has in use; 0 where the system does not tell."""
-    return _status("VmRSS")
-
-
-def memory_peak() -> int:
-    """Return the most bytes of memory that this process has had in use; 0 where the system does not tell."""
-    return _status("VmHWM")
-
-
-def _status(name: str) -> int:
+def memory(name: str) -> int:
+    """Return the bytes of memory that this process has in use (VmRSS) or had at most (VmHWM); 0 where nobody tells."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
@@ -158,9 +147,8 @@ def advantages(release: Release, table: Table, attacks: Sequence[str], *, seed: 
 
     None where the attack makes no sense on such a release.
     """
-    if find_spec("sfumato.attacks") is None:
-        return {}
-    attack = import_module("sfumato.attacks").attack
+    from sfumato.attacks import attack
+
     found: dict[str, float | None] = {}
     for name in attacks:
         try:

@@ -203,7 +203,9 @@ class Study:
         names = sorted({name for row in rows for name in row if name.startswith("attack_")})
         columns = ["rank", *vars(self.runs[0]), "relative", "synthetic", *names]
         columns.remove("attacks")
-        table = pa.table({name: pa.array([row.get(name) for row in rows], type=_TYPES.get(name)) for name in columns})
+        kinds = {pa.int64(): _WHOLE, pa.string(): _TEXTS, pa.bool_(): _FLAGS}
+        types = {name: kind for kind, listed in kinds.items() for name in listed}  # all others are figures
+        table = pa.table({name: pa.array([row.get(name) for row in rows], types.get(name, pa.float64())) for name in columns})
         return table.replace_schema_metadata({"private": "figures of the original table; do not publish"})
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,41 +230,9 @@ class Study:
         return picture(self)
 
 
-def _types() -> dict[str, Any]:
-    import pyarrow as pa
-
-    floats = (
-        "worst",
-        "bound",
-        "used",
-        "exposure",
-        "error",
-        "error_mean",
-        "independence",
-        "coverage",
-        "intervals",
-        "gcp",
-        "seconds",
-    )
-    whole = ("loss", "groups", "smallest", "largest", "suppressed", "memory", "size", "rank")
-    texts = ("method", "varied", "settings", "requirement", "translated", "form", "against", "classes", "typical", "note")
-    flags = ("own", "policy", "holds")
-    kinds = {pa.float64(): (*floats, "relative", "synthetic"), pa.int64(): whole, pa.string(): texts, pa.bool_(): flags}
-    return {name: kind for kind, names in kinds.items() for name in names}
-
-
-class _Types(dict[str, Any]):
-    """The types of the columns, made when they are first asked for; attacks have figures."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        if not self:
-            self.update(_types())
-        import pyarrow as pa
-
-        return self[name] if name in self else pa.float64()
-
-
-_TYPES = _Types()
+_WHOLE = ("loss", "groups", "smallest", "largest", "suppressed", "memory", "size", "rank")
+_TEXTS = ("method", "varied", "settings", "requirement", "translated", "form", "against", "classes", "typical", "note")
+_FLAGS = ("own", "policy", "holds")
 
 
 def ranked(runs: Sequence[Run]) -> tuple[Run, ...]:

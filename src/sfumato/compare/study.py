@@ -15,24 +15,20 @@ import pyarrow.parquet as pq
 
 from sfumato.compare.candidates import Candidate, candidates
 from sfumato.compare.kept import Kept, identity
-from sfumato.compare.measure import SEED, Spending, Task
+from sfumato.compare.measure import Spending, Task
 from sfumato.compare.pool import run_all
 from sfumato.compare.result import Run, Study, ranked
 from sfumato.compare.vary import recoded, variations
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.explain.stand_in import stand_in
-from sfumato.explain.study import checked_workload
+from sfumato.explain.study import checked_workload, random_workloads, sample
 from sfumato.methods import Method
 from sfumato.privacy import Requirement
 from sfumato.progress import Progress, silent
-from sfumato.query import Workload, anatomy_workload, crosstab_workload, range_workload
-from sfumato.randomness import SeededRandomness
+from sfumato.query import Workload, crosstab_workload
 from sfumato.register import open_register
 from sfumato.table import Table
 from sfumato.utility import Asked, asked_of
-
-QUESTIONS = 300
-"""Random questions of each kind."""
 
 WORKLOADS = ("random", "crosstabs")
 
@@ -198,9 +194,7 @@ def _people(table: Table, most: int | None) -> Table:
         return table
     if most < 1:
         raise InputError(f"people: expected a whole number from 1 on, got {most}")
-    _, somebody = np.unique(table.sensitive.codes, return_index=True)
-    drawn = SeededRandomness(SEED).permutation(table.rows)[:most]
-    return table.take(np.union1d(drawn, somebody))
+    return sample(table, most)
 
 
 def _stand_in(table: Table, own: Any) -> Table:
@@ -260,8 +254,7 @@ def _asked(table: Table, workload: Workload | str, reread: Reread | None) -> tup
     if workload == "crosstabs":
         drawn, name = crosstab_workload(original), "cells of crosstabs with every quasi column"
     else:
-        sets = anatomy_workload(original, queries=QUESTIONS, seed=SEED)
-        ranges = range_workload(original, queries=QUESTIONS, lambda_=min(3, len(original.quasi)), seed=SEED + 1)
+        sets, ranges = random_workloads(original)
         drawn, name = Workload("random", (*sets, *ranges), ranges.dropped), "random sets and ranges of values"
     if reread is not None:
         drawn = replace(drawn, queries=tuple(replace(query, terms="original") for query in drawn))

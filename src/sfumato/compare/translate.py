@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
-from sfumato.compare.vary import changed, requirement_of
 from sfumato.exact import decimal_text
+from sfumato.explain.room import requirement_of, variant
 from sfumato.methods import Method
 from sfumato.methods.base import table_bounds
 from sfumato.privacy import FPrivacy, Requirement
@@ -25,7 +25,7 @@ NOBODY = "only the paper's claim, which bounds no belief"
 def translated(method: Method, requirement: Requirement, table: Table) -> Translated:
     """Return the method, the requirement nearest to the owner's that it may keep, and what that changes."""
     sentences: list[str] = []
-    for step in (_presence, _sets, _odds, _weaker, _against):
+    for step in (_presence, _sets, _odds, _paper_claim, _against):
         method, requirement, words = step(method, requirement, table)
         sentences += words
     return method, requirement, tuple(sentences)
@@ -56,7 +56,7 @@ def _presence(method: Method, requirement: Requirement, table: Table) -> tuple[M
 
 def _sets(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
     if requirement.sets and method.sets_refused(requirement.against):
-        return method, changed(requirement, {"sets": {}}), ["no bounds on sets of values"]
+        return method, variant(requirement, sets={}), ["no bounds on sets of values"]
     return method, requirement, []
 
 
@@ -69,7 +69,7 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
     """Bounds on belief become odds, or odds bounds on belief: γ = (bound/share)·(1−share)/(1−bound), ε = ln γ."""
     if method.keeps_odds and requirement.against != "insider":
         words = f"ε = ln γ = {math.log(_allowed(table, requirement)):.2f}, the largest that keeps every bound"
-        return method, changed(requirement, {"against": "insider"}), [words, "shares as the table has them"]
+        return method, variant(requirement, against="insider"), [words, "shares as the table has them"]
     if "epsilon" in {one.name for one in fields(method)} and not requirement.bounds_odds:
         epsilon = _epsilon(_allowed(table, requirement))
         changes: dict[str, Any] = {"epsilon": epsilon}
@@ -84,10 +84,10 @@ def _odds(method: Method, requirement: Requirement, table: Table) -> tuple[Metho
     return method, requirement, []
 
 
-def _weaker(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
+def _paper_claim(method: Method, requirement: Requirement, table: Table) -> tuple[Method, Requirement, list[str]]:
     if not method.proves() and "accept_weaker_claim" in {one.name for one in fields(method)}:
         changes: dict[str, Any] = {"accept_weaker_claim": True}
-        return replace(method, **changes), changed(requirement, {"against": "reader"}), [NOBODY]
+        return replace(method, **changes), variant(requirement, against="reader"), [NOBODY]
     return method, requirement, []
 
 
@@ -96,7 +96,7 @@ def _against(method: Method, requirement: Requirement, table: Table) -> tuple[Me
     strongest = "reader" if table.dropped else proven[-1] if proven else "reader"
     if not proven or (requirement.against in proven and not (table.dropped and requirement.against != "reader")):
         return method, requirement, []
-    return method, changed(requirement, {"against": strongest}), [f"against {_WITH[strongest]} only"]
+    return method, variant(requirement, against=strongest), [f"against {_WITH[strongest]} only"]
 
 
 def _epsilon(gamma: Fraction) -> Fraction:

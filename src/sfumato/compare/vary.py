@@ -12,8 +12,9 @@ from typing import Any
 
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.exact import decimal_text
+from sfumato.explain.room import variant
 from sfumato.methods import METHODS, Method
-from sfumato.privacy import MODELS, Requirement
+from sfumato.privacy import Requirement
 
 RECODE = "recode."
 NONE = "none"
@@ -77,7 +78,7 @@ def variations(
 
 def is_policy(variation: Variation, requirement: Requirement, own: Method) -> bool:
     """Return whether a variation asks for just what the policy has."""
-    same = changed(requirement, variation.requirement).to_dict() == requirement.to_dict()
+    same = variant(requirement, **variation.requirement).to_dict() == requirement.to_dict()
     kept = all(getattr(own, name, value) == value for name, value in variation.method.items())
     return same and kept and not variation.recode
 
@@ -95,22 +96,6 @@ def _shown(value: Any) -> Any:
     if not isinstance(value, str) or "/" not in value:
         return int(value) if isinstance(value, str) and value.isdecimal() else value
     return decimal_text(Fraction(value))
-
-
-def changed(requirement: Requirement, changes: Mapping[str, Any]) -> Requirement:
-    """Return the requirement with other parameters, under the names that they have in a policy file."""
-    document = {**requirement.to_dict(), **changes}
-    if "against" in changes and "columns" in document:
-        document["columns"] = {name: {**own, "against": changes["against"]} for name, own in document["columns"].items()}
-    return requirement_of(document)
-
-
-def requirement_of(document: Mapping[str, Any]) -> Requirement:
-    """Return the requirement that was written down as plain values."""
-    given = {name: value for name, value in document.items() if name not in ("model", "package")}
-    if "columns" in given:
-        given["columns"] = {name: requirement_of(own) for name, own in given["columns"].items()}
-    return MODELS[str(document["model"])](**given)
 
 
 def recoded(rule: Any) -> Mapping[str, Any] | None:

@@ -62,10 +62,6 @@ class Step:
             return f"{kept}, others as {REST!r}"
         return ", ".join(f"{name} = {_written(value)}" for name, value in given.items())
 
-    def with_unique(self, unique: Fraction) -> Step:
-        """Return the step with the share of people who would be unique after it."""
-        return replace(self, unique=unique)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {

@@ -127,3 +127,9 @@ def _anatomy(bounds: Bounds, method: Anatomy) -> tuple[StrategyLoss, Obstacle | 
 def people_text(number: int) -> str:
     """Return "1 person", "2,000 people"."""
     return "1 person" if number == 1 else f"{number:,} people"
+
+
+def range_text(sizes: tuple[int, int]) -> str:
+    """Return "2 to 50 people", "1 person"."""
+    small, large = sizes
+    return people_text(small) if small == large else f"{small:,} to {large:,} people"

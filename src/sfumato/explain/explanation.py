@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -285,6 +285,7 @@ def explain(
             measured = replace(
                 measured, rows=tuple(replace(row, chosen=row.chosen and row.groups is None) for row in measured.rows)
             )
+    by_declared = method.form == "randomized" and getattr(method, "declared", None)
     return Explanation(
         rows=table.rows,
         dropped=table.dropped,
@@ -299,26 +300,15 @@ def explain(
         decoys=getattr(method, "decoys", 0),
         values=values,
         sets=sets,
-        obstacle=cost.obstacle,
-        strategies=cost.strategies,
         form=method.form,
         either_form=any(parameter.name == "form" for parameter in fields(method)),
         paper_claim=None if method.proves() else PAPER_CLAIMS[method.name],
-        near=cost.near,
-        boxes=cost.boxes,
-        room=cost.room,
         study=measured,
         risk=risk_of(table),
-        randomization=cost.randomization,
-        presence=cost.presence,
-        odds=cost.odds,
         people=table.about_people(),
-        declared=_above(values) if method.form == "randomized" and getattr(method, "declared", None) else None,
+        declared=tuple(one.value for one in values if not one.feasible) if by_declared else None,
+        **vars(cost),
     )
-
-
-def _above(values: Sequence[ValueBound]) -> tuple[str, ...]:
-    return tuple(one.value for one in values if not one.feasible)
 
 
 def _valued(table: Table, requirement: Requirement, method: Method) -> tuple[tuple[ValueBound, ...], tuple[ValueBound, ...]]:
@@ -417,7 +407,8 @@ def _blind(bounds: Bounds, method: Method, tell: Progress) -> tuple[tuple[Strate
 def _outlook(table: Table, requirement: Requirement, bounds: Bounds, method: Method) -> dict[str, Any]:
     """Return what more can be said, before anything is published, where groups are not drawn at random."""
     if method.form == "randomized":
-        return _randomized(table, requirement, bounds, method)
+        plan = cast(Any, method).planned(requirement, bounds, table.rows)
+        return {"randomization": Forecast.of(plan, table.rows)}
     return _boxes(table, requirement, bounds, method) if method.way == "boxes" else {"near": method.way == "near"}
 
 
@@ -428,11 +419,6 @@ def _boxes(table: Table, requirement: Requirement, bounds: Bounds, method: Any) 
     rule = soft_rule(bounds, method.patience) if grouping.basis == "soft" else None
     made = Cut(grouping.basis, len(sizes), (int(sizes.min()), int(sizes.max())), None if rule is None else rule.patience)
     return {"boxes": made, "room": no_room(table, requirement, method) if len(sizes) == 1 else None}
-
-
-def _randomized(table: Table, requirement: Requirement, bounds: Bounds, method: Any) -> dict[str, Any]:
-    """Return what randomization would do."""
-    return {"randomization": Forecast.of(method.planned(requirement, bounds, table.rows), table.rows)}
 
 
 def _found_out(measured: Study) -> Obstacle | None:

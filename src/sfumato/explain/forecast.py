@@ -12,6 +12,8 @@ from sfumato.randomize.plan import RandomizationPlan
 SIZES = (100, 1_000, 10_000)
 """The counts whose expected error is given."""
 
+_LISTED = 12
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -34,7 +36,8 @@ class Forecast:
         number = len(self.parts)
         lines = [f"Randomization keeps {percent(self.retention, 1)} of the values as they are and replaces the others by coin."]
         if number > 1:
-            lines.append(f"There are {number} parts: " + "; ".join(_part(part) for part in self.parts[:_TOLD]) + _more(number))
+            more = "." if number <= _LISTED else f"; and {number - _LISTED} more."
+            lines.append(f"There are {number} parts: " + "; ".join(map(_part, self.parts[:_LISTED])) + more)
         elif self.whole:
             lines.append("There is one part: no partition would have a smaller error bound.")
         off = ", ".join(f"{percent(error, 0)} at {size:,} people" for size, error in self.errors.items())
@@ -49,13 +52,6 @@ class Forecast:
         return {"retention": self.retention, "parts": list(self.parts), "expected_relative_error": self.errors}
 
 
-_TOLD = 12
-
-
 def _part(part: dict[str, float]) -> str:
     kept = percent(part["mean"], 1)
     return f"{percent(part['weight'], 1)} of people, {part['values']:.0f} values, of which {kept} are kept"
-
-
-def _more(number: int) -> str:
-    return "." if number <= _TOLD else f"; and {number - _TOLD} more."

@@ -6,7 +6,7 @@ from sfumato.exact import percent
 from sfumato.explain.explanation import Explanation
 from sfumato.explain.risk import ColumnRisk, Risk
 from sfumato.explain.sentences import value_sentence
-from sfumato.policy.words import rule_in_words
+from sfumato.policy.words import an, rule_in_words
 
 
 def highlights(about: Explanation) -> list[str]:
@@ -66,14 +66,13 @@ def _promise(about: Explanation) -> str:
             "their odds, which [budget] limits; not about what other people of a bucket teach about people like somebody, nor "
             "about who is in the table."
         )
-    article = "an" if about.against[0] in "aeiou" else "a"
     if about.declared is not None:
         return (
-            f"The promise is made against {article} {about.against} who believed the declared shares before, and takes records "
+            f"The promise is made against {an(about.against)} who believed the declared shares before, and takes records "
             "as independent of each other; whoever believes other shares, or learns them from the release, may become surer."
         )
     return (
-        f"The promise is made against {article} {about.against}; not against somebody who learns links between quasi and "
+        f"The promise is made against {an(about.against)}; not against somebody who learns links between quasi and "
         "sensitive values, has a list of the whole population, or holds a second release of this table."
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sfumato.exact import percent
-from sfumato.explain.cost import people_text
-from sfumato.explain.sentences import range_text
+from sfumato.explain.cost import people_text, range_text
 from sfumato.explain.study import NOBODY, Measured, Study
 from sfumato.methods import NearGroups
+from sfumato.policy.words import an
 
 WAYS: Mapping[str, str] = {
     "blind": "drawn at random (blind)",
@@ -71,7 +71,7 @@ def figures(study: Study) -> list[str]:
         if row.groups is None or row.sizes is None or row.exposure is None:
             lines.append(f"{_capital(_way(row))}: not possible, because {row.note.rstrip('.')}.")
             continue
-        held = row.against if row.against == NOBODY else f"{'an' if row.against[0] in 'aeiou' else 'a'} {row.against}"
+        held = row.against if row.against == NOBODY else an(row.against)
         note = f" ({row.note})" if row.note else ""
         lines.append(
             f"{_capital(_way(row))}: {_errors(study, row.errors)}exposure {percent(row.exposure, 1)}; holds against "

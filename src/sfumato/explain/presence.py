@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.exact import decimal_text, percent
-from sfumato.explain.cost import people_text
+from sfumato.explain.cost import people_text, range_text
 from sfumato.groups.fragments.cover import combinations
 from sfumato.methods import Method
 from sfumato.privacy import Requirement
@@ -76,11 +76,9 @@ class Presence:
 
     def made(self) -> list[str]:
         """Return which groups there are, and what few of them mean."""
-        small, large = self.sizes
         number = "one group" if self.groups == 1 else f"{self.groups:,} groups"
-        spread = people_text(small) if small == large else f"{small:,} to {large:,} people"
         apart = f", with {' and '.join(self.moved)} beside the sensitive values" if self.moved else ""
-        lines = [f"{number} of {spread}{apart}."]
+        lines = [f"{number} of {range_text(self.sizes)}{apart}."]
         if self.suppressed:
             are = "is" if self.suppressed == 1 else "are"
             lines.append(

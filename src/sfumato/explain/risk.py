@@ -17,7 +17,7 @@ its own; other forms show less. They say who is found, not what is then learned 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -154,7 +154,7 @@ def _column(table: Table, place: int) -> ColumnRisk:
         unique_without=Fraction(alone(others, classes.sizes), table.rows),
         guessed=guessed,
         association=association,
-        step=None if step is None else step.with_unique(_unique_after(table, place, step.column)),
+        step=None if step is None else replace(step, unique=_unique_after(table, place, step.column)),
     )
 
 

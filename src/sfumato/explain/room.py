@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sfumato.groups.grouping import Grouping
 from sfumato.groups.soft import soft_rule
 from sfumato.methods import Boxes, MultiSize, NearGroups
 from sfumato.methods.base import MAKING, secrets_of, table_bounds
-from sfumato.privacy import BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
+from sfumato.privacy import MODELS, BetaLikeness, Bounds, FPrivacy, LDiversity, Requirement, RhoPrivacy
 from sfumato.privacy.requirement import round_up
 from sfumato.randomness import SeededRandomness
 from sfumato.table import Table
@@ -27,8 +27,6 @@ _TIMES = tuple(Fraction(one) for one in ("1.25", "1.5", "2", "3", "4", "6", "8")
 
 _SEED = 0
 """Of the coins with which boxes are tried here: no release has them."""
-
-R = TypeVar("R", bound=Requirement)
 
 
 @dataclass(frozen=True)
@@ -92,14 +90,20 @@ def _others(table: Table, requirement: Requirement) -> tuple[str, ...]:
     return tuple(found)
 
 
-def variant(requirement: R, **changes: Any) -> R:
+def variant(requirement: Requirement, **changes: Any) -> Requirement:
     """Return the requirement with other parameters, under the names that they have in a policy file."""
-    parameters = requirement.to_dict()
-    parameters.pop("model")
-    if requirement.columns:
-        whom = {key: value for key, value in changes.items() if key == "against"}
-        parameters["columns"] = {name: variant(own, **whom) for name, own in requirement.columns}
-    return type(requirement)(**{**parameters, **changes})
+    document = {**requirement.to_dict(), **changes}
+    if "against" in changes and "columns" in document:
+        document["columns"] = {name: {**own, "against": changes["against"]} for name, own in document["columns"].items()}
+    return requirement_of(document)
+
+
+def requirement_of(document: Mapping[str, Any]) -> Requirement:
+    """Return the requirement that was written down as plain values."""
+    given = {name: value for name, value in document.items() if name not in ("model", "package")}
+    if "columns" in given:
+        given["columns"] = {name: requirement_of(own) for name, own in given["columns"].items()}
+    return MODELS[str(document["model"])](**given)
 
 
 def _reason(table: Table, bounds: Bounds, method: Boxes, *, tight: bool) -> str:

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import cast
 
 from sfumato.exact import percent
-from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text
-from sfumato.explain.explanation import Cut, Explanation, ValueBound
+from sfumato.explain.cost import HIDES_NOTHING, PROTECTS_NOBODY, Obstacle, StrategyLoss, people_text, range_text
+from sfumato.explain.explanation import Explanation, ValueBound
 from sfumato.explain.presence import HIDING, NOT_PROMISED, PROGRAM
+from sfumato.policy.words import series
 from sfumato.release.accounts import noisy_claim
 from sfumato.release.manifest import KNOWS, Adversary
 from sfumato.release.randomized import randomized_claim
@@ -27,7 +28,7 @@ _EXACT: Mapping[str, str] = {"buckets": "bucket", "randomized": "randomized valu
 _INSIDE: Mapping[str, str] = {"buckets": "bucket", "ranges": "group", "columns": "group", "views": "group"}
 """What the forms call people who are published together."""
 
-FORMS = (
+FORM_ADVICE = (
     "The form buckets is for counting, the form ranges for readers who need records without exact quasi values. A range does not "
     "say where in it people lie, so answers from ranges can be worse than assuming independence. On a census-like table of "
     "100,000 people near groups for ℓ = 10 answered questions about ranges with a median error of 1.2 % as buckets and 19 % as "
@@ -68,7 +69,7 @@ def details(about: Explanation) -> list[str]:
         *([] if about.odds is None else about.odds.sentences()),
         *_patience(about),
         *_losses(about),
-        *_forms(about),
+        *_form_advice(about),
         *not_promised(about),
     ]
 
@@ -88,11 +89,8 @@ def value_sentence(value: ValueBound, *, inside: str | None = "bucket", unclaime
     if unclaimed is not None:
         return f"{now}; at most {percent(value.bound)} {unclaimed} have it"
     sentence = f"{now}; a reader may become at most {percent(value.bound)} sure ({value.factor:.3g} times as sure as before)"
-    return (
-        sentence
-        if inside is None or value.members
-        else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
-    )
+    alone = inside is None or value.members
+    return sentence if alone else f"{sentence}, so nobody with it is in a {inside} of fewer than {value.needs}"
 
 
 def obstacle_sentences(obstacle: Obstacle) -> list[str]:
@@ -118,12 +116,9 @@ def _said_twice(about: Explanation) -> tuple[str, ...]:
 
 def not_promised(about: Explanation) -> list[str]:
     """Return what no release of this method promises, whatever the policy says."""
-    lines = (
-        []
-        if about.paper_claim is None
-        else ["Not promised: a bound on what a reader believes who sees the values of the records."]
-    )
-    lines += [
+    unbounded = "Not promised: a bound on what a reader believes who sees the values of the records."
+    lines = [
+        *([] if about.paper_claim is None else [unbounded]),
         *_presence(about),
         "Not promised: anything against a statistician who learns links between quasi and sensitive values from the release "
         "itself or elsewhere.",
@@ -157,8 +152,8 @@ def _feasible(about: Explanation) -> list[str]:
         return obstacle_sentences(about.obstacle)
     if about.paper_claim is not None:
         can = f"No belief is bounded: the method {about.method} can make a release, with a weaker claim in place of the policy's."
-        made = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
-        return [can, *made, f"What is claimed instead: {about.paper_claim}"]
+        groups = [] if about.presence is None else [f"It would have {about.presence.made()[0]}", *about.presence.made()[1:]]
+        return [can, *groups, f"What is claimed instead: {about.paper_claim}"]
     can = f"The bounds can be kept: the method {about.method} can make a release"
     if about.presence is not None:
         first, *others = about.presence.made()
@@ -166,16 +161,13 @@ def _feasible(about: Explanation) -> list[str]:
     if about.room is not None:
         return [f"{can}, with everybody in one box.", *about.room.sentences]
     if about.boxes is not None:
-        return [f"{can}, {boxes_text(about.boxes, _INSIDE[about.form])}."]
+        boxes, inside = about.boxes, _INSIDE[about.form]
+        made = f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
+        return [f"{can}, {made}."]
     if about.near:
         return [f"{can}, near people together in small groups."]
     largest = "" if about.max_size is None else f" with {_INSIDE[about.form]}s of at most {about.max_size} people"
     return [f"{can}{largest}."]
-
-
-def boxes_text(boxes: Cut, inside: str) -> str:
-    """Return "near people together by safe cuts: 321 buckets of 100 to 1,900 people"."""
-    return f"near people together by {boxes.basis} cuts: {boxes.number:,} {inside}s of {range_text(boxes.sizes)}"
 
 
 def _unprotected(about: Explanation) -> list[str]:
@@ -202,31 +194,29 @@ def _unprotected(about: Explanation) -> list[str]:
 
 
 def _unique(about: Explanation) -> str:
+    alone = f"Unique: {percent(about.unique_share)} of people are the only one with their {series(about.roles['quasi'])}"
     if about.form not in _EXACT:
         shown = {
             "columns": "every column apart",
             "views": "some of them apart, and the others together as they are",
             "synthetic": "records of nobody",
         }
-        return (
-            f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as "
-            f"recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
-        )
+        return f"{alone} as recoded. The form {about.form} shows {shown.get(about.form, 'groups of people instead')}."
     return (
-        f"Unique: {percent(about.unique_share)} of people are the only one with their {_and(about.roles['quasi'])} as published, "
-        f"so whoever knows these of a person finds that person's row, and its {_EXACT[about.form]}. [recode] makes them coarser."
+        f"{alone} as published, so whoever knows these of a person finds that person's row, and its {_EXACT[about.form]}. "
+        "[recode] makes them coarser."
     )
 
 
 def _table(about: Explanation) -> list[str]:
     quasi, sensitive = about.roles["quasi"], about.roles["sensitive"]
     lines = [
-        f"The table has {people_text(about.rows)} to publish. A reader is assumed to know a person's {_and(quasi)}; "
-        f"what is protected is {_and(sensitive)}."
+        f"The table has {people_text(about.rows)} to publish. A reader is assumed to know a person's {series(quasi)}; "
+        f"what is protected is {series(sensitive)}."
     ]
     hidden = [*about.roles["identifier"], *about.roles["other"]]
     if hidden:
-        lines.append(f"Not published at all: {_and(hidden)}.")
+        lines.append(f"Not published at all: {series(hidden)}.")
     if about.dropped:
         are, them, they = ("is", "that person", "that person is") if about.dropped == 1 else ("are", "them", "they are")
         lines.append(
@@ -237,12 +227,12 @@ def _table(about: Explanation) -> list[str]:
         lines.append("The policy allows several rows per person: then each bound holds for a row, not for a person.")
     if about.apart:
         lines.append(
-            f"Each of {_and(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
+            f"Each of {series(sensitive)} is protected by itself, with its own bounds. How they go together is not shown, and "
             "nothing is promised about it: whoever knows one secret of a person, and a link to another, learns more of that."
         )
     if about.compound:
         lines.append(
-            f"{_and(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
+            f"{series(sensitive)} together form one attribute, and each combination has its own bound. That does not bound the "
             "parts: two combinations that share a part, each believed at 10 %, leave that part believed at 20 %."
         )
     return lines
@@ -255,27 +245,19 @@ def _promise(about: Explanation) -> list[str]:
         return ["As many records as there are people are published, drawn from noisy counts; none of them is anybody's."]
     if about.paper_claim is not None:
         return ["Every record is published with ranges of its own and the value of somebody behind it, drawn at random."]
+    promise = f"The promise ({about.requirement['model']}, against = {about.against!r})"
     if about.odds is not None:
-        words = noisy_claim(
-            "insider",
-            model=str(about.requirement["model"]),
-            one_row_per_person=about.one_row_per_person,
-            sets=bool(about.sets),
-            apart=about.apart,
-        ).statement
-        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {words}"]
+        model, each = str(about.requirement["model"]), about.one_row_per_person
+        claim = noisy_claim("insider", model=model, one_row_per_person=each, sets=bool(about.sets), apart=about.apart)
+        return [f"{promise}: {claim.statement}"]
     if about.form == "randomized":
-        claim = randomized_claim(
-            cast(Adversary, about.against),
-            declared=about.declared is not None,
-            one_row_per_person=about.one_row_per_person,
-        )
-        above = "" if not about.declared else f" More people than its bound allows have {_and(about.declared)}, by this table."
-        return [f"The promise ({about.requirement['model']}, against = {about.against!r}): {claim.statement}{above}"]
+        adversary, declared = cast(Adversary, about.against), about.declared is not None
+        claim = randomized_claim(adversary, declared=declared, one_row_per_person=about.one_row_per_person)
+        above = "" if not about.declared else f" More people than its bound allows have {series(about.declared)}, by this table."
+        return [f"{promise}: {claim.statement}{above}"]
     return [
         *([] if about.presence is None else about.presence.promise()),
-        f"The promise ({about.requirement['model']}, against = {about.against!r}) is made against somebody "
-        f"{KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
+        f"{promise} is made against somebody {KNOWS[about.against]}, and who sees no link between quasi and sensitive values"
         + (", nor between one sensitive column and another." if about.apart else "."),
     ]
 
@@ -292,20 +274,18 @@ def _values(about: Explanation) -> list[str]:
     return [value_sentence(value, inside=_INSIDE.get(about.form), unclaimed=unclaimed) + "." for value in listed]
 
 
-def patience_text(patience: int) -> str:
-    """Return what the patience of soft cuts is and does."""
-    return (
+def _patience(about: Explanation) -> list[str]:
+    """Return what the patience of soft cuts is and does, where boxes are made by them."""
+    patience = None if about.boxes is None else about.boxes.patience
+    if patience is None:
+        return []
+    return [
         f"Soft cuts have a patience, here {patience:,}. A cut that keeps the bounds only if values fell well is tested, with "
         "coins. A refusal may tell an engineer something: in a box of n people it takes patience/n, at most 3/10, off the box's "
         "account, and the counts of the box have to stay lower by as much. With more patience a good cut is refused by chance "
         "less often, and every refusal costs more. patience = 0 makes safe cuts only; the default follows from the bounds. "
         "Another draw makes a few boxes more or fewer. Publish the first: to draw again for more tells what no account counts."
-    )
-
-
-def _patience(about: Explanation) -> list[str]:
-    """Return what soft cuts do, where boxes are made by them."""
-    return [] if about.boxes is None or about.boxes.patience is None else [patience_text(about.boxes.patience)]
+    ]
 
 
 def _losses(about: Explanation) -> list[str]:
@@ -318,7 +298,7 @@ def _losses(about: Explanation) -> list[str]:
     ]
 
 
-def _forms(about: Explanation) -> list[str]:
+def _form_advice(about: Explanation) -> list[str]:
     """Return which form is for what, where groups may be shown in either, or records are shown as ranges."""
     lines = []
     if about.near:
@@ -330,7 +310,7 @@ def _forms(about: Explanation) -> list[str]:
         other = "buckets" if about.form == "ranges" else "ranges"
         lines.append(f'This policy publishes the form {about.form}; form = "{other}" shows the same groups as {other}.')
     if about.near or about.either_form or about.form == "ranges":
-        lines.append(FORMS)
+        lines.append(FORM_ADVICE)
     return lines
 
 
@@ -345,16 +325,6 @@ def _loss(strategy: StrategyLoss) -> str:
     return f"Loss with {name}{note}: {strategy.loss:,}{proof} (buckets of {range_text(strategy.sizes)})."
 
 
-def range_text(sizes: tuple[int, int]) -> str:
-    """Return "2 to 50 people", "1 person"."""
-    small, large = sizes
-    return people_text(small) if small == large else f"{small:,} to {large:,} people"
-
-
 def _quoted(values: Sequence[ValueBound]) -> str:
     more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
     return ", ".join(f"'{value.value}'" for value in values[:_NAMED]) + more
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -104,10 +104,10 @@ def study(
     fixed seed. Takes about 3 s for 100,000 people and seven columns on two cores.
     """
     progress("measuring: asking the table", 0.0)
-    people = table if workload is not None else _sample(table)
+    people = table if workload is not None else sample(table, MOST_PEOPLE)
     if method.keeps_odds:
         people = stand_in(people, cast(NoisyBoxes, method))  # a draw on the table would count against its people
-    drawn = _random(people) if workload is None else [checked_workload(people, workload)]
+    drawn = random_workloads(people) if workload is None else [checked_workload(people, workload)]
     asked = [one for one in (_ask(people, each) for each in drawn) if one.queries]
     if workload is not None and not asked:
         raise QueryError("nobody in the table meets any question of the workload", hint="ask less selective questions")
@@ -149,19 +149,19 @@ def sizes_of(release: Release) -> Integers:
     return sizes[sizes > 0]
 
 
-def _sample(table: Table) -> Table:
+def sample(table: Table, most: int) -> Table:
     """Return the table, or so many people of it, with somebody of every sensitive value so that every bound has its value."""
-    if table.rows <= MOST_PEOPLE:
+    if table.rows <= most:
         return table
     _, somebody = np.unique(table.sensitive.codes, return_index=True)
-    drawn = SeededRandomness(_SEED).permutation(table.rows)[:MOST_PEOPLE]
+    drawn = SeededRandomness(_SEED).permutation(table.rows)[:most]
     return table.take(np.union1d(drawn, somebody))
 
 
-def _random(table: Table) -> list[Workload]:
-    columns = min(3, len(table.quasi))
-    sets = anatomy_workload(table, queries=QUESTIONS, seed=_SEED)
-    ranges = range_workload(table, queries=QUESTIONS, lambda_=columns, seed=_SEED + 1)
+def random_workloads(table: Table, queries: int = QUESTIONS) -> list[Workload]:
+    """Return random questions about sets, and about ranges, of values: always the same ones."""
+    sets = anatomy_workload(table, queries=queries, seed=_SEED)
+    ranges = range_workload(table, queries=queries, lambda_=min(3, len(table.quasi)), seed=_SEED + 1)
     return [replace(sets, name="random sets"), replace(ranges, name="ranges")]
 
 

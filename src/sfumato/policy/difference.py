@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.exact import decimal_text
 from sfumato.policy.policy import Policy
+from sfumato.policy.roles import ROLES
 
 _MEANS = {
     "identifier": "compared and dropped",
@@ -17,7 +18,6 @@ _MEANS = {
     "other": "dropped",
     None: "not in the table",
 }
-_ROLES = ("identifier", "quasi", "sensitive", "other")
 _STRENGTH = ("reader", "engineer", "insider")
 
 
@@ -43,8 +43,7 @@ def _input(old: Policy, new: Policy) -> list[str]:
     before, after = vars(old.options), vars(new.options)
     return [
         f"[input] {key}: {_shown(before[key])} becomes {_shown(after[key])}; the file is read differently."
-        for key in after
-        if before.get(key) != after[key]
+        for key in _changed(before, after)
     ]
 
 
@@ -56,7 +55,7 @@ def _people(old: Policy, new: Policy) -> list[str]:
     before, after = old.schema.people_rule, new.schema.people_rule
     if before != after:
         if after.key:
-            lines.append(f"A person is known by {_names(after.key)}, and of several rows is kept: {after.keep}.")
+            lines.append(f"A person is known by {', '.join(map(repr, after.key))}, and of several rows is kept: {after.keep}.")
         else:
             lines.append("No column says any more which rows are one person's.")
     return lines
@@ -64,24 +63,21 @@ def _people(old: Policy, new: Policy) -> list[str]:
 
 def _columns(old: Policy, new: Policy) -> list[str]:
     lines = []
-    known = list(dict.fromkeys(name for one in (new, old) for role in _ROLES for name in getattr(one.schema, role)))
-    for name in known:
-        before, after = old.schema.role(name), new.schema.role(name)
-        if before != after:
-            lines.append(
-                f"{name!r} was {before or 'not there'} ({_MEANS[before]}) and is now {after or 'gone'} ({_MEANS[after]})."
-            )
+    for name in dict.fromkeys(name for one in (new, old) for role in ROLES for name in getattr(one.schema, role)):
+        was, is_now = old.schema.role(name), new.schema.role(name)
+        if was != is_now:
+            lines.append(f"{name!r} was {was or 'not there'} ({_MEANS[was]}) and is now {is_now or 'gone'} ({_MEANS[is_now]}).")
     for rule, called in (("types", "is read"), ("recode", "is published"), ("bins", "is binned"), ("domains", "may be")):
         mine, yours = _rules(old, rule), _rules(new, rule)
         lines += [
             f"{name!r} {called} {_shown(yours.get(name))} in place of {_shown(mine.get(name))}."
-            for name in dict.fromkeys((*mine, *yours))
-            if mine.get(name) != yours.get(name) and old.schema.role(name) == new.schema.role(name)
+            for name in _changed(mine, yours)
+            if old.schema.role(name) == new.schema.role(name)
         ]
     for name in (*new.schema.quasi, *new.schema.sensitive):
-        before_rule, after_rule = old.schema.missing_rule(name), new.schema.missing_rule(name)
-        if old.schema.role(name) == new.schema.role(name) and before_rule != after_rule:
-            lines.append(f"Who has no {name!r} was treated as {before_rule!r}, and is now as {after_rule!r}.")
+        before, after = old.schema.missing_rule(name), new.schema.missing_rule(name)
+        if old.schema.role(name) == new.schema.role(name) and before != after:
+            lines.append(f"Who has no {name!r} was treated as {before!r}, and is now as {after!r}.")
     allowed = set(new.schema.allow_unique) - set(old.schema.allow_unique)
     lines += [f"{name!r} may be published though its texts nearly name people." for name in sorted(allowed)]
     return lines
@@ -109,15 +105,16 @@ def _requirement(old: Policy, new: Policy) -> list[str]:
             f"{key} goes from {_shown(before.get(key))} to {_shown(after[key])}{_stricter(key, before.get(key), after[key])}."
         )
     mine, yours = before.get("bounds") or {}, after.get("bounds") or {}
-    for value in dict.fromkeys((*mine, *yours)):
-        if mine.get(value) != yours.get(value):
-            lines.append(f"{value!r}: {_bound(mine.get(value))} becomes {_bound(yours.get(value))}.")
+    lines += [f"{name!r}: {_bound(mine.get(name))} becomes {_bound(yours.get(name))}." for name in _changed(mine, yours)]
     mine, yours = before.get("sets") or {}, after.get("sets") or {}
-    for name in dict.fromkeys((*mine, *yours)):
-        if mine.get(name) != yours.get(name):
-            change = "is new" if name not in mine else "is gone" if name not in yours else "has other values, or another bound"
-            lines.append(f"The set of values {name!r} {change}.")
+    for name in _changed(mine, yours):
+        change = "is new" if name not in mine else "is gone" if name not in yours else "has other values, or another bound"
+        lines.append(f"The set of values {name!r} {change}.")
     return lines
+
+
+def _changed(mine: Mapping[str, Any], yours: Mapping[str, Any]) -> list[str]:
+    return [key for key in dict.fromkeys((*mine, *yours)) if mine.get(key) != yours.get(key)]
 
 
 def _stricter(key: str, before: Any, after: Any) -> str:
@@ -147,11 +144,7 @@ def _method(old: Policy, new: Policy) -> list[str]:
     if before is None or after is None or old.method is None or new.method is None or old.method.name != new.method.name:
         names = [("the default" if one is None else one.name) for one in (old.method, new.method)]
         return [f"The method was {names[0]} and is now {names[1]}."]
-    return [
-        f"[method] {key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}."
-        for key in dict.fromkeys((*before, *after))
-        if before.get(key) != after.get(key)
-    ]
+    return [f"[method] {key}: {_shown(before.get(key))} becomes {_shown(after.get(key))}." for key in _changed(before, after)]
 
 
 def _shown(value: Any) -> str:
@@ -164,7 +157,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, str) and re.fullmatch(r"-?\d+(/\d+)?", value):
         return decimal_text(Fraction(value))
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _names(names: Any) -> str:
-    return ", ".join(map(repr, names))

@@ -10,7 +10,7 @@ from sfumato.errors import InputError
 from sfumato.policy.guess import Looked, look
 from sfumato.policy.profile import Profile, place_name, profiles
 from sfumato.policy.proposal import bins_of, kind_of, recode_of
-from sfumato.policy.roles import Decision, decide, is_name
+from sfumato.policy.roles import ROLES, Decision, decide, is_name
 from sfumato.policy.rule import Rule, choose_rule
 from sfumato.policy.vocabulary import BIRTH
 from sfumato.policy.written import write_draft
@@ -40,11 +40,6 @@ class Draft:
     reviewed: bool
     people: Mapping[str, str] = field(default_factory=dict)
     repeated: bool = False
-
-    @property
-    def profiles(self) -> dict[str, Profile]:
-        """The profile of every column."""
-        return {column.name: column for column in self.looked.profiles}
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the table."""
@@ -79,22 +74,23 @@ def draft_of(path: Place, looked: Looked, *, roles: Mapping[Role, Sequence[str]]
     keys = _keys(looked, decisions)
     decisions = [_keyed(one, keys) if one.column not in given else one for one in decisions]
     people = _people(looked, decisions, keys)
-    reader = _Reader(path, looked, people, unordered=bool(keys) and not people)
-    table = reader.read(decisions)
-    return write_draft(
-        Draft(
-            place_name(path),
-            looked,
-            tuple(decisions),
-            table,
-            {one.schema.sensitive[0]: choose_rule(one.sensitive.histogram()) for one in table.apart()},
-            reader.recode(decisions),
-            reader.bins(decisions),
-            reviewed,
-            reader.people,
-            not table.schema.one_row_per_person,
-        )
-    )
+    quasi, sensitive = ([looked.by_name[one.column] for one in decisions if one.role == role] for role in ("quasi", "sensitive"))
+    recode = {column.name: spec for column in quasi if (spec := recode_of(column))}
+    bins = {column.name: edges for column in sensitive if (edges := bins_of(column, looked.columns[column.name]))}
+    arguments: dict[str, Any] = {role: [one.column for one in decisions if one.role == role] for role in ROLES}
+    arguments |= {
+        "types": {column.name: kind_of(column) for column in (*quasi, *sensitive)},
+        "recode": recode,
+        "bins": bins,
+        "missing": {column.name: "value" for column in (*quasi, *sensitive) if column.missing},
+        "people": people or None,
+        "protect": "each",
+    }
+    table = _read(path, looked.options, arguments, unordered=bool(keys) and not people)
+    rules = {one.schema.sensitive[0]: choose_rule(one.sensitive.histogram()) for one in table.apart()}
+    repeated = not table.schema.one_row_per_person
+    name = place_name(path)
+    return write_draft(Draft(name, looked, tuple(decisions), table, rules, recode, bins, reviewed, people, repeated))
 
 
 def review(path: Place, schema: Schema, options: ReadOptions) -> list[Decision]:
@@ -121,8 +117,7 @@ def _keys(looked: Looked, decisions: Sequence[Decision]) -> list[PersonKey]:
     """Return the columns that look like keys of people with several rows: numbers and codes, and no names, which people share."""
     columns = looked.columns
     free = [one.column for one in decisions if one.role != "sensitive" and comparable(columns.schema.field(one.column).type)]
-    profile = {column.name: column for column in looked.profiles}
-    keys = {one.column for one in decisions if one.role in ("identifier", "other") and not is_name(profile[one.column])}
+    keys = {one.column for one in decisions if one.role in ("identifier", "other") and not is_name(looked.by_name[one.column])}
     return [key for key in person_keys({name: columns[name] for name in free}) if key.column in keys]
 
 
@@ -135,59 +130,22 @@ def _keyed(one: Decision, keys: Sequence[PersonKey]) -> Decision:
 
 def _people(looked: Looked, decisions: Sequence[Decision], keys: Sequence[PersonKey]) -> dict[str, str]:
     """Return what `[people]` should say: the likeliest key, and a date or a number of visits by which the first row is kept."""
-    profile = {column.name: column for column in looked.profiles}
-    key = next((one.column for one in keys if not profile[one.column].missing), None)
+    key = next((one.column for one in keys if not looked.by_name[one.column].missing), None)
     if key is None:
         return {}
-    free = [profile[one.column] for one in decisions if one.role != "sensitive" and one.column != key]
+    free = [looked.by_name[one.column] for one in decisions if one.role != "sensitive" and one.column != key]
     dates = [column.name for column in free if column.kind == "date" and not column.missing and not BIRTH.meets(column.words)]
     numbers = [column.name for column in free if column.kind == "numeric" and column.whole and column.distinct == column.rows]
     return {"key": key, "keep": f"first by {(dates or numbers)[0]}"} if dates or numbers else {}
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """The table as a draft proposes to read it."""
-
-    path: Place
-    looked: Looked
-    people: Mapping[str, str]
-    unordered: bool
-    """Whether somebody has several rows, and nothing says which comes first."""
-
-    def recode(self, decisions: Sequence[Decision]) -> dict[str, dict[str, object]]:
-        """Return the recodings of quasi columns that need one."""
-        made = {column.name: recode_of(column) for column in self._of(decisions, "quasi")}
-        return {name: spec for name, spec in made.items() if spec}
-
-    def bins(self, decisions: Sequence[Decision]) -> dict[str, Sequence[float]]:
-        """Return the edges of sensitive columns that need some."""
-        made = {column.name: bins_of(column, self.looked.columns[column.name]) for column in self._of(decisions, "sensitive")}
-        return {name: edges for name, edges in made.items() if edges}
-
-    def read(self, decisions: Sequence[Decision]) -> Table:
-        """Return the table; of rows, where somebody has several and nothing says which to keep."""
-        roles = ("identifier", "quasi", "sensitive", "other")
-        used = [*self._of(decisions, "quasi"), *self._of(decisions, "sensitive")]
-        arguments: dict[str, Any] = {role: [one.column for one in decisions if one.role == role] for role in roles}
-        arguments |= {
-            "types": {column.name: kind_of(column) for column in used},
-            "recode": self.recode(decisions),
-            "bins": self.bins(decisions),
-            "missing": {column.name: "value" for column in used if column.missing},
-            "people": self.people or None,
-            "protect": "each",
-        }
-        try:
-            table = Table.read(self.path, Schema(**arguments), options=self.looked.options)
-            if not self.unordered:
-                return table
-        except InputError:
-            if not arguments["identifier"] or self.people:
-                raise
-        return Table.read(self.path, Schema(**arguments, one_row_per_person=False), options=self.looked.options)
-
-    def _of(self, decisions: Sequence[Decision], role: Role) -> list[Profile]:
-        chosen = [one.column for one in decisions if one.role == role]
-        by_name = {column.name: column for column in self.looked.profiles}
-        return [by_name[name] for name in chosen]
+def _read(path: Place, options: ReadOptions, arguments: dict[str, Any], *, unordered: bool) -> Table:
+    """Return the table as a draft proposes to read it; of rows, where somebody has several and nothing says which to keep."""
+    try:
+        table = Table.read(path, Schema(**arguments), options=options)
+        if not unordered:
+            return table
+    except InputError:
+        if not arguments["identifier"] or arguments["people"]:
+            raise
+    return Table.read(path, Schema(**arguments, one_row_per_person=False), options=options)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.policy.policy import Policy
+from sfumato.policy.roles import ROLES
 from sfumato.table.schema import Role
-
-ROLES: tuple[Role, ...] = ("identifier", "quasi", "sensitive", "other")
 
 
 class PolicyText:

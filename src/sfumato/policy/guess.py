@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,11 @@ class Looked:
     columns: pa.Table
     options: ReadOptions
     why: dict[str, str]
+
+    @cached_property
+    def by_name(self) -> dict[str, Profile]:
+        """The profile of every column."""
+        return {column.name: column for column in self.profiles}
 
 
 def look(

@@ -53,7 +53,7 @@ def sets_with_hierarchies(sets: Section, kept: Mapping[str, Any], base: Path | N
 def written(content: str, files: Mapping[str, str], coins: bytes | None) -> str:
     """Return a policy's text for the receipt: below it the files that it names, and the coins that chose among rows."""
     own = [] if coins is None else [f'coins = "{coins.hex()}"']
-    kept = [f"{_string(path)} = {_string(text)}" for path, text in files.items()]
+    kept = [f"{toml_text(path)} = {toml_text(text)}" for path, text in files.items()]
     if not own and not kept:
         return content
     return "\n".join([content.rstrip("\n"), "", "[receipt]", *own, *(["[receipt.hierarchies]", *kept] if kept else []), ""])
@@ -89,7 +89,7 @@ def _text(where: str, path: Path) -> str:
         raise PolicyError(f"{where}: hierarchy {path}: cannot be read: {error.strerror or 'the disk refused'}") from None
 
 
-def _string(text: str) -> str:
+def toml_text(text: str) -> str:
     """Return a text as TOML writes it."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)

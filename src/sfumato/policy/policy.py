@@ -15,6 +15,7 @@ from sfumato.errors import InputError, PolicyError, Problems, SfumatoError, did_
 from sfumato.exact import exact
 from sfumato.methods import METHODS, Ambiguity, Boxes, Method, NoisyBoxes
 from sfumato.policy.hierarchies import sets_with_hierarchies, with_hierarchies, written
+from sfumato.policy.roles import ROLES
 from sfumato.policy.sections import (
     Section,
     check_numbers,
@@ -45,7 +46,6 @@ KEPT = "receipt"
 """The table that only the policy in a receipt has: the files it named, and the coins that chose among rows of one person."""
 
 INPUT = ("delimiter", "decimal", "encoding", "null", "header", "names", "sheet", "one_row_per_person")
-ROLES = ("identifier", "quasi", "sensitive", "other")
 RULES = ("types", "recode", "bins", "domains", "missing")
 """The tables that say something of single columns."""
 
@@ -363,8 +363,6 @@ def _located(where: str, cls: type[T], arguments: dict[str, Any]) -> T:
 
 # The columns of a policy beside those of the table: which of two spellings is the wrong one.
 
-_ROLES = ("identifier", "quasi", "sensitive", "other")
-
 
 def by_header(problems: Sequence[PolicyError], content: str, data: Place) -> list[PolicyError]:
     """Return the problems of a policy, those about names of columns judged by the table's own names where it has a header.
@@ -392,7 +390,7 @@ def _roles(content: str) -> dict[str, str]:
     with contextlib.suppress(tomllib.TOMLDecodeError, RecursionError, ValueError):
         columns: Any = tomllib.loads(content).get("columns", {})
         if isinstance(columns, dict):
-            lists = {role: columns.get(role, []) for role in _ROLES}
+            lists = {role: columns.get(role, []) for role in ROLES}
             if all(isinstance(one, list) for one in lists.values()):
                 return {name: role for role, one in lists.items() for name in one if isinstance(name, str)}
     return {}
@@ -407,7 +405,7 @@ def _names(content: str, data: Place) -> list[str] | None:
 
 
 def _accepted(roles: dict[str, str], names: Sequence[str]) -> bool:
-    by_role: dict[str, Any] = {role: [name for name, one in roles.items() if one == role] for role in _ROLES}
+    by_role: dict[str, Any] = {role: [name for name, one in roles.items() if one == role] for role in ROLES}
     with contextlib.suppress(PolicyError):
         return Schema(**by_role).accepts(names)
     return False

@@ -11,6 +11,8 @@ from sfumato.policy import vocabulary as say
 from sfumato.policy.profile import Profile
 from sfumato.table.schema import Role
 
+ROLES: tuple[Role, ...] = get_args(Role)
+
 MOST = 200
 """A column of texts with more values than these is published by no draft: they would have to be put together first."""
 
@@ -18,12 +20,9 @@ FEWEST = 5
 """A column with at least so many values, and at most `MOST`, may be the secret where nothing looks like one."""
 
 _FEW = 2
-_ROLES: tuple[Role, ...] = get_args(Role)
 _CONTACTS = (
     "e-mail addresses", "web addresses", "IP addresses", "account numbers", "random keys", "phone numbers", "street addresses",
 )  # fmt: skip
-
-
 _CATEGORIES = ("sex", "origin", "where they live", "family")
 
 
@@ -161,7 +160,7 @@ def _by_value(column: Profile) -> str:
     if column.looks in _KINDS and column.distinct >= _FEW:
         return column.looks
     words = [frozenset(value.split()) | {value.replace(" ", "")} for value in column.values]
-    for called, secret in say.SECRET_VALUES:
+    for called, secret in say.SECRET_VALUES.items():
         hits = sum(bool(one & secret) for one in words)
         if hits >= 3 or (hits >= 1 and hits > 0.3 * len(words)):
             return called
@@ -214,7 +213,7 @@ def _known_by_value(column: Profile) -> str | None:
         return None
     if values <= say.SEX_VALUES and len(values) <= 5:
         return "sex"
-    return next((called for called, known in say.KNOWN_VALUES if 2 * len(values & known) >= len(values)), None)
+    return next((called for called, known in say.KNOWN_VALUES.items() if 2 * len(values & known) >= len(values)), None)
 
 
 def _maybe_secret(column: Profile) -> Decision | None:

@@ -13,8 +13,27 @@ from sfumato.policy.vocabulary import MOST_SENSITIVE
 MAPPED = 8
 """New names of categories that are listed."""
 
+_RECODED = {
+    "width": "in bands of {}",
+    "round": "rounded to multiples of {}",
+    "bottom": "all below {} as one",
+    "top": "{} and more as one",
+    "prefix": "its first {} characters",
+    "to": "the {} only",
+}
+
 RARE = Fraction(1, 100)
 """Of a value that fewer people have, "times surer" says little: four times 0.1 % is still almost nothing."""
+
+
+def an(adversary: str) -> str:
+    """Return "a reader", "an engineer"."""
+    return f"{'an' if adversary[0] in 'aeiou' else 'a'} {adversary}"
+
+
+def series(names: Sequence[str]) -> str:
+    """Return "age", "age, sex and ward"."""
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def rule_in_words(
@@ -26,7 +45,7 @@ def rule_in_words(
     somebody who learns how columns go together may become surer, and no bound of a group covers that.
     """
     thing = "any one combination" if compound else "any one value"
-    whom, article = "person" if people else "row", "an" if against[0] in "aeiou" else "a"
+    whom = "person" if people else "row"
     bounded = [value for value in shares if bounds[value] < 1]
     if not bounded:
         return "a reader may become certain of every value"
@@ -34,7 +53,7 @@ def rule_in_words(
     often = [bounds[value] / shares[value] for value in bounded if shares[value] >= RARE]
     rare = [bounds[value] for value in bounded if shares[value] < RARE]
     named = "" if len(bounded) == len(shares) else " that has a bound"
-    who = f"{article} {against} who uses no link between columns"
+    who = f"{an(against)} who uses no link between columns"
     said = [f"{who} becomes at most {percent(most)} sure that a given {whom} has {thing}{named}"]
     if often:
         said.append(f"at most {float(max(often)):.3g} times surer than before of what at least 1 % of people have")
@@ -56,19 +75,8 @@ def value_in_words(share: Fraction, bound: Fraction) -> str:
 
 def recoding_in_words(recode: Mapping[str, Any]) -> str:
     """Return how a column is shown that is published coarser, from what a policy or a manifest says of it."""
-    said = []
-    if "width" in recode:
-        said.append(f"in bands of {recode['width']}")
-    if "round" in recode:
-        said.append(f"rounded to multiples of {recode['round']}")
-    if "bottom" in recode:
-        said.append(f"all below {recode['bottom']} as one")
-    if "top" in recode:
-        said.append(f"{recode['top']} and more as one")
-    if "prefix" in recode:
-        said.append(f"its first {'character' if recode['prefix'] == 1 else str(recode['prefix']) + ' characters'}")
-    if "to" in recode:
-        said.append(f"the {recode['to']} only")
+    said = [text.format(recode[name]) for name, text in _RECODED.items() if name in recode]
+    said = ["its first character"] if recode.get("prefix") == 1 else said
     if "map" in recode:
         names = list(dict.fromkeys(recode["map"].values()))
         listed = ", ".join(names[:MAPPED]) + (" …" if len(names) > MAPPED else "")

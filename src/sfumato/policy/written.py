@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.exact import decimal_text, percent
+from sfumato.policy.hierarchies import toml_text
 from sfumato.policy.proposal import kind_of, toml_number
 from sfumato.policy.rule import OFFSET, USUAL_THETA, Rule
-from sfumato.policy.words import most_sensitive, rule_in_words, value_in_words
+from sfumato.policy.words import most_sensitive, rule_in_words, series, value_in_words
 from sfumato.table.gaps import missing_suspects
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _input(draft: Draft) -> list[str]:
     looked, lines = draft.looked, []
     for key in ("delimiter", "decimal", "encoding"):
         if key in looked.why:
-            lines.append(f"{key} = {_key(str(getattr(looked.options, key)))}  # {looked.why[key]}")
+            lines.append(f"{key} = {toml_text(str(getattr(looked.options, key)))}  # {looked.why[key]}")
     if "header" in looked.why:
         lines.append(f"header = false  # {looked.why['header']}")
         lines.append(f"names  = {_list(tuple(looked.options.names))}  # what the columns are called, here and below")
@@ -112,24 +113,25 @@ def _people(draft: Draft) -> list[str]:
         return [
             "[people]                        # which rows are one person's, and which of them is kept",
             *_wrapped(_comment(sentence)),
-            f"key  = {_key(draft.people['key'])}",
-            f"keep = {_key(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
+            f"key  = {toml_text(draft.people['key'])}",
+            f"keep = {toml_text(draft.people['keep'])}  # or last by …; look whether that is the row that you mean",
             "",
         ]
     names = [one.column for one in draft.table.suspects]
     if not names or draft.repeated:
         return []
+    keys = _comment(series(names))
     return [
-        f"# ATTENTION: {_comment(_and(names))} may be a key of people with several rows. Say so, or that every row is a person:",
+        f"# ATTENTION: {keys} may be a key of people with several rows. Say so, or that every row is a person:",
         "# [people]",
-        f'# key = {_key(names[0])}, keep = "first by …"',
+        f'# key = {toml_text(names[0])}, keep = "first by …"',
         '# rows = "people"',
         "",
     ]
 
 
 def _columns(draft: Draft) -> list[str]:
-    by_name = draft.profiles
+    by_name = draft.looked.by_name
     gaps = ", ".join(f"{_comment(name)} {column.missing:,}" for name, column in by_name.items() if column.missing)
     lines = ["[columns]                       # every column has exactly one role"]
     lines += [f"{role.ljust(10)} = {_list(draft.names(role))}  # {means}" for role, means in _ROLES.items()]  # type: ignore[arg-type]
@@ -147,7 +149,7 @@ def _used(draft: Draft) -> tuple[str, ...]:
 def _types(draft: Draft) -> list[str]:
     return [
         "[types]                         # numeric, categorical or date",
-        *(f'{_key(name)} = "{kind_of(draft.profiles[name])}"' for name in _used(draft)),
+        *(f'{toml_text(name)} = "{kind_of(draft.looked.by_name[name])}"' for name in _used(draft)),
         "",
     ]
 
@@ -155,13 +157,13 @@ def _types(draft: Draft) -> list[str]:
 def _recodes(draft: Draft) -> list[str]:
     lines = ["[recode]                        # what is published instead of the exact values"]
     for name in draft.names("quasi"):
-        column = draft.profiles[name]
+        column = draft.looked.by_name[name]
         if name in draft.recode:
-            lines.append(f"{_key(name)} = {_table(draft.recode[name])}")
+            lines.append(f"{toml_text(name)} = {_table(draft.recode[name])}")
         elif column.kind == "categorical" and column.distinct > 50:
-            lines.append(f"# {_key(name)} = {{ prefix = 3 }}   # {column.distinct:,} values are many: make them coarser")
+            lines.append(f"# {toml_text(name)} = {{ prefix = 3 }}   # {column.distinct:,} values are many: make them coarser")
     alone = percent(draft.table.unique_share())
-    among = _comment(_and(draft.names("quasi")))
+    among = _comment(series(draft.names("quasi")))
     return [*lines, *_wrapped(f"As recoded here, {alone} of people are the only one with their {among}."), ""]
 
 
@@ -175,15 +177,15 @@ def _bins(draft: Draft) -> list[str]:
         return []
     lines = ["[bins]                          # numbers that count as one value, each from its edge up to the next"]
     for name, edges in draft.bins.items():
-        lines.append(f"{_key(name)} = [{', '.join(str(toml_number(edge)) for edge in edges)}]")
+        lines.append(f"{toml_text(name)} = [{', '.join(str(toml_number(edge)) for edge in edges)}]")
     return [*lines, "# These edges were computed from this table, and are published. Write round ones of your own.", _NEAR, ""]
 
 
 def _missing(draft: Draft) -> list[str]:
     lines = ["[missing]                       # value (a value of its own) | drop | error"]
-    gaps = [name for name in _used(draft) if draft.profiles[name].missing]
-    lines += [f'{_key(name)} = "value"' for name in gaps]
-    lines += [f'{_key(name)} = "error"' for name in draft.names("sensitive") if name not in gaps]
+    gaps = [name for name in _used(draft) if draft.looked.by_name[name].missing]
+    lines += [f'{toml_text(name)} = "value"' for name in gaps]
+    lines += [f'{toml_text(name)} = "error"' for name in draft.names("sensitive") if name not in gaps]
     if set(gaps) & set(draft.names("sensitive")):
         lines.append('# "drop" would leave those people out; then the claim only holds with against = "reader"')
     return [*lines, ""]
@@ -253,7 +255,7 @@ def _why_theta(rule: Rule) -> list[str]:
 def _own_bounds(rule: Rule, section: str) -> list[str]:
     ranked = sorted(rule.shares, key=lambda value: (rule.shares[value], value))
     lines = [f"{section.ljust(31)} # own bounds for single values; remove the # from a line to use it"]
-    own = {value: f'# {_key(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
+    own = {value: f'# {toml_text(value)} = "{decimal_text(rule.suggestion(value))}"' for value in ranked[:SHOWN]}
     wide = min(max(map(len, own.values())), _WIDEST)
     for value, line in own.items():
         now = f"{percent(rule.shares[value])} of people now; a reader may become at most {percent(rule.bound(value))} sure"
@@ -265,24 +267,15 @@ def _own_bounds(rule: Rule, section: str) -> list[str]:
 
 def _bare(name: str) -> str:
     """Return a key of a section's name: bare where TOML lets it be, else quoted."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _key(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)
 
 
 def _table(spec: Mapping[str, object]) -> str:
     return "{ " + ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in spec.items()) + " }"
 
 
-def _key(name: str) -> str:
-    quoted = json.dumps(name, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
-
-
 def _list(names: Sequence[str]) -> str:
-    return "[" + ", ".join(_key(name) for name in names) + "]"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return "[" + ", ".join(toml_text(name) for name in names) + "]"
 
 
 def _wrapped(text: str) -> list[str]:

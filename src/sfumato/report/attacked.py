@@ -48,9 +48,8 @@ def attacked(case: Case, names: Sequence[str] | None, progress: Progress) -> Sec
         blocks.append(Note(beyond, "careful"))
     if done:
         blocks.append(Figure(_drawn(done), CAPTION, _numbers(done)))
-    blocks.append(
-        Terms([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in ATTACKS.items() if _tried(name, results)])
-    )
+    tried = {one.attack for one in results}
+    blocks.append(Terms([(f"{name} ({one.knows})", f"She {one.says}.") for name, one in ATTACKS.items() if name in tried]))
     left = [f"{one.name}: not done, {_plain(one.refused)}." for one in results if one.refused]
     blocks += [Words(left)] if left else []
     return Section("attacks", "What attacks reach", blocks)
@@ -73,23 +72,12 @@ def _plain(why: str) -> str:
     return re.sub(r" \([^()]*(?:=…|--)[^()]*\)", "", why)
 
 
-def _tried(name: str, results: Sequence[AttackResult]) -> bool:
-    return any(one.attack == name for one in results)
-
-
 def _numbers(done: Sequence[AttackResult]) -> Grid:
-    rows = [
-        (
-            one.name,
-            one.knows,
-            percent(one.success or 0.0, 1),
-            "" if one.baseline is None else percent(one.baseline, 1),
-            "" if one.mean_belief is None else percent(one.mean_belief, 1),
-            "" if one.largest_belief is None else percent(one.largest_belief, 1),
-            VERDICTS[one.verdict],
-        )
-        for one in done
-    ]
+    rows = []
+    for one in done:
+        shares = (one.success or 0.0, one.baseline, one.mean_belief, one.largest_belief)
+        shown = ("" if share is None else percent(share, 1) for share in shares)
+        rows.append((one.name, one.knows, *shown, VERDICTS[one.verdict]))
     headings = ("attack", "knows as much as a", "right for", "guessing", "mean belief", "largest belief", "promise")
     return Grid("The numbers", headings, rows, right=(2, 3, 4, 5))
 

@@ -144,15 +144,9 @@ def _closest(nearest: list[dict[str, Any]], mark: str) -> list[Block]:
     headings = ("value", "everybody knows", "a reader's largest belief", "bound", "used")
     words = (
         "The values that come closest to their allowance. Bar: the largest belief a reader has in the value, for anybody. Thick "
-        "mark: its bound."
+        "mark: its bound. Thin mark: its share among all people, which everybody may know."
     )
-    return [
-        Figure(
-            svg,
-            f"{words} Thin mark: its share among all people, which everybody may know.",
-            Grid("The numbers", headings, rows, right=(1, 2, 3, 4)),
-        )
-    ]
+    return [Figure(svg, words, Grid("The numbers", headings, rows, right=(1, 2, 3, 4)))]
 
 
 def unique(case: Case) -> Section | None:

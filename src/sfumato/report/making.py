@@ -32,6 +32,7 @@ def report(
     from sfumato.api import audit
     from sfumato.receipt import refuse_in_release
     from sfumato.release import Release
+    from sfumato.release.atomic import write_private
     from sfumato.report.case import Case
     from sfumato.report.page import html_of, page_of
 
@@ -54,18 +55,12 @@ def report(
         found = release if isinstance(release, Release) else Release.load(release)
         case = Case(found, checked, table, policy, public)
         content = html_of(page_of(case, attacks=attacks, progress=tell))
-        _write(place, content, private=not public)
+        try:
+            write_private(place, lambda stream: stream.write(content.encode()))
+            if public:
+                place.chmod(0o644)
+        except OSError as error:
+            message = f"cannot write {place}: {error.strerror or error}"
+            raise OutputError(message, hint="check the path and its permissions") from None
         tell("done", 1.0)
     return place
-
-
-def _write(place: Path, content: str, *, private: bool) -> None:
-    """Write a new file, whole or not at all; a private one for its owner alone."""
-    from sfumato.release.atomic import write_private
-
-    try:
-        write_private(place, lambda stream: stream.write(content.encode()))
-        if not private:
-            place.chmod(0o644)
-    except OSError as error:
-        raise OutputError(f"cannot write {place}: {error.strerror or error}", hint="check the path and its permissions") from None

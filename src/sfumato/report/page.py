@@ -60,16 +60,11 @@ def _cards(case: Case, sections: Sequence[Section]) -> list[Card]:
         figure, mood = verdicts[audit.holds]
         cards = [Card(figure, "every promise, as audited", mood)]
     else:
-        cards = [
-            Card(
-                "none" if audit.holds else "broken", "no bound is promised; files as audited", "careful" if audit.holds else "bad"
-            )
-        ]
+        figure, mood = ("none", "careful") if audit.holds else ("broken", "bad")
+        cards = [Card(figure, "no bound is promised; files as audited", mood)]
     if case.covered and audit.holds:
-        only = (
-            "whom it is promised against, and nobody else" if case.by_prior else "the strongest adversary it is promised against"
-        )
-        cards.append(Card(case.covered[-1], only))
+        only, strongest = "whom it is promised against, and nobody else", "the strongest adversary it is promised against"
+        cards.append(Card(case.covered[-1], only if case.by_prior else strongest))
     closest = max((one for one in audit.claims if one.used is not None), key=lambda one: one.used or 0, default=None)
     if closest is not None and closest.used is not None:
         cards.append(Card(percent(closest.used, 0), "of its allowance is used by the belief closest to its bound"))

@@ -10,8 +10,9 @@ from sfumato.policy.words import recoding_in_words, rule_in_words
 from sfumato.release.manifest import KNOWS
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Grid, Mood, Note, Section, Terms, Words
+from sfumato.table import Table
 
-FORMS: Mapping[str, str] = {
+SEEN: Mapping[str, str] = {
     "buckets": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
     "how often each sensitive value occurs in each group.",
     "noisy": "Every person's row is shown, with the quasi values listed below and the number of a group. A second table says "
@@ -43,34 +44,28 @@ def published(case: Case) -> Section:
     """Return what recipients see."""
     manifest = case.release.manifest
     recoded, form = manifest.schema["declared"]["recode"], "noisy" if manifest.basis == "noisy" else manifest.form
-    rows = [
-        (
-            str(one["name"]),
-            "published",
-            recoding_in_words(recoded[one["name"]]) if one["name"] in recoded else QUASI.get(form, "as it is"),
-        )
-        for one in manifest.schema["quasi"]
-    ]
+    names = [str(one["name"]) for one in manifest.schema["quasi"]]
+    plain = QUASI.get(form, "as it is")
+    rows = [(name, "published", recoding_in_words(recoded[name]) if name in recoded else plain) for name in names]
     secret = SECRET.get(form, "as counts of groups")
     rows += [(str(one["name"]), "sensitive", secret) for one in manifest.schema["sensitive"]]
-    left = [] if case.table is None else _left_out(case)
+    left = [] if case.table is None else _left_out(case.table, case.release.rows)
     tables = ", ".join(f"{name} ({table.num_rows:,} rows)" for name, table in case.release.tables().items())
     return Section(
         "published",
         "What was published",
         [
-            Words([f"{manifest.rows:,} people, {len(rows)} columns. {FORMS.get(form, '')}", f"Tables: {tables}.", *left]),
+            Words([f"{manifest.rows:,} people, {len(rows)} columns. {SEEN.get(form, '')}", f"Tables: {tables}.", *left]),
             Grid("The columns", ("column", "role", "how it is shown"), rows),
         ],
     )
 
 
-def _left_out(case: Case) -> list[str]:
-    assert case.table is not None
-    away = case.table.rows - case.release.rows
+def _left_out(table: Table, published: int) -> list[str]:
+    away = table.rows - published
     said = [] if away <= 0 else [f"{away:,} people of the table are not published, so that the bounds hold for the others."]
-    if case.table.dropped:
-        said.append(f"{case.table.dropped:,} people were left out beforehand because a value is missing; no claim covers them.")
+    if table.dropped:
+        said.append(f"{table.dropped:,} people were left out beforehand because a value is missing; no claim covers them.")
     return said
 
 
@@ -81,9 +76,9 @@ def promised(case: Case) -> Section:
     rules = [] if case.by_prior or not case.covered else [_rule(one, case.covered[-1]) for one in case.each]
     blocks += [Words([rule]) for rule in rules if rule]
     if not manifest.claims:
-        weaker = str(manifest.parameters.get("weaker_claim", ""))
+        paper_claim = str(manifest.parameters.get("weaker_claim", ""))
         blocks.append(Note("This release promises no bound on what anybody believes about a person.", "careful"))
-        blocks += [Words([weaker])] if weaker else []
+        blocks += [Words([paper_claim])] if paper_claim else []
     names = {"association": "about sensitive values", "presence": "about being in the table"}
     blocks += [Terms([(f"The promise {names[one.kind]}", one.statement) for one in manifest.claims])] if manifest.claims else []
     yes = "yes, from the belief before that it names" if case.by_prior else "yes"
@@ -132,12 +127,8 @@ def audited(case: Case) -> Section:
         )
         for one in audit.claims
     ]
-    blocks: list[Block] = [
-        Note(
-            f"{words[audit.holds]}. It was checked {with_table}, by code that no method uses.",
-            moods[audit.holds],
-        )
-    ]
+    checked = f"{words[audit.holds]}. It was checked {with_table}, by code that no method uses."
+    blocks: list[Block] = [Note(checked, moods[audit.holds])]
     if rows:
         headings = ("against", "about", "verdict", "closest to its bound", "belief", "bound", "used")
         blocks.append(Grid("Every claim", headings, rows, right=(4, 5, 6)))

@@ -11,10 +11,13 @@ from sfumato.charts import altair, picture_svg
 from sfumato.charts.svg import colour
 from sfumato.errors import InputError, SfumatoError
 from sfumato.exact import percent
-from sfumato.query import Estimate, Workload, anatomy_workload, count_many, crosstab_workload, range_workload, true_answers
+from sfumato.explain.study import random_workloads
+from sfumato.query import Estimate, Workload, count_many, crosstab_workload, true_answers
 from sfumato.query.quality import Quality, QualityOfEach
+from sfumato.release import Release
 from sfumato.report.case import Case
 from sfumato.report.parts import Block, Figure, Grid, Section, Words
+from sfumato.table import Table
 from sfumato.utility import query_error
 
 CELLS = 120
@@ -27,7 +30,7 @@ def useful(case: Case) -> Section:
     """Return expected errors from the release alone and, with the table, errors as they are."""
     blocks: list[Block] = _expected(case)
     if case.table is not None:
-        blocks += [*_measured(case), *_crosstabs(case)]
+        blocks += [*_measured(case.release, case.table), *_crosstabs(case.release, case.table)]
     return Section("useful", "What it is good for", blocks)
 
 
@@ -67,14 +70,11 @@ def _quality(secret: str, found: Quality) -> list[Block]:
     ]
 
 
-def _measured(case: Case) -> list[Block]:
+def _measured(release: Release, table: Table) -> list[Block]:
     """Return errors of random questions beside the truth, by the size of the true answer."""
-    table = case.table
-    assert table is not None
-    sets = anatomy_workload(table, queries=QUESTIONS, seed=0)
-    ranges = range_workload(table, queries=QUESTIONS, lambda_=min(3, len(table.quasi)), seed=1)
+    sets, ranges = random_workloads(table, QUESTIONS)
     try:
-        found = query_error(case.release, table, Workload("random", (*sets, *ranges)))
+        found = query_error(release, table, Workload("random", (*sets, *ranges)))
     except InputError:
         return []
     rows = [
@@ -97,15 +97,13 @@ def _measured(case: Case) -> list[Block]:
     return [Words([words]), Grid("Random sets and ranges of values", headings, rows, right=(1, 2, 3, 4, 5))]
 
 
-def _crosstabs(case: Case) -> list[Block]:
-    table = case.table
-    assert table is not None
+def _crosstabs(release: Release, table: Table) -> list[Block]:
     points: list[dict[str, float | str]] = []
     rows = []
     for column in table.quasi:
         asked = crosstab_workload(replace(table, quasi=(column,)), queries=CELLS)
         truth = true_answers(table, asked).astype(float)
-        answers = count_many(case.release, asked.queries)
+        answers = count_many(release, asked.queries)
         guess = np.array([one.value for one in answers if isinstance(one, Estimate)])
         kept = truth >= 10
         if not kept.any():
@@ -117,7 +115,7 @@ def _crosstabs(case: Case) -> list[Block]:
         ]
     if not points:
         return []
-    alike = _one_way(case)
+    alike = _one_way(release, table)
     note = (
         "Two-way tables of every quasi column with the sensitive values: each point is a cell of at least ten people. On the "
         "line the release is exact."
@@ -134,13 +132,11 @@ def _crosstabs(case: Case) -> list[Block]:
     ]
 
 
-def _one_way(case: Case) -> str:
+def _one_way(release: Release, table: Table) -> str:
     """Return how well the shares of single values are kept."""
-    table = case.table
-    assert table is not None
     queries = crosstab_workload(replace(table, quasi=table.quasi[:1]), bands=1, queries=500).queries
     truth = true_answers(table, queries).astype(float)
-    guess = np.array([one.value for one in count_many(case.release, queries) if isinstance(one, Estimate)])
+    guess = np.array([one.value for one in count_many(release, queries) if isinstance(one, Estimate)])
     off = float(np.abs(guess - truth).sum() / truth.sum())
     exact = "exactly" if off < 1e-9 else f"up to {percent(off, 1)} of all people"
     return f"One-way tables: how many people have each sensitive value is kept {exact}."

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from sfumato.query.answer import Estimate, SeveralAnswers, interval_text
-from sfumato.studio.chart_style import COLORS, LINES, TEXT
-from sfumato.studio.frame import heading, marked
+from sfumato.studio.frame import COLORS, LINES, TEXT, heading, marked
 
 if TYPE_CHECKING:
     from sfumato.query.answer import GroupedAnswer
@@ -28,7 +27,7 @@ def show_answer(answer: Any) -> None:
     elif isinstance(answer, Estimate):
         _one(answer)
     else:
-        _grouped(answer)
+        _each_group(answer)
 
 
 def _one(answer: Estimate) -> None:
@@ -40,25 +39,17 @@ def _one(answer: Estimate) -> None:
     _points([""], [answer])
 
 
-def _grouped(answer: GroupedAnswer) -> None:
+def _each_group(answer: GroupedAnswer) -> None:
     cells = list(answer)[:SHOWN]
     names = [", ".join(str(value) for value in key.values()) for key, _ in cells]
     measure = answer.total.measure
     _points(names, [one for _, one in cells])
     headings = (*answer.columns, measure, "std. error", "interval")
     columns = [{"name": str(k), "label": name, "field": str(k), "align": "left"} for k, name in enumerate(headings)]
-    rows = [
-        {
-            "id": place,
-            **{
-                str(k): text
-                for k, text in enumerate(
-                    (*map(str, key.values()), one.written(one.value, ","), one.written(one.std_error, ","), interval_text(one))
-                )
-            },
-        }
-        for place, (key, one) in enumerate(cells)
-    ]
+    rows = []
+    for place, (key, one) in enumerate(cells):
+        figures = (one.written(one.value, ","), one.written(one.std_error, ","), interval_text(one))
+        rows.append({"id": place, **{str(k): text for k, text in enumerate((*map(str, key.values()), *figures))}})
     marked(ui.table(columns=columns, rows=rows, row_key="id").classes("w-full").props("dense flat"), mark="answer")
     if len(answer) > SHOWN:
         ui.label(f"… and {len(answer) - SHOWN:,} more; the command line shows all of them.").classes("quiet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -25,7 +26,7 @@ def add(session: Session, address: str) -> None:
     async def ask() -> None:
         asked = _Asked(session)
         with page(session, address, "Ask the release", asked.command):
-            if not (session.release_place() / "manifest.json").is_file():
+            if not session.published:
                 marked(ui.label("There is no release yet: publish one first.").classes("verdict"), mark="nothing")
                 return
             if session.data is not None and not await opened(session):
@@ -83,14 +84,19 @@ async def _question(release: Release, asked: _Asked) -> None:
 
     async def answer(question: str) -> None:
         asked.words["Ask"] = [question]
-        found = await quietly(lambda: release.count(question))
-        place.clear()
-        if found is not None:
-            with place:
-                show_answer(found)
+        await _fill(place, lambda: release.count(question), show_answer)
 
     form.draw(answer)
     place = ui.column().classes("w-full q-mt-md")
+
+
+async def _fill(place: Any, work: Callable[[], Any], show: Callable[[Any], None]) -> None:
+    """Show in a place what some work gives; an error is told, and leaves it empty."""
+    found = await quietly(work)
+    place.clear()
+    if found is not None:
+        with place:
+            show(found)
 
 
 def _cross(release: Release, asked: _Asked) -> None:
@@ -106,11 +112,7 @@ def _cross(release: Release, asked: _Asked) -> None:
 
     async def make() -> None:
         asked.words["Cross table"] = ["--crosstab", f"{a.value},{b.value}"]
-        found = await quietly(lambda: release.crosstab(a.value, b.value))
-        place.clear()
-        if found is not None:
-            with place:
-                show_crosstab(found)
+        await _fill(place, lambda: release.crosstab(a.value, b.value), show_crosstab)
 
     button.on_click(make)
 
@@ -127,14 +129,13 @@ def _quality(release: Release, asked: _Asked) -> None:
         button = main_button("How well can it tell about each column?", mark="quality")
     place = ui.column().classes("w-full")
 
+    def show(found: Any) -> None:
+        shown = ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
+        marked(shown, mark="quality-shown")
+
     async def make() -> None:
         one: Any = release.of(secret.value) if secrets else release  # type: ignore[attr-defined]
-        found = await quietly(one.quality)
-        place.clear()
-        if found is not None:
-            with place:
-                shown = ui.html(found._repr_html_(), sanitize=False).classes("w-full").style("overflow-x: auto")
-                marked(shown, mark="quality-shown")
+        await _fill(place, one.quality, show)
 
     button.on_click(make)
 
@@ -184,16 +185,10 @@ def _manifest(session: Session, release: Release) -> None:
     ui.label(f"Made by the method {manifest.method['name']}{basis}, with {manifest.software or 'an unknown version'}.")
     if manifest.reproducible:
         ui.label("It was made with a seed: whoever guesses the seed can undo it.").classes("bad")
-    rows = [
-        {
-            "column": column["name"],
-            "role": role,
-            "kind": column.get("kind", ""),
-            "published": _published(manifest, column["name"]),
-        }
-        for role in ("quasi", "sensitive")
-        for column in manifest.schema[role]
+    listed = [
+        (role, column["name"], column.get("kind", "")) for role in ("quasi", "sensitive") for column in manifest.schema[role]
     ]
+    rows = [{"column": name, "role": role, "kind": kind, "published": _published(manifest, name)} for role, name, kind in listed]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in rows[0]]
     marked(ui.table(columns=columns, rows=rows, row_key="column").classes("w-full").props("dense flat"), mark="columns")
     with ui.expansion("manifest.json").classes("w-full"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sfumato.studio.chart_style import TEXT
+from sfumato.studio.frame import TEXT
 
 if TYPE_CHECKING:
     from sfumato.release import Release
@@ -16,8 +16,6 @@ MOST = 400
 
 def box_chart(release: Release, across: str, up: str) -> dict[str, Any]:
     """Return the options of an ECharts chart; of very many boxes the largest are drawn."""
-    from typing import cast
-
     from sfumato.release.boxes import extents
     from sfumato.release.buckets import BucketsRelease
 

@@ -127,10 +127,8 @@ def _settled(field: Any, then: Change) -> None:
             old["value"] = field.value
             _mark(field, await then(field.value))
 
-    field.on("change", done)  # before Tab has passed the sign that clears the field
-    field.on("blur", done)
-    field.on("keydown.enter", done)
-    field.on("clear", done)
+    for event in ("change", "blur", "keydown.enter", "clear"):  # change: before Tab has passed the sign that clears the field
+        field.on(event, done)
 
 
 def _number(value: Any) -> float | None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.policy.edited import ROLES
-from sfumato.studio.chart_style import COLORS
+from sfumato.policy.roles import ROLES
 from sfumato.studio.coarser import bins, recoding
-from sfumato.studio.frame import marked
+from sfumato.studio.frame import COLORS, marked
 from sfumato.studio.session import Session
 from sfumato.table.histogram import Histogram
 

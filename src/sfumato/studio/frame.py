@@ -36,9 +36,13 @@ MAIN = f"background-color: {BLUE} !important; color: white !important"
 LONG = 20_000
 """Milliseconds in which a mistake can be read before it makes room."""
 
+TEXT = {"color": "#767676"}
+LINES = {"lineStyle": {"color": "rgba(128,128,128,.35)"}}
+COLORS = ("#5b86ab", "#c9773a", "#6a994e", "#a0648c", "#8d7b4f", "#c2544d", "#4f9d96")
+"""Colours of charts that can be read on a light and on a dark ground."""
+
 E = TypeVar("E", bound=Any)
 T = TypeVar("T")
-
 
 _FOCUS = """<script>
 window.studioAt = {

@@ -10,8 +10,7 @@ from nicegui import ui
 
 from sfumato.studio.frame import failure, heading, main_button, marked, opened, page, quietly, say, show_job
 from sfumato.studio.jobs import Job, shell
-from sfumato.studio.places import below
-from sfumato.studio.session import POLICY, Session, names_of
+from sfumato.studio.session import POLICY, Session, below, names_of
 
 CHECKS = ("audit", "attack", "report")
 
@@ -34,7 +33,7 @@ def add(session: Session) -> None:
                     await _outcome(session, job)
 
             show_job(lambda: session.jobs.get("publish"), finished)
-            if session.jobs.get("publish") is None and _there(session):
+            if session.jobs.get("publish") is None and session.published:
                 with outcome:
                     ui.label(f"{session.release_name} was published before.").classes("verdict")
                     await _after(session)
@@ -77,7 +76,7 @@ def _start(session: Session) -> None:
 async def _outcome(session: Session, job: Job) -> None:
     if not job.succeeded:
         marked(ui.label(failure(job)).classes("verdict bad").style("white-space: pre-wrap"), mark="outcome", role="status")
-        if _there(session):
+        if session.published:
             heading(f"The release that lies in {session.release_name}")
             await _after(session)
         return
@@ -94,11 +93,6 @@ async def _outcome(session: Session, job: Job) -> None:
     where = f": {made['receipt']}" if made.get("receipt") else ""
     ui.label(f"The receipt lies in your own register, outside the release. It is private{where}").classes("quiet")
     await _after(session)
-
-
-def _there(session: Session) -> bool:
-    """Return whether there is a release where one would be published."""
-    return (session.release_place() / "manifest.json").is_file()
 
 
 async def _after(session: Session) -> None:

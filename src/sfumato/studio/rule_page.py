@@ -36,7 +36,8 @@ def add(session: Session) -> None:
 
     @ui.page("/rule")
     async def rule() -> None:
-        with page(session, "/rule", "How sure is too sure", lambda: _command(session)):
+        words = ["sfumato", "explain", session.data_name, "--policy", POLICY, "--quick"]
+        with page(session, "/rule", "How sure is too sure", lambda: shell(words)):
             if not await opened(session):
                 return
             if await quietly(session.table) is None:
@@ -48,10 +49,6 @@ def add(session: Session) -> None:
             shown.draw()
             await shown.refresh()
             ui.timer(1.0, shown.follow)
-
-
-def _command(session: Session) -> str:
-    return shell(["sfumato", "explain", session.data_name, "--policy", POLICY, "--quick"])
 
 
 def _adversary(session: Session, refresh: Refresh) -> None:

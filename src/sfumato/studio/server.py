@@ -14,8 +14,7 @@ from typing import Any
 
 from sfumato.errors import InputError
 from sfumato.studio.guard import TOKEN, Guard
-from sfumato.studio.places import below
-from sfumato.studio.session import Session
+from sfumato.studio.session import Session, below
 
 HOST = "127.0.0.1"
 

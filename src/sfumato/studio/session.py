@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.policy import Policy
 from sfumato.policy.draft import draft_of, review_of
 from sfumato.policy.edited import PolicyText
@@ -24,7 +24,6 @@ from sfumato.policy.hierarchies import beside
 from sfumato.policy.profile import Profile, profiles
 from sfumato.policy.roles import Decision
 from sfumato.studio.jobs import Job
-from sfumato.studio.places import below
 from sfumato.table.source import Kept
 
 if TYPE_CHECKING:
@@ -140,6 +139,11 @@ class Session:
         return self.directory or below(self.root, self.out)
 
     @property
+    def published(self) -> bool:
+        """Whether there is a release in that directory."""
+        return (self.release_place() / "manifest.json").is_file()
+
+    @property
     def release_name(self) -> str:
         """The release as commands name it, from where the studio was started."""
         return str(self.release_place().relative_to(self.root))
@@ -187,6 +191,16 @@ class Session:
             job.stop()
         shutil.rmtree(self.workshop, ignore_errors=True)
         self._kept = self._opened = self._table = self._risk = self._release = None
+
+
+def below(root: Path, name: str | Path) -> Path:
+    """Return the path of a file or directory below `root`; refused is whatever lies elsewhere, by a link too."""
+    place = (root / name).resolve()
+    if not str(name).strip() or place == root.resolve() or root.resolve() not in place.parents:
+        raise InputError(
+            "the studio works only below the directory in which it was started", hint="give a name such as release, without .."
+        )
+    return place
 
 
 def names_of(release: Release, role: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.policy.edited import ROLES
+from sfumato.policy.roles import ROLES
 from sfumato.studio.column_card import column_card
 from sfumato.studio.frame import attempt, heading, main_button, marked, opened, page, quietly, refocus, say
 from sfumato.studio.jobs import shell

@@ -10,8 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from sfumato.exact import percent
-from sfumato.studio.chart_style import COLORS, LINES, TEXT
-from sfumato.studio.frame import failure, heading, main_button, marked, opened, page, say, show_job
+from sfumato.studio.frame import COLORS, LINES, TEXT, failure, heading, main_button, marked, opened, page, say, show_job
 from sfumato.studio.jobs import Job, shell
 from sfumato.studio.session import POLICY, Session
 
@@ -41,15 +40,12 @@ def _words(session: Session) -> list[str]:
     return words
 
 
-def _place(session: Session) -> Path:
-    return session.workshop / "study"
-
-
 class _Trade:
     """The picture, the table and the typical questions on one tab."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.place = session.workshop / "study"
         self.runs: list[dict[str, Any]] = []
 
     def show(self) -> None:
@@ -77,13 +73,13 @@ class _Trade:
             say(error)
             return
         self.outcome.clear()
-        self.session.start("compare", [*_words(self.session), "--out", str(_place(self.session)), "--json"])
+        self.session.start("compare", [*_words(self.session), "--out", str(self.place), "--json"])
 
     def arrive(self) -> None:
         """Show what has arrived so far."""
         job = self.session.jobs.get("compare")
         if job is not None and job.running:
-            found = _so_far(_place(self.session))
+            found = _so_far(self.place)
             if len(found) != len(self.runs):
                 self.draw(found)
 
@@ -146,10 +142,6 @@ class _Trade:
         self.draw(self.runs)
 
     def _table(self, mine: list[bool]) -> None:
-        made = [number for number, run in enumerate(self.runs) if run.get("method")]
-        if not made:
-            return
-        heading("Every release that was measured")
         fields = {"method": "method", "varied": "bounds", "error": "error", "exposure": "exposure", "note": "", "take": ""}
         columns = [
             {"name": name, "label": label, "field": name, "align": "left", "sortable": name in ("method", "error", "exposure")}
@@ -158,16 +150,20 @@ class _Trade:
         rows = [
             {
                 "id": number,
-                "method": self.runs[number]["method"],
-                "varied": ", ".join(f"{name} = {value}" for name, value in _varied(self.runs[number]).items()),
-                "error": _share(self.runs[number].get("error")),
-                "exposure": _share(self.runs[number].get("exposure")),
-                "note": "your policy" if mine[number] else self.runs[number].get("note") or "",
-                "can": self.runs[number].get("error") is not None and not mine[number] and _is_claim(self.runs[number]),
-                "said": _name(self.runs[number]),
+                "method": run["method"],
+                "varied": ", ".join(f"{name} = {value}" for name, value in _varied(run).items()),
+                "error": _share(run.get("error")),
+                "exposure": _share(run.get("exposure")),
+                "note": "your policy" if mine[number] else run.get("note") or "",
+                "can": run.get("error") is not None and not mine[number] and _is_claim(run),
+                "said": _name(run),
             }
-            for number in made
+            for number, run in enumerate(self.runs)
+            if run.get("method")
         ]
+        if not rows:
+            return
+        heading("Every release that was measured")
         table = ui.table(columns=columns, rows=rows, row_key="id", pagination=25).classes("w-full").props("dense flat wrap-cells")
         marked(table, mark="runs")
         table.add_slot(

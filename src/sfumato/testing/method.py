@@ -30,6 +30,10 @@ from sfumato.table import Schema, Table
 from sfumato.testing.designs import SECRET, balanced_designs, example_tables, one_small_side
 
 
+class ConformanceError(AssertionError):
+    """A method or a model breaks a promise that every one makes."""
+
+
 def check_method(method: Method, requirement: Requirement | None = None, tables: dict[str, Table] | None = None) -> list[str]:
     """Check every promise on every table and return the names of the checks that ran.
 
@@ -46,8 +50,8 @@ def check_method(method: Method, requirement: Requirement | None = None, tables:
     if requirement.against not in proven:
         raise ConformanceError(f"{method} does not prove {requirement.against!r}; give a requirement that it does")
     done = []
-    _require(dataclasses.is_dataclass(method), "a method is a dataclass of its parameters")
-    _require(method == dataclasses.replace(method), "two methods with equal parameters are equal")
+    require(dataclasses.is_dataclass(method), "a method is a dataclass of its parameters")
+    require(method == dataclasses.replace(method), "two methods with equal parameters are equal")
     with _one_thread():
         for name, table in (tables or example_tables()).items():
             for check in CHECKS:
@@ -62,7 +66,8 @@ def check_method(method: Method, requirement: Requirement | None = None, tables:
     return done
 
 
-def _require(fact: bool, promise: str) -> None:
+def require(fact: bool, promise: str) -> None:
+    """Raise `ConformanceError` unless a promise is kept."""
     if not fact:
         raise ConformanceError(promise)
 
@@ -72,18 +77,18 @@ def audit_confirms_the_claims(method: Method, requirement: Requirement, table: T
     made = method.run(table, requirement, random=1)
     release = made.release
     if not method.proves():
-        _require(not release.claims and "weaker_claim" in release.manifest.parameters, "a weaker claim stands alone")
-        _require(made.audit.holds is True, "the audit with table and links holds")
+        require(not release.claims and "weaker_claim" in release.manifest.parameters, "a weaker claim stands alone")
+        require(made.audit.holds is True, "the audit with table and links holds")
         return
-    _require(bool(release.claims), "a release makes at least one claim")
-    _require(release.manifest.basis in BASES or release.form == "randomized", "a release states the basis of its groups")
+    require(bool(release.claims), "a release makes at least one claim")
+    require(release.manifest.basis in BASES or release.form == "randomized", "a release states the basis of its groups")
     values = [claim for claim in release.claims if claim.kind == "association"]
-    _require(all(claim.adversary == requirement.against for claim in values), "the claim names the policy's adversary")
+    require(all(claim.adversary == requirement.against for claim in values), "the claim names the policy's adversary")
     hidden = [claim.adversary for claim in release.claims if claim.kind == "presence"]
-    _require(hidden == ([] if requirement.presence is None else ["stranger"]), "presence is claimed if asked for, to a stranger")
+    require(hidden == ([] if requirement.presence is None else ["stranger"]), "presence is claimed if asked for, to a stranger")
     report = audit_release(release, table)
-    _require(report.holds is True, f"the audit with the table holds; found {report.problems} {report.claims}")
-    _require(audit_release(release).holds is not False, "the audit without the table finds nothing broken")
+    require(report.holds is True, f"the audit with the table holds; found {report.problems} {report.claims}")
+    require(audit_release(release).holds is not False, "the audit without the table finds nothing broken")
 
 
 def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: Table) -> None:
@@ -110,21 +115,15 @@ def beliefs_stay_within_bounds(method: Method, requirement: Requirement, table: 
     labels = getattr(release, "domain").labels  # noqa: B009  (every form with beliefs has a domain)
     limits = np.array([float(bounds[label]) for label in labels])
     if release.manifest.basis != "noisy":  # noise bounds how much odds grow; what a bucket's shares teach is not bounded
-        _require(bool((np.nanmax(beliefs, axis=0) <= limits + 1e-12).all()), "beliefs are at most the bounds")
-    _require(bool(np.allclose(np.nansum(beliefs, axis=1), 1)), "beliefs of a published person add up to one")
+        require(bool((np.nanmax(beliefs, axis=0) <= limits + 1e-12).all()), "beliefs are at most the bounds")
+    require(bool(np.allclose(np.nansum(beliefs, axis=1), 1)), "beliefs of a published person add up to one")
 
 
 def _numbered(table: Table) -> Table:
     """Return the same people with a number of their own as their only quasi value."""
-    return Table.from_frame(
-        pa.table({"number": np.arange(table.rows), **_sensitive_columns(table)}),
-        Schema(
-            quasi=["number"],
-            sensitive=list(table.sensitive.domain.names),
-            closed=table.schema.closed,
-            protect=table.schema.protect,
-        ),
-    )
+    names, schema = list(table.sensitive.domain.names), table.schema
+    people = table.to_arrow().select(names).append_column("number", pa.array(np.arange(table.rows)))
+    return Table.from_frame(people, Schema(quasi=["number"], sensitive=names, closed=schema.closed, protect=schema.protect))
 
 
 def _asking(requirement: Requirement, l: int, against: Against) -> Requirement:
@@ -149,14 +148,14 @@ def seeds_decide_everything(method: Method, requirement: Requirement, table: Tab
     They may be equal where no coin decides anything: then every seed gives the same release.
     """
     one, two = (method.run(table, requirement, random=3).release for _ in range(2))
-    _require(_same(one, two), "the same seed gives the same release")
-    _require(one.manifest.seeded and one.manifest.reproducible, "a seeded release says that it is seeded and reproducible")
+    require(_same(one, two), "the same seed gives the same release")
+    require(one.manifest.seeded and one.manifest.reproducible, "a seeded release says that it is seeded and reproducible")
     fresh, *others = (method.run(table, requirement).release for _ in range(2))
-    _require(not fresh.manifest.seeded, "a release made with secure randomness does not say that it is seeded")
+    require(not fresh.manifest.seeded, "a release made with secure randomness does not say that it is seeded")
     settled = all(_same(one, method.run(table, requirement, random=seed).release) for seed in range(4, 8))
     others += [] if settled else [method.run(table, requirement).release for _ in range(6)]  # where few coins decide
     differ = not all(_same(fresh, other) for other in others)
-    _require(settled or differ, "runs without a seed differ, unless every seed gives the same release")
+    require(settled or differ, "runs without a seed differ, unless every seed gives the same release")
 
 
 def input_order_changes_no_byte(method: Method, requirement: Requirement, table: Table, orders: int = 8) -> None:
@@ -173,7 +172,7 @@ def input_order_changes_no_byte(method: Method, requirement: Requirement, table:
     tried += [coins.permutation(rows) for _ in range(orders - len(tried))]
     first = _files(method, requirement, table)
     same = all(_files(method, requirement, table.take(order)) == first for order in tried[1:])
-    _require(same, "the order of the input changes no byte of a release")
+    require(same, "the order of the input changes no byte of a release")
 
 
 def _order_decides_nothing(method: Method, requirement: Requirement) -> None:
@@ -208,7 +207,7 @@ def rerunning_tells_nothing(method: Method) -> None:
     for fitting in seen.values():
         margin = math.sqrt(math.log(1e4 * 6 * len(seen)) / (2 * len(fitting)))
         worst = max(sum(world[person] == "rare" for world in fitting) for person in range(6)) / len(fitting)
-        _require(worst <= 0.5 + margin, f"an engineer who reruns the program would be {worst:.0%} sure where the bound is 50 %")
+        require(worst <= 0.5 + margin, f"an engineer who reruns the program would be {worst:.0%} sure where the bound is 50 %")
 
 
 _COINS = 40
@@ -254,12 +253,12 @@ def release_survives_the_disk(method: Method, requirement: Requirement, table: T
             place = Path(folder) / kind
             release.save(place, format=kind)
             loaded = Release.load(place)
-            _require(_same(release, loaded), f"a release loaded from {kind} equals the one saved")
-            _require(
+            require(_same(release, loaded), f"a release loaded from {kind} equals the one saved")
+            require(
                 audit_release(loaded, table, links=made.links).holds is True, f"the audit of a release loaded from {kind} holds"
             )
             total = loaded.count("").value  # type: ignore[union-attr]
-            _require(abs(total - loaded.rows) < 1e-6 * loaded.rows, "the count without a condition is the number of people")
+            require(abs(total - loaded.rows) < 1e-6 * loaded.rows, "the count without a condition is the number of people")
             try:
                 release.save(place, format=kind)
             except SfumatoError:
@@ -272,15 +271,15 @@ def nothing_else_is_told(method: Method, requirement: Requirement, table: Table)
     release = method.run(table, requirement, random=987_654_321).release
     text = release.manifest.to_json()
     json.loads(text)
-    _require("987654321" not in text, "the seed is not in the manifest")
-    _require(SECRET not in text and '"name": "name"' not in text and "secret-note" not in text, "identifiers stay at home")
+    require("987654321" not in text, "the seed is not in the manifest")
+    require(SECRET not in text and '"name": "name"' not in text and "secret-note" not in text, "identifiers stay at home")
     for name, content in release.tables().items():
-        _require(not content.schema.metadata, f"table {name!r} carries no metadata")
+        require(not content.schema.metadata, f"table {name!r} carries no metadata")
         for column in content.columns:
             if pa.types.is_dictionary(column.type):
                 chunk = column.combine_chunks()
                 used = set(chunk.indices.drop_null().to_pylist())
-                _require(used == set(range(len(chunk.dictionary))), f"every dictionary entry of {name!r} is used")
+                require(used == set(range(len(chunk.dictionary))), f"every dictionary entry of {name!r} is used")
 
 
 def unprovable_claims_are_refused(method: Method, requirement: Requirement, table: Table) -> None:
@@ -290,7 +289,7 @@ def unprovable_claims_are_refused(method: Method, requirement: Requirement, tabl
             try:
                 method.run(table, _asking(requirement, 1, against), random=6)
             except NotProvable as error:
-                _require(bool(error.hint), "the refusal says what would work")
+                require(bool(error.hint), "the refusal says what would work")
                 continue
             raise ConformanceError(f"against={against!r} is refused")
 
@@ -300,7 +299,7 @@ def infeasible_bounds_are_refused(method: Method, requirement: Requirement, tabl
     try:
         method.run(table, _asking(requirement, 10_000, requirement.against), random=7)
     except Infeasible as error:
-        _require(bool(error.values) and bool(error.hint), "the error names the values and what would be feasible")
+        require(bool(error.values) and bool(error.hint), "the error names the values and what would be feasible")
         return
     raise ConformanceError("an infeasible requirement is refused")
 
@@ -317,11 +316,6 @@ CHECKS: tuple[Callable[[Method, Requirement, Table], None], ...] = (
 )
 
 
-def _sensitive_columns(table: Table) -> dict[str, pa.ChunkedArray]:
-    whole = table.to_arrow()
-    return {name: whole[name] for name in table.sensitive.domain.names}
-
-
 def _same(one: Release, two: Release) -> bool:
     left, right = one.tables(), two.tables()
     return left.keys() == right.keys() and all(
@@ -329,10 +323,3 @@ def _same(one: Release, two: Release) -> bool:
         and all(left[name][column].to_pylist() == right[name][column].to_pylist() for column in left[name].column_names)
         for name in left
     )
-
-
-# What a conformance suite raises.
-
-
-class ConformanceError(AssertionError):
-    """A method or a model breaks a promise that every one makes."""

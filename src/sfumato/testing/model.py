@@ -15,7 +15,7 @@ from sfumato.methods import MultiSize, SmallDomain
 from sfumato.privacy import MODELS
 from sfumato.privacy.requirement import Requirement
 from sfumato.table import Schema, Table
-from sfumato.testing.method import ConformanceError
+from sfumato.testing.method import ConformanceError, require
 
 SHARES = (
     {"a": Fraction(1, 4), "b": Fraction(1, 4), "c": Fraction(1, 4), "d": Fraction(1, 4)},
@@ -41,15 +41,10 @@ def check_model(requirement: Requirement) -> list[str]:
     return [check.__name__.strip("_") for check in (*checks, _a_release_passes)]
 
 
-def _require(fact: bool, promise: str) -> None:
-    if not fact:
-        raise ConformanceError(promise)
-
-
 def _is_a_value(requirement: Requirement) -> None:
-    _require(dataclasses.is_dataclass(requirement), "a requirement is a dataclass of its parameters")
-    _require(requirement == _again(requirement), "two requirements with equal parameters are equal")
-    _require(MODELS.get(requirement.model) is type(requirement), f"the model {requirement.model!r} is found by its name")
+    require(dataclasses.is_dataclass(requirement), "a requirement is a dataclass of its parameters")
+    require(requirement == _again(requirement), "two requirements with equal parameters are equal")
+    require(MODELS.get(requirement.model) is type(requirement), f"the model {requirement.model!r} is found by its name")
 
 
 def _again(requirement: Requirement, **changes: object) -> Requirement:
@@ -60,12 +55,12 @@ def _again(requirement: Requirement, **changes: object) -> Requirement:
 def _bounds_are_exact(requirement: Requirement) -> None:
     for shares in SHARES:
         limits = requirement.limits(shares)
-        _require(limits.keys() == shares.keys(), "every value has a bound, in the order of the shares")
-        _require(
+        require(limits.keys() == shares.keys(), "every value has a bound, in the order of the shares")
+        require(
             all(isinstance(limit, Fraction) and 0 < limit <= 1 for limit in limits.values()), "bounds are rationals in (0, 1]"
         )
         backwards = dict(reversed(shares.items()))
-        _require(requirement.limits(backwards) == limits, "the order of the values changes no bound")
+        require(requirement.limits(backwards) == limits, "the order of the values changes no bound")
 
 
 def _infeasible_says_what_is_feasible(requirement: Requirement) -> None:
@@ -74,20 +69,20 @@ def _infeasible_says_what_is_feasible(requirement: Requirement) -> None:
         try:
             requirement.bounds(counts)
         except Infeasible as error:
-            _require(bool(error.values), "an infeasible requirement names the values that break it")
+            require(bool(error.values), "an infeasible requirement names the values that break it")
             if "model" not in error.nearest:
                 _again(requirement, **error.nearest).bounds(counts)
 
 
 def _a_manifest_carries_it(requirement: Requirement) -> None:
     document = requirement.to_dict()
-    _require(json.loads(json.dumps(document)) == document, "the parameters are plain JSON values")
+    require(json.loads(json.dumps(document)) == document, "the parameters are plain JSON values")
 
 
 def _the_auditor_agrees(requirement: Requirement) -> None:
     for shares in SHARES:
         read = bounds_of(requirement.to_dict(), shares, list(shares))
-        _require(read == requirement.limits(shares), "the auditor's own reading of the model gives the same bounds")
+        require(read == requirement.limits(shares), "the auditor's own reading of the model gives the same bounds")
 
 
 def _a_release_passes(requirement: Requirement) -> None:
@@ -103,4 +98,4 @@ def _a_release_passes(requirement: Requirement) -> None:
             made = method.run(table, requirement, random=1)
         except (Infeasible, NotProvable):
             continue
-        _require(made.audit.holds is True, "a release that keeps the bounds passes its audit")
+        require(made.audit.holds is True, "a release that keeps the bounds passes its audit")
