@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from sfumato.errors import FormatError
 from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import require_tables
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
@@ -101,23 +101,17 @@ class ApartRelease(Release):
 
     def canonical(self) -> ApartRelease:
         """Return the same release with rows and group numbers in canonical order."""
-        shown, groups = self.listing()
-        return self._in_order(shown, canonical_order(shown, groups))
+        return self.arranged(canonical_order(*self.listing()))
 
-    def _in_order(self, shown: Sequence[Shown], order: Order) -> ApartRelease:
-        """Return the same release in the order of these tables; all parts share what is not their sensitive values."""
-        shared, place = len(shown) - len(self.parts) + 1, self._place
+    def arranged(self, order: Order) -> Self:
+        """Return the same release in this order; all parts share what is not their sensitive values."""
+        shared, place = len(order.rows) - len(self.parts) + 1, self._place
         parts = []
         for k, part in enumerate(self.parts):
             mine = [*range(shared)]
             mine[place] = mine[place] if k == 0 else shared + k - 1
-            rows = Order(order.number, tuple(order.rows[one] for one in mine))
-            parts.append(self._arranged(part, [shown[one].group for one in mine], rows))
+            parts.append(part.arranged(Order(order.number, tuple(order.rows[one] for one in mine))))
         return replace(self, parts=_sharing(parts))
-
-    @staticmethod
-    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
-        return part.arranged(order)
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
@@ -147,13 +141,10 @@ class ApartRelease(Release):
         return split_tables(manifest, tables)
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose tables these are; tables that cannot be such are refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose tables these are, as they are read; tables that cannot be such are refused."""
         own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        parts = [cls.one.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
-        release = cls(manifest, _sharing(parts))
-        found = release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
-        return found
+        return cls(manifest, _sharing([cls.one.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]))
 
 
 def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
@@ -201,22 +192,6 @@ class ApartColumns(ApartRelease, apart=True):
     def _place(self) -> int:
         return len(self.parts[0].columns)
 
-    @staticmethod
-    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
-        return part.arranged(group, order)
-
-    @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose tables these are; tables that cannot be such are refused."""
-        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        read = [ColumnsRelease.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
-        release = cls(manifest, tuple(part for part, _ in read))
-        shown = [*read[0][1], *(listed[release._place] for _, listed in read[1:])]
-        if not in_any_order:
-            require_canonical(shown, len(release.sizes))
-            return replace(release, parts=_sharing(release.parts))
-        return release._in_order(shown, canonical_order(shown, len(release.sizes)))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ApartRanges(ApartRelease, apart=True):
@@ -256,16 +231,13 @@ class ApartRanges(ApartRelease, apart=True):
         return found
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose `records` these are; a table that cannot be such is refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read, but for values that the order spread."""
+        release = super().as_read(manifest, tables, in_any_order=in_any_order)
         if in_any_order:
-            return super().from_tables(manifest, tables, in_any_order=True)
-        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        parts = [RangesRelease.as_read(manifest.of(name), one, in_any_order=False) for name, one in own]
-        parts = [part if k == 0 else replace(part, value=gathered(part.value, part.group, k)) for k, part in enumerate(parts)]
-        release = cls(manifest, _sharing(parts))
-        release.require_canonical()
-        return release
+            return release
+        own = (replace(part, value=gathered(part.value, part.group, k)) for k, part in enumerate(release.parts[1:], 1))
+        return replace(release, parts=(release.parts[0], *own))
 
 
 def spread(values: Array, group: Array, column: int, first: int = 0) -> Integers:

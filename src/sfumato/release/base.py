@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
-from sfumato.release.canonical import Shown, require_canonical
+from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
@@ -131,12 +131,6 @@ class Release(ABC):
         if self._disorder is not None:
             raise self._disorder
 
-    def is_arranged(self, *, in_any_order: bool) -> bool:
-        """Return whether rows and groups are in canonical order; raise `FormatError` if they are not, unless in any order."""
-        if not in_any_order:
-            self.require_canonical()
-        return self._disorder is None
-
     @cached_property
     def _disorder(self) -> FormatError | None:
         try:
@@ -191,10 +185,22 @@ class Release(ABC):
         domain: Domain = getattr(self, "domain")  # noqa: B009  (a field of every form)
         return domain.labels
 
+    @abstractmethod
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with rows and group numbers in this order."""
+
     @classmethod
     @abstractmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> Release:
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release with rows and groups in the order in which they are read; tables that cannot be such are refused."""
+
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> Self:
         """Return the release whose published tables these are; what is not in canonical order is refused, or put into it."""
+        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
+        if not in_any_order:
+            release.require_canonical()
+        return release if release._disorder is None else release.arranged(canonical_order(*release.listing()))
 
     def count(
         self,

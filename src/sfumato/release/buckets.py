@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -176,7 +176,7 @@ class BucketsRelease(Release):
         """Return the same release with rows and bucket numbers in canonical order."""
         return self.arranged(canonical_order(*self.listing()))
 
-    def arranged(self, order: Order) -> BucketsRelease:
+    def arranged(self, order: Order) -> Self:
         """Return the same release with rows and bucket numbers in this order."""
         rows, entries = order.rows[:2]
         return replace(
@@ -201,14 +201,8 @@ class BucketsRelease(Release):
         )
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
-        """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
-        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
-
-    @classmethod
-    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> BucketsRelease:
-        """Return the same with rows and buckets in the order in which they are read."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `qit` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi_names, _, kinds = published_names(manifest)
         require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
         qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})

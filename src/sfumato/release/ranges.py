@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -127,7 +127,7 @@ class RangesRelease(Release):
         order = canonical_order(*self.listing())
         return self.arranged(order), order.rows[0]
 
-    def arranged(self, order: Order) -> RangesRelease:
+    def arranged(self, order: Order) -> Self:
         """Return the same release with rows and group numbers in this order."""
         rows = order.rows[0]
         groups = np.argsort(order.number)
@@ -136,14 +136,8 @@ class RangesRelease(Release):
         return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows], told=told)
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
-        """Return the release whose `records` these are; a table that cannot be such is refused."""
-        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
-
-    @classmethod
-    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> RangesRelease:
-        """Return the same with rows and groups in the order in which they are read."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read; a table that cannot be such is refused."""
         quasi, sensitive, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS, *account_names(manifest)))
         records = take_table(tables, RECORDS, expected_columns(manifest, tables[RECORDS]))

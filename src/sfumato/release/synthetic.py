@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from sfumato.arrays import Floats, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
@@ -83,12 +83,16 @@ class SyntheticRelease(Release):
 
     def canonical(self) -> SyntheticRelease:
         """Return the same release with its records in canonical order."""
-        rows = canonical_order(*self.listing()).rows[0]
+        return self.arranged(canonical_order(*self.listing()))
+
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with its records in this order."""
+        rows = order.rows[0]
         return replace(self, quasi=tuple(column.take(rows) for column in self.quasi), value=self.value[rows])
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> SyntheticRelease:
-        """Return the release whose `records` these are."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS,))
         records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)})
@@ -96,5 +100,4 @@ class SyntheticRelease(Release):
             raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
         domain, codes = code_domain(records.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        release = cls(manifest, quasi, domain, codes.astype(np.int32))
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return cls(manifest, quasi, domain, codes.astype(np.int32))

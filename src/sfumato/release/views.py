@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
@@ -153,7 +153,10 @@ class ViewsRelease(Fragments, Release):
 
     def canonical(self) -> ViewsRelease:
         """Return the same release with rows and group numbers in canonical order."""
-        order = canonical_order(*self.listing())
+        return self.arranged(canonical_order(*self.listing()))
+
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with rows and group numbers in this order."""
         rows, entries = order.rows
         return replace(
             self,
@@ -198,8 +201,8 @@ class ViewsRelease(Fragments, Release):
         return weighed
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ViewsRelease:
-        """Return the release whose `at` and `st` these are; tables that cannot be such are refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `at` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         moved = _moved(manifest, quasi)
         kept = [name for name in quasi if name not in moved]
@@ -216,8 +219,7 @@ class ViewsRelease(Fragments, Release):
         domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
         require_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
         at_columns = tuple(code_column(name, kinds[name], at[name]) for name in kept)
-        release = cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
 
 
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
