@@ -121,6 +121,20 @@ def noisy_claim(
     )
 
 
+def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
+    """Return the claim of this kind against this adversary in the words that a release with such a manifest makes it in."""
+    one_row, asked = manifest.parameters.get("one_row_per_person", True) is not False, manifest.requirement
+    if claim.kind == "presence":
+        program = manifest.method.get("grouping") == "halves"
+        return Claim.presence(claim.adversary, form=manifest.form, program=program, one_row_per_person=one_row)
+    apart = manifest.apart
+    sets = any("sets" in one for one in asked.get("columns", {}).values()) if apart else bool(asked.get("sets"))
+    if manifest.basis == "noisy" and manifest.form == "buckets":
+        model = str(asked.get("model"))
+        return noisy_claim(claim.adversary, model=model, one_row_per_person=one_row, sets=sets, apart=apart)
+    return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=apart)
+
+
 def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: int) -> Integers:
     """Return counts that may be negative; every bucket must show every value once."""
     count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
 from sfumato.errors import FormatError
-from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.canonical import Order, Shown, canonical_order
@@ -25,7 +24,7 @@ from sfumato.release.coding import require_tables
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
 from sfumato.table.frames import Native
 
@@ -112,17 +111,6 @@ class ApartRelease(Release):
             mine[place] = mine[place] if k == 0 else shared + k - 1
             parts.append(part.arranged(Order(order.number, tuple(order.rows[one] for one in mine))))
         return replace(self, parts=_sharing(parts))
-
-    def in_fixed_words(self, claim: Claim) -> Claim:
-        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        if claim.kind != "association":
-            return super().in_fixed_words(claim)
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        asked = self.manifest.requirement
-        sets = any("sets" in one for one in asked.get("columns", {}).values())
-        if self.manifest.basis == "noisy":
-            return noisy_claim(claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True)
-        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=True)
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have, in any of its parts."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
+from sfumato.release.accounts import fixed_claim
 from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
@@ -141,12 +142,7 @@ class Release(ABC):
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        if claim.kind == "presence":
-            program = self.manifest.method.get("grouping") == "halves"
-            return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
-        sets = bool(self.manifest.requirement.get("sets"))
-        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets)
+        return fixed_claim(self.manifest, claim)
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""

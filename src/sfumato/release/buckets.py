@@ -19,7 +19,6 @@ from sfumato.release.accounts import (
     noise_listing,
     noise_names,
     noise_tables,
-    noisy_claim,
     noisy_counts,
     read_accounts,
     read_noise,
@@ -41,7 +40,7 @@ from sfumato.release.coding import (
     take_table,
     whole_numbers,
 )
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Manifest
 from sfumato.table.column import Column, Domain, Kind
 from sfumato.table.frames import Native
 
@@ -188,16 +187,6 @@ class BucketsRelease(Release):
             st_count=self.st_count[entries],
             told=renumbered(self.told, order.number),
             draws=renumbered(self.draws, order.number),
-        )
-
-    def in_fixed_words(self, claim: Claim) -> Claim:
-        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        if not self.noisy or claim.kind != "association":
-            return super().in_fixed_words(claim)
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        asked = self.manifest.requirement
-        return noisy_claim(
-            claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=bool(asked.get("sets"))
         )
 
     @classmethod
