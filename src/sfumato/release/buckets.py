@@ -29,8 +29,8 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
+    entries_table,
     groups_of,
     match_rows,
     require_counts,
@@ -41,6 +41,7 @@ from sfumato.release.coding import (
     whole_numbers,
 )
 from sfumato.release.manifest import Manifest
+from sfumato.table.assemble import combined
 from sfumato.table.column import Column, Domain, Kind
 from sfumato.table.frames import Native
 
@@ -127,10 +128,7 @@ class BucketsRelease(Release):
 
     def secret_table(self) -> pa.Table:
         """Return the table of sensitive values."""
-        st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return pa.table(st)
+        return entries_table(BUCKET, self.st_bucket, sensitive_columns(self.domain, self.st_value), self.st_count)
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
@@ -162,7 +160,7 @@ class BucketsRelease(Release):
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
         rows = self.runs()
-        return (Shown("qit", rows.bucket, combine(list(rows.quasi))), *self.told_of_buckets()), len(self.sizes)
+        return (Shown("qit", rows.bucket, combined(rows.quasi)), *self.told_of_buckets()), len(self.sizes)
 
     def told_of_buckets(self) -> tuple[Shown, ...]:
         """Return what the tables beside `qit` show."""
@@ -194,9 +192,7 @@ class BucketsRelease(Release):
         """Return the release whose `qit` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi_names, _, kinds = published_names(manifest)
         require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
-        qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
-        if qit.num_rows != manifest.rows:
-            raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
+        qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"}, manifest.rows)
         bucket, buckets = groups_of(qit, BUCKET, "qit")
         facts = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)

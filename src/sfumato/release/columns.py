@@ -20,6 +20,7 @@ from sfumato.release.coding import (
     code_column,
     code_domain,
     dictionary_array,
+    entries_table,
     groups_of,
     people_codes,
     require_counts,
@@ -88,10 +89,7 @@ class ColumnsRelease(Fragments, Release):
 
     def secret_table(self) -> pa.Table:
         """Return the table of sensitive values."""
-        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return pa.table(st)
+        return entries_table(GROUP, self.st_group, sensitive_columns(self.domain, self.st_value), self.st_count)
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the entries of every column's table by value, those of `st` by value and count, and accounts."""

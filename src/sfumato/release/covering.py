@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.arrays import Floats, Integers, Small, Unsigned
 from sfumato.release._covering_kernels import covering_groups, set_bits
+from sfumato.table.assemble import combine_codes
 
 Weigh = Callable[[Integers, Small], tuple[Floats, Integers]]
 """From people and groups that cover them: the belief that she is in that group, and which histogram then speaks of her."""
@@ -105,15 +106,7 @@ class Cover:
 
 def distinct_rows(people: Integers) -> tuple[Integers, Integers]:
     """Return the different rows of codes (−1 or more), and which of them each row is."""
-    key = np.zeros(len(people), np.int64)
-    room = 1
-    for codes in people.T:
-        width = int(codes.max(initial=0)) + 2
-        if room * width >= 1 << 62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
-        key = key * width + codes + 1
-        room *= width
+    key = combine_codes([(codes + 1, int(codes.max(initial=0)) + 2) for codes in people.T])
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return people[first], which.astype(np.int64)
 

@@ -19,7 +19,6 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     decoded,
     dictionary_array,
     match_rows,
@@ -30,6 +29,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
+from sfumato.table.assemble import combined
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
 
@@ -129,7 +129,7 @@ class RandomizedRelease(Release):
         rank = np.zeros(len(parts), np.int64)
         for one, two in pairwise(described):
             rank[two] = rank[one] + (parts[one].described != parts[two].described)
-        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
         rows = Shown(RECORDS, self.part, people * len(self.domain) + self.value)
         return (Shown("parts", np.arange(len(parts)), rank), rows), len(parts)
 
@@ -159,9 +159,7 @@ class RandomizedRelease(Release):
         quasi_names, sensitive_names, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS,))
         expected = {name: kinds[name] for name in quasi_names} | {PART: "group"} | {name: kinds[name] for name in sensitive_names}
-        records = take_table(tables, RECORDS, expected)
-        if records.num_rows != manifest.rows:
-            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        records = take_table(tables, RECORDS, expected, manifest.rows)
         entries = part_entries(manifest)
         part = part_numbers(records, len(entries))
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)

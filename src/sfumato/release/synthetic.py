@@ -17,7 +17,6 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
     match_rows,
     require_tables,
@@ -25,6 +24,7 @@ from sfumato.release.coding import (
     take_table,
 )
 from sfumato.release.manifest import Manifest
+from sfumato.table.assemble import combined
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
 
@@ -78,7 +78,7 @@ class SyntheticRelease(Release):
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the records by what they show; they are in no groups."""
-        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
         return (Shown(RECORDS, np.zeros(len(self.value), np.int32), people * len(self.domain) + self.value),), 1
 
     def canonical(self) -> SyntheticRelease:
@@ -95,9 +95,7 @@ class SyntheticRelease(Release):
         """Return the release whose `records` these are, as they are read."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS,))
-        records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)})
-        if records.num_rows != manifest.rows:
-            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)}, manifest.rows)
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
         domain, codes = code_domain(records.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
         return cls(manifest, quasi, domain, codes.astype(np.int32))

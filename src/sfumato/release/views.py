@@ -18,8 +18,8 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
+    entries_table,
     groups_of,
     require_counts,
     require_distinct,
@@ -32,6 +32,7 @@ from sfumato.release.coding import (
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
+from sfumato.table.assemble import combined
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
 
@@ -83,7 +84,7 @@ def meeting_chance(size: Integers, left: Integers, right: Integers) -> Floats:
 
 def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: int) -> Counted:
     """Return how often each distinct row of these columns occurs in each group."""
-    _, first, row = np.unique(combine(list(columns)), return_index=True, return_inverse=True)
+    _, first, row = np.unique(combined(columns), return_index=True, return_inverse=True)
     key, where = np.unique(group.astype(np.int64) * len(first) + row, return_inverse=True)
     times = np.bincount(where, weights=count).astype(np.int64)
     distinct = tuple(column.take(first) for column in columns)
@@ -139,17 +140,15 @@ class ViewsRelease(Fragments, Release):
         """Return `at` (quasi…, group) and `st` (group, moved quasi…, sensitive…, count)."""
         at = {column.name: dictionary_array(column) for column in self.at_columns}
         at[GROUP] = pa.array(self.at_group + 1, pa.int32())
-        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
-        st |= {column.name: dictionary_array(column) for column in self.st_columns}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return {AT: pa.table(at), ST: pa.table(st)}
+        shown = {column.name: dictionary_array(column) for column in self.st_columns}
+        shown |= sensitive_columns(self.domain, self.st_value)
+        return {AT: pa.table(at), ST: entries_table(GROUP, self.st_group, shown, self.st_count)}
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
-        moved = np.unique(combine(list(self.st_columns)), return_inverse=True)[1].astype(np.int64)
+        moved = np.unique(combined(self.st_columns), return_inverse=True)[1].astype(np.int64)
         entries = counted_entries(self.st_group, moved * len(self.domain) + self.st_value, self.st_count)
-        return (Shown(AT, self.at_group, combine(list(self.at_columns))), entries), len(self.sizes)
+        return (Shown(AT, self.at_group, combined(self.at_columns)), entries), len(self.sizes)
 
     def canonical(self) -> ViewsRelease:
         """Return the same release with rows and group numbers in canonical order."""
@@ -232,6 +231,6 @@ def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
 
 def _joined_keys(group: Array, columns: tuple[Column, ...]) -> Integers:
     """Return a number per entry for its group and its value of the moved columns, ascending in both, and small."""
-    distinct, row = np.unique(combine(list(columns)), return_inverse=True)
+    distinct, row = np.unique(combined(columns), return_inverse=True)
     keys: Integers = np.unique(group.astype(np.int64) * len(distinct) + row, return_inverse=True)[1].astype(np.int64)
     return keys
