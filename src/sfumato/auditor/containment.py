@@ -10,8 +10,7 @@ import numpy as np
 from sfumato.arrays import Integers, Unsigned
 from sfumato.auditor._group_kernels import walk_fits
 from sfumato.auditor.claims import Histograms
-from sfumato.auditor.counted import Batches, Counted
-from sfumato.auditor.original import true_codes, true_values
+from sfumato.auditor.original import Batches, Counted, true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 

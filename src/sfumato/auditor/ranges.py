@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.containment import Contained, contain
-from sfumato.auditor.counted import Batches
 from sfumato.auditor.linked import check_links
+from sfumato.auditor.original import Batches
 from sfumato.auditor.own_ranges import judge_weaker_claim, stated_faults
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.ranges import RECORDS, RangesRelease
