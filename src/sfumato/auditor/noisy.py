@@ -22,7 +22,7 @@ from sfumato.exact import percent
 from sfumato.release.accounts import joins_boxes
 from sfumato.release.buckets import BucketsRelease, nearest_shares
 from sfumato.release.manifest import Claim, Manifest
-from sfumato.table.assemble import combined
+from sfumato.table.column import combined
 from sfumato.table.table import Table
 
 _GRID = 1 << 30

@@ -41,8 +41,7 @@ from sfumato.release.coding import (
     whole_numbers,
 )
 from sfumato.release.manifest import Manifest
-from sfumato.table.assemble import combined
-from sfumato.table.column import Column, Domain, Kind
+from sfumato.table.column import Column, Domain, Kind, combined
 from sfumato.table.frames import Native
 
 BUCKET = "bucket"

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers, Small, counted
 from sfumato.errors import FormatError, InputError
-from sfumato.table.assemble import combined
-from sfumato.table.column import Column, Domain, Kind, code_type, numbers
+from sfumato.table.column import Column, Domain, Kind, code_type, combined, numbers
 from sfumato.table.table import Table
 
 

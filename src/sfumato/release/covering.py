@@ -8,9 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.arrays import Floats, Integers, Small, Unsigned
+from sfumato.arrays import Floats, Integers, Small, Unsigned, combine_codes
 from sfumato.release._covering_kernels import covering_groups, set_bits
-from sfumato.table.assemble import combine_codes
 
 Weigh = Callable[[Integers, Small], tuple[Floats, Integers]]
 """From people and groups that cover them: the belief that she is in that group, and which histogram then speaks of her."""

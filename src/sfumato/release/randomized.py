@@ -29,8 +29,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
-from sfumato.table.assemble import combined
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 PART = "part"

@@ -24,8 +24,7 @@ from sfumato.release.coding import (
     take_table,
 )
 from sfumato.release.manifest import Manifest
-from sfumato.table.assemble import combined
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 RECORDS = "records"

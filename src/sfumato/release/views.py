@@ -32,8 +32,7 @@ from sfumato.release.coding import (
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
-from sfumato.table.assemble import combined
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 AT = "at"

@@ -11,24 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Codes, Integers, Unsigned, counted
+from sfumato.arrays import Array, Integers, Unsigned, combine_codes, counted
 from sfumato.errors import InputError, PolicyError
 from sfumato.randomness import Randomness
 from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
-from sfumato.table.column import Column, Domain, Sensitive, code_type
+from sfumato.table.column import Column, Domain, Sensitive, code_type, combined
 from sfumato.table.fingerprint import hash_rows
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.source import Memory, comparable, remembered
-
-FITS = 1 << 62
-"""Combinations are numbered below this."""
-
-Part = tuple[Codes | Integers, int]
-"""Codes, and how many there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,24 +109,6 @@ def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
     used, codes = np.unique(closed.codes([column.take(first) for column in columns]), return_inverse=True)
     domain = Domain(closed.domain.table.take(pa.array(used)), closed.domain.kinds)
     return Sensitive(domain, codes.astype(code_type(len(used)))[inverse])
-
-
-def combined(columns: Sequence[Column]) -> Integers:
-    """Return one integer per row that is equal for equal combinations and ascends with them, first column first."""
-    return combine_codes([(column.codes, column.size) for column in columns])
-
-
-def combine_codes(parts: Sequence[Part]) -> Integers:
-    """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
-    whole, size = parts[0][0].astype(np.int64), parts[0][1]
-    for codes, radix in parts[1:]:
-        if size * radix >= FITS:
-            distinct, whole = np.unique(whole, return_inverse=True)
-            size = len(distinct)
-        whole *= radix
-        whole += codes
-        size *= radix
-    return whole
 
 
 def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool) -> Column:
