@@ -37,9 +37,9 @@ def account_names(manifest: Manifest) -> tuple[str, ...]:
     return (GROUPS,) if manifest.basis == "soft" else ()
 
 
-def account_listing(told: Integers | None) -> tuple[Shown, ...]:
-    """Return the rows of the table by what they show."""
-    return () if told is None else (Shown(GROUPS, np.arange(len(told)), told.astype(np.int64)),)
+def account_listing(figures: Integers | None, name: str = GROUPS) -> tuple[Shown, ...]:
+    """Return the rows of the table of accounts, or of draws, by what they show."""
+    return () if figures is None else (Shown(name, np.arange(len(figures)), figures.astype(np.int64)),)
 
 
 def renumbered(told: Integers | None, number: Array) -> Integers | None:
@@ -157,11 +157,6 @@ def noise_tables(draws: Integers | None, bucket: str) -> dict[str, pa.Table]:
         return {}
     number = pa.array(np.arange(1, len(draws) + 1), pa.int32())
     return {NOISE: pa.table({bucket: number, DRAWS: pa.array(draws, pa.int64())})}
-
-
-def noise_listing(draws: Integers | None) -> tuple[Shown, ...]:
-    """Return the rows of the table of draws, for the canonical order."""
-    return () if draws is None else (Shown(NOISE, np.arange(len(draws), dtype=np.int32), draws),)
 
 
 def read_noise(

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.canonical import Order, Shown, canonical_order
@@ -26,6 +25,7 @@ from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
 from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
+from sfumato.table.fingerprint import mix
 from sfumato.table.frames import Native
 
 
@@ -126,7 +126,8 @@ class ApartRelease(Release):
         names = secret_names(manifest)
         if not set(names) <= set(tables):
             require_tables(tables, cls.form, names)
-        return split_tables(manifest, tables)
+        shared = {name: table for name, table in tables.items() if name not in names}
+        return [{**shared, ST: tables[name]} for name in names]
 
     @classmethod
     def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
@@ -140,16 +141,6 @@ def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
     kept = {"quasi", "bucket", "boxes", "group", "columns", "start", "told", "draws"} & set(vars(parts[0]))
     shared = {name: getattr(parts[0], name) for name in kept}
     return (parts[0], *(replace(part, **shared) for part in parts[1:]))
-
-
-def split_tables(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-    """Return the tables that each sensitive column would have alone, where each has one of its own values."""
-    names = secret_names(manifest)
-    shared = {name: table for name, table in tables.items() if name not in names}
-    try:
-        return [{**shared, ST: tables[name]} for name in names]
-    except KeyError as missing:
-        raise FormatError(f"the table {missing.args[0]!r} is not there") from None
 
 
 def secret_names(manifest: Manifest) -> list[str]:
@@ -246,7 +237,4 @@ def gathered(values: Array, group: Array, column: int, first: int = 0) -> Array:
 def _order(group: Array, column: int, first: int) -> Integers:
     """Return the rows by group, in a group scattered: the rows that its first, second, … value goes to."""
     row = np.arange(first, first + len(group), dtype=np.uint64)
-    word = (row + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.lexsort((word ^ (word >> np.uint64(31)), group))
+    return np.lexsort((mix((row + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)), group))

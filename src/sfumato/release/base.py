@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
 
 if TYPE_CHECKING:
-    from sfumato.query.answer import Answer
+    from sfumato.query.answer import Answer, Estimator
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
@@ -198,13 +198,7 @@ class Release(ABC):
             release.require_canonical()
         return release if release._disorder is None else release.arranged(canonical_order(*release.listing()))
 
-    def count(
-        self,
-        query: str | Query,
-        *,
-        estimator: Literal["paper", "likelihood"] | None = None,
-        confidence: float = 0.95,
-    ) -> Answer:
+    def count(self, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
         """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY."""
         from sfumato.query import count
 
@@ -216,7 +210,7 @@ class Release(ABC):
         b: str | Query,
         *,
         of: str | None = None,
-        estimator: Literal["paper", "likelihood"] | None = None,
+        estimator: Estimator | None = None,
         confidence: float = 0.95,
     ) -> Comparison:
         """Return two figures with their difference and ratio: of two questions, or of two conditions and `of="AVG(age)"`."""
@@ -225,13 +219,7 @@ class Release(ABC):
         return compare(self, a, b, of=of, estimator=estimator, confidence=confidence)
 
     def crosstab(
-        self,
-        a: str,
-        b: str,
-        *,
-        where: str | Query | None = None,
-        estimator: Literal["paper", "likelihood"] | None = None,
-        confidence: float = 0.95,
+        self, a: str, b: str, *, where: str | Query | None = None, estimator: Estimator | None = None, confidence: float = 0.95
     ) -> Crosstab:
         """Return how the values of two columns occur together: counts, lift and a test of association."""
         from sfumato.query.crosstab import crosstab
@@ -283,7 +271,12 @@ class Release(ABC):
         then fits in memory, and its rows are there for whoever asks for them.
         """
         place = Path(directory)
-        release = Release._counted(place, read_manifest(place))
+        manifest = read_manifest(place)
+        release: Release | None = None
+        if manifest.in_parts:
+            from sfumato.release.counted import counts_rows, read_counted
+
+            release = read_counted(place, manifest) if counts_rows(manifest) else None
         if release is None:
             stored = read_release(place)
             require_sound(place, stored.problems)
@@ -292,15 +285,6 @@ class Release(ABC):
         if faults:
             raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
         return release
-
-    @staticmethod
-    def _counted(place: Path, manifest: Manifest) -> Release | None:
-        """Return a release in several files whose equal rows are counted, None where it is read as a whole."""
-        if not manifest.in_parts:
-            return None
-        from sfumato.release.counted import counts_rows, read_counted
-
-        return read_counted(place, manifest) if counts_rows(manifest) else None
 
 
 def form_of(manifest: Manifest) -> type[Release]:

@@ -13,10 +13,10 @@ import pyarrow as pa
 from sfumato.arrays import Floats, Integers, Small, counted, taken
 from sfumato.errors import FormatError
 from sfumato.release.accounts import (
+    NOISE,
     account_listing,
     account_names,
     account_tables,
-    noise_listing,
     noise_names,
     noise_tables,
     noisy_counts,
@@ -166,7 +166,7 @@ class BucketsRelease(Release):
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *noise_listing(self.draws))
+        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *account_listing(self.draws, NOISE))
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""

@@ -44,15 +44,17 @@ def as_type(codes: Array, kind: Any) -> Array:
 
 def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
     """Return the column, without rows, that has the values of all parts of one, and for every part the new code of each code."""
-    values = pa.concat_arrays([one.values for one in parts]).unique()
-    values = values.take(pc.sort_indices(values))
+    values, places = joined_values([one.values for one in parts])
     missing = any(one.has_missing for one in parts)
     kind = code_type(len(values) + int(missing))
-    places = [
-        np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int64), len(values)).astype(kind)
-        for one in parts
-    ]
-    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), places
+    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), [place.astype(kind) for place in places]
+
+
+def joined_values(parts: Sequence[pa.Array]) -> tuple[pa.Array, list[Integers]]:
+    """Return the values of all parts, ascending, and for every part the place there of each of its own, and of a missing one."""
+    values = pa.concat_arrays(parts).unique()
+    values = values.take(pc.sort_indices(values))
+    return values, [np.append(np.asarray(pc.index_in(one, value_set=values), np.int64), len(values)) for one in parts]
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:

@@ -210,9 +210,7 @@ def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) 
         if not isinstance(rule, EqualPeople):
             continue
         if column.kind != "numeric" or not len(column.values):
-            raise PolicyError(
-                f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
-            )
+            raise _no_numbers(column)
         numbers = column.values.to_numpy(zero_copy_only=False)
         found[column.name] = rule.over(numbers, times[: len(column.values)], column.name)
     return schema if found == dict(schema.bins) else replace(schema, bins=found)
@@ -234,9 +232,7 @@ def few_values(column: Column, schema: Schema) -> Column:
 def _binned(column: Column, bins: Bins) -> Column:
     """Return the column with each number replaced by its bin's text, in the order that texts have in every release."""
     if column.kind != "numeric":
-        raise PolicyError(
-            f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
-        )
+        raise _no_numbers(column)
     places = bins.place(column.values.to_numpy(zero_copy_only=False))
     outside = places < 0
     if outside.any():
@@ -253,6 +249,11 @@ def _binned(column: Column, bins: Bins) -> Column:
     codes = np.append(new, len(used) * column.has_missing).astype(kind_of_code)[column.codes]
     labels = pa.array([bins.labels[place] for place in used], pa.string())
     return Column(column.name, "categorical", labels, codes, column.has_missing)
+
+
+def _no_numbers(column: Column) -> PolicyError:
+    problem = f"bins: {column.name!r} is {column.kind}, and only numbers have bins"
+    return PolicyError(problem, hint=f"remove {column.name!r} from bins")
 
 
 def quoted_name(name: str) -> str:
