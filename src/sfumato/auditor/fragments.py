@@ -102,9 +102,9 @@ def audit_fragments(read: Fragments[Any], batches: Batches | None = None) -> Aud
     release, case, shown = read.release, read.case, read.histograms
     manifest, table = case.manifest, case.table
     bounds, alpha = Bounds.of(case, shown), presence_bound(manifest.requirement)
-    overlapping, weaker = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
+    overlapping, as_paper = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
     problems = [*structure(manifest, shown, bounds, ST), *_statements(manifest)]
-    problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if weaker else [OVERLAP] if overlapping else []
+    problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if as_paper else [OVERLAP] if overlapping else []
     members: Measured | None = None
     values: dict[str, Finding] = {}
     if table is not None and batches is not None:
@@ -137,7 +137,7 @@ def audit_fragments(read: Fragments[Any], batches: Batches | None = None) -> Aud
         claims=tuple(judged(claim) for claim in manifest.claims),
         problems=tuple(problems),
         warnings=(
-            *([NO_BOUND] if weaker else ()),
+            *([NO_BOUND] if as_paper else ()),
             *([BORROWED] if overlapping else ()),
             *combined_warning(members, alpha),
             *open_values(shown.totals, bounds),
@@ -203,14 +203,14 @@ def _statements(manifest: Manifest) -> list[str]:
     """Return what does not go together in the manifest: claims that are missing, groupings, columns, suppressed people."""
     problems = []
     made = {claim.kind for claim in manifest.claims}
-    weaker = "weaker_claim" in manifest.parameters
-    if weaker:
+    as_paper = "weaker_claim" in manifest.parameters
+    if as_paper:
         problems += stated_faults(manifest)
     elif presence_bound(manifest.requirement) is not None and made == {"association"}:
         problems.append("the requirement bounds presence, and the manifest makes no claim about it")
     elif made == {"presence"}:
         problems.append("the requirement bounds sensitive values, and the manifest makes no claim about them")
-    if (manifest.basis == "paper") != weaker:
+    if (manifest.basis == "paper") != as_paper:
         problems.append("groups as published state a weaker claim, and only they do; here basis and statement differ")
     column, moved = manifest.method.get("column"), manifest.parameters.get("moved")
     asked = [column] if isinstance(column, str) else column

@@ -147,12 +147,12 @@ class Release(ABC):
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""
         manifest, found = self.manifest, inconsistencies(self.manifest)
-        weaker = manifest.parameters.get("weaker_claim")
+        paper_claim = manifest.parameters.get("weaker_claim")
         kinds = [claim.kind for claim in self.claims]
         allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
-        if kinds not in allowed or (weaker is not None and kinds):
+        if kinds not in allowed or (paper_claim is not None and kinds):
             found.append("manifest.json: these are not the claims that a release makes")
-        elif weaker not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
+        elif paper_claim not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
             found.append("manifest.json: a claim is not made in the words that such a claim has")
