@@ -97,6 +97,12 @@ class Claim:
         )
 
 
+_KEPT = (
+    "form", "basis", "software", "rows", "schema", "requirement", "method", "parameters", "seeded", "reproducible", "tables",
+)  # fmt: skip
+"""What manifest.json has as it is here."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """Public facts about a release; everything in it is meant to be read by everybody.
@@ -129,23 +135,10 @@ class Manifest:
 
     def document(self) -> dict[str, Any]:
         """Return the content of manifest.json in JSON types."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "form": self.form,
-            "basis": self.basis,
-            "software": self.software,
-            "rows": self.rows,
-            "schema": self.schema,
-            "requirement": self.requirement,
-            "method": plain_number(self.method),
-            "parameters": self.parameters,
-            "seeded": self.seeded,
-            "reproducible": self.reproducible,
-            "claims": [vars(claim) for claim in self.claims],
-            "values": self._listed(),
-            "tables": self.tables,
-        }
+        own = {key: getattr(self, key) for key in _KEPT}
+        claims = [vars(claim) for claim in self.claims]
+        spelled_out = {"method": plain_number(self.method), "claims": claims, "values": self._listed()}
+        return {"format": FORMAT, "version": VERSION, **own, **spelled_out}
 
     @property
     def apart(self) -> bool:
@@ -225,13 +218,8 @@ class Manifest:
             )
         _require_declared(document["schema"])
         values, sets = _read_values(document)
-        return cls(
-            **{key: document[key] for key in ("form", "basis", "schema", "rows", "requirement", "method", "parameters")},
-            claims=tuple(Claim(**claim) for claim in document["claims"]),
-            values=values,
-            sets=sets,
-            **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
-        )
+        claims = tuple(Claim(**claim) for claim in document["claims"])
+        return cls(**{key: document[key] for key in _KEPT}, claims=claims, values=values, sets=sets)
 
 
 def column_requirement(requirement: Mapping[str, Any], column: str) -> Mapping[str, Any]:
