@@ -130,16 +130,13 @@ def publish(
     if _beyond_memory(table, engine):
         if out is None:
             raise PolicyError("engine: a release beyond memory is written to a directory", hint='out="release"')
-        return _published(
-            table,
-            requirement,
-            out,
-            method=method,
-            random=random,
-            progress=progress,
-            engine=engine,
-            memory=memory,
-            columns=columns,
+        from sfumato.scale.engine import Limits
+        from sfumato.scale.verb import publish_source
+
+        schema, asked, stated = _stated(requirement, columns, method)
+        limits = Limits.of(memory)
+        return publish_source(
+            table, schema, asked, Path(out), random=random, progress=progress, limits=limits, engine=engine, **stated
         )
     if memory is not None:
         raise PolicyError("memory: it limits what an engine uses", hint='engine="duckdb", or leave it out')
@@ -159,33 +156,20 @@ def _beyond_memory(source: Any, engine: str | None) -> bool:
     return beyond_memory(source, engine)
 
 
-def _published(
-    source: Any,
-    requirement: Requirement | Policy,
-    out: str | Path,
-    *,
-    method: Method | None,
-    random: Randomness | int | None,
-    progress: Progress | None,
-    engine: EngineName | None,
-    memory: str | int | None,
-    columns: dict[str, Any],
-) -> Published:
-    """Return what there is to tell of a source that an engine published to a directory."""
+def _stated(
+    requirement: Requirement | Policy, columns: dict[str, Any], method: Method | None
+) -> tuple[Schema, Requirement, dict[str, Any]]:
+    """Return the schema, the requirement, and what else a policy states, for a source that an engine publishes."""
     from sfumato.policy import Policy
-    from sfumato.scale.engine import Limits
-    from sfumato.scale.verb import publish_source
 
-    known: dict[str, Any] = {"method": method, "random": random, "progress": progress}
     if isinstance(requirement, Policy):
         _require_publishable(requirement, columns)
-        schema, asked = requirement.schema, requirement.requirement
-        known |= {"method": method or requirement.method, "budget": requirement.budget, "options": requirement.options}
-    else:
-        _require_kind(requirement, Requirement, "requirement", _KINDS)
-        schema, asked = columns.get("schema") or Schema(**_roles(columns)), requirement
-        _require_kind(schema, Schema, "schema", "a Schema")
-    return publish_source(source, schema, asked, Path(out), limits=Limits.of(memory), engine=engine, **known)
+        more = {"method": method or requirement.method, "budget": requirement.budget, "options": requirement.options}
+        return requirement.schema, requirement.requirement, more
+    _require_kind(requirement, Requirement, "requirement", _KINDS)
+    schema = columns.get("schema") or Schema(**_roles(columns))
+    _require_kind(schema, Schema, "schema", "a Schema")
+    return schema, requirement, {"method": method}
 
 
 def explain(

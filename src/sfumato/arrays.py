@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ Bytes = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[np.uint64]
 Codes = npt.NDArray[Any]
 """Of one column: uint8, uint16 or uint32, the smallest that holds every code."""
+
+Part = tuple[Codes | Integers, int]
+"""Codes, and how many there may be."""
+
+FITS = 1 << 62
+"""Combinations are numbered below this."""
 
 _AT_ONCE = 1 << 16
 
@@ -46,3 +53,16 @@ def counted(codes: Array, size: int) -> Integers:
     for begin in range(0, len(codes), step):
         found += np.bincount(codes[begin : begin + step], minlength=size)
     return found
+
+
+def combine_codes(parts: Sequence[Part]) -> Integers:
+    """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
+    whole, size = parts[0][0].astype(np.int64), parts[0][1]
+    for codes, radix in parts[1:]:
+        if size * radix >= FITS:
+            distinct, whole = np.unique(whole, return_inverse=True)
+            size = len(distinct)
+        whole *= radix
+        whole += codes
+        size *= radix
+    return whole

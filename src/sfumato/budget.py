@@ -22,7 +22,7 @@ from sfumato import __version__
 from sfumato.errors import OutputError, PolicyError
 from sfumato.exact import decimal_text
 from sfumato.privacy.differential import within_power
-from sfumato.register import ALIKE, COLUMNS_ALIKE, documents, read_documents, user_register
+from sfumato.register import ALIKE, COLUMNS_ALIKE, documents, user_register
 from sfumato.release.atomic import write_private
 from sfumato.table.fingerprint import Fingerprint
 
@@ -105,7 +105,7 @@ def spent(people: Fingerprint, directories: Iterable[Path]) -> Spent:
     """
     places = list(directories)
     odds, draws, unlimited = Fraction(1), 0, []
-    for path, document in read_documents(places, SUFFIX):
+    for path, document in documents(places, SUFFIX):
         try:
             gamma, other = Fraction(document["gamma"]), Fingerprint.from_dict(document["people"])
             if document["format"] != FORMAT or gamma < 1:

@@ -104,3 +104,11 @@ def decimal_text(number: Fraction) -> str:
         return str(number)
     digits = tuple(int(digit) for digit in str(abs(number.numerator) * 10**places // number.denominator))
     return format(Decimal((int(number < 0), digits, -places)), "f")
+
+
+def plain(number: Fraction) -> int | float | str:
+    """Return an exact number as JSON can hold it: whole, or a decimal, or a ratio as text where no float is equal to it."""
+    if number.denominator == 1:
+        return int(number)
+    near = float(number)
+    return near if Fraction(repr(near)) == number else str(number)

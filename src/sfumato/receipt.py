@@ -15,7 +15,7 @@ import os
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from sfumato import __version__
 from sfumato.errors import OutputError
@@ -30,17 +30,18 @@ VERSION = 1
 PRIVATE = "PRIVATE: figures about the original table. Never publish this file and never put it into the release directory."
 
 
+class Facts(TypedDict):
+    """What a receipt says of a publication: fingerprints of table and people, the policy's text, private figures, the audit."""
+
+    fingerprint: Fingerprint
+    policy: str
+    figures: Mapping[str, Any]
+    audit: Mapping[str, Any]
+    people: NotRequired[Fingerprint | None]
+
+
 def save_with_receipt(
-    release: Release,
-    directory: Path,
-    *,
-    format: TableFormat,
-    receipts: Path | None = None,
-    fingerprint: Fingerprint,
-    policy: str,
-    figures: Mapping[str, Any],
-    audit: Mapping[str, Any],
-    people: Fingerprint | None = None,
+    release: Release, directory: Path, *, format: TableFormat, receipts: Path | None = None, **facts: Unpack[Facts]
 ) -> Path:
     """Write the release and its receipt, both or neither, and return the receipt's path: in `receipts`, else beside the release.
 
@@ -54,16 +55,8 @@ def save_with_receipt(
     try:
         with workshop(directory) as hidden, workshop(home / directory.name) as desk:
             release.save(hidden / directory.name, format=format)
-            text = receipt_text(
-                directory,
-                hidden / directory.name,
-                fingerprint=fingerprint,
-                policy=policy,
-                figures=figures,
-                audit=audit,
-                people=people,
-                gamma=release.manifest.parameters.get("gamma"),
-            )
+            gamma = release.manifest.parameters.get("gamma")
+            text = receipt_text(directory, hidden / directory.name, gamma=gamma, **facts)
             draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
             let_in()
             written = _move_to_free_name(draft, home, directory.name)
@@ -84,18 +77,9 @@ def save_with_receipt(
     return written
 
 
-def receipt_text(
-    directory: Path,
-    written: Path,
-    *,
-    fingerprint: Fingerprint,
-    policy: str,
-    figures: Mapping[str, Any],
-    audit: Mapping[str, Any],
-    people: Fingerprint | None,
-    gamma: str | None,
-) -> str:
+def receipt_text(directory: Path, written: Path, *, gamma: str | None, **facts: Unpack[Facts]) -> str:
     """Return the receipt of a release that is to lie in `directory` and now lies, `written`, in a workshop."""
+    people = facts.get("people")
     document = {
         "private": PRIVATE,
         "format": FORMAT,
@@ -103,12 +87,12 @@ def receipt_text(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "software": f"sfumato {__version__}",
         "release": {"directory": str(directory), "manifest_sha256": sha256(written / MANIFEST)},
-        "table": fingerprint.to_dict(),
+        "table": facts["fingerprint"].to_dict(),
         "people": None if people is None else people.to_dict(),
         "gamma": gamma,
-        "policy": policy,
-        "figures": figures,
-        "audit": audit,
+        "policy": facts["policy"],
+        "figures": facts["figures"],
+        "audit": facts["audit"],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, default=_plain) + "\n"
 
@@ -117,9 +101,9 @@ def place_receipt(text: str, home: Path, name: str) -> Path:
     """Write a receipt to a directory of receipts, under a free name after that of its release, and return its path."""
     with workshop(home / name) as desk:
         draft = write_draft(desk / SUFFIX, lambda stream: stream.write(text.encode()))
-        placed = _move_to_free_name(draft, home, name)
+        path = _move_to_free_name(draft, home, name)
         flush(home)
-    return placed
+    return path
 
 
 def check_outputs(directory: Path, receipts: Path | None = None) -> None:

@@ -161,13 +161,8 @@ def places_of(release: Path, directories: Iterable[Path] = ()) -> list[Path]:
     return [Path(os.path.abspath(release)).parent, *directories, *([] if own is None else [own])]
 
 
-def documents(directories: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
-    """Give every receipt in these directories with what it holds, None for one that cannot be read."""
-    yield from read_documents(directories, SUFFIX)
-
-
-def read_documents(directories: Iterable[Path], suffix: str) -> Iterator[tuple[Path, Any]]:
-    """Give every file of this suffix in these directories with what it holds, None for one that cannot be read.
+def documents(directories: Iterable[Path], suffix: str = SUFFIX) -> Iterator[tuple[Path, Any]]:
+    """Give every receipt, or file of this suffix, in these directories with what it holds, None for one that cannot be read.
 
     What is no file, or larger than receipts are, is not waited for.
     """

@@ -111,8 +111,13 @@ def _bins(manifest: Manifest) -> tuple[str, ...]:
     """Return the bins of the one sensitive column, ascending, as the manifest declares them; none where no set asks for them."""
     if not any("near" in rule for rule in manifest.requirement.get("sets", {}).values()):
         return ()
+    return declared_schema(manifest).bins_in_order()
+
+
+def declared_schema(manifest: Manifest) -> Schema:
+    """Return what the manifest declares about columns."""
     try:
-        return Schema.from_dict(manifest.schema["declared"]).bins_in_order()
+        return Schema.from_dict(manifest.schema["declared"])
     except (SfumatoError, KeyError, TypeError):
         raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
 

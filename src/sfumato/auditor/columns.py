@@ -11,10 +11,9 @@ import pyarrow as pa
 
 from sfumato.arrays import Integers
 from sfumato.auditor.claims import Bounds, Case, judge
-from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
-from sfumato.auditor.original import true_codes
+from sfumato.auditor.original import Batches, Counted, true_codes
 from sfumato.auditor.result import Audit, ClaimResult, Finding
 from sfumato.release.coding import people_codes
 from sfumato.release.columns import ColumnsRelease
@@ -33,18 +32,11 @@ def audit_columns(case: Case[ColumnsRelease], people: Batches | None = None) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Fragments):
+class Columns(Fragments[ColumnsRelease]):
     """In one group every combination of its values is present with probability people / combinations ([AMB, Theorem 1]).
 
     Whoever is in it has a value with its share of the group ([AMB, Theorem 2]).
     """
-
-    case: Case[ColumnsRelease]
-
-    @property
-    def release(self) -> ColumnsRelease:
-        """The release as it was read."""
-        return self.case.release
 
     @cached_property
     def presence(self) -> list[Fraction]:

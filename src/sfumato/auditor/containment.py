@@ -10,8 +10,7 @@ import numpy as np
 from sfumato.arrays import Integers, Unsigned
 from sfumato.auditor._group_kernels import walk_fits
 from sfumato.auditor.claims import Histograms
-from sfumato.auditor.counted import Batches, Counted
-from sfumato.auditor.original import true_codes, true_values
+from sfumato.auditor.original import Batches, Counted, true_codes, true_values
 from sfumato.release.boxes import NO_VALUE, Box, Sets
 from sfumato.table.table import Table
 
@@ -65,7 +64,8 @@ def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Ba
     problems = _totals(shown, table) + _foreign(boxes, table)
     truth = true_codes(shown.labels, table).astype(np.int64)
     many_parts = 1 if batches is None else len(batches)
-    crowds, beliefs, every, mean, outside, misplaced = _Crowds(shown, boxes), _Beliefs(), True, 0.0, 0, 0
+    crowds, every, mean, outside, misplaced = _Crowds(shown, boxes), True, 0.0, 0, 0
+    sums, worst = np.zeros(3), 0.0  # over people: of beliefs, of the groups that fit them, of themselves
     for part in (None,) if batches is None else batches:
         people = distinct_people(shown, boxes, table) if part is None else _counted_people(boxes, table, part, truth)
         many = len(people.truth)
@@ -85,30 +85,16 @@ def contain(shown: Histograms, boxes: tuple[Box, ...], table: Table, batches: Ba
             fits = _walk(shown, boxes, measured, enough=False)
         outside += int(people.weight[found.groups == 0].sum())
         misplaced += int(people.weight[(found.own == 0) & (found.groups > 0)].sum())
-        beliefs.add(measured.weight, fits)
+        belief, weight = fits.own / np.maximum(fits.people, 1), measured.weight
+        sums += (belief * weight).sum(), (fits.groups * weight).sum(), weight.sum()
+        worst = max(worst, float(belief.max()))
     problems += crowds.problems() if every else []
     if outside:
         problems.append(f"{outside} people of the table fit no published group")
     if misplaced:
         problems.append(f"{misplaced} people have a sensitive value that no group that fits them shows")
-    return Contained(
-        problems, beliefs.belief / beliefs.people, beliefs.worst, beliefs.groups / beliefs.people, int(beliefs.people)
-    )
-
-
-class _Beliefs:
-    """Sums over people: of beliefs, and of the groups that fit them."""
-
-    def __init__(self) -> None:
-        self.belief = self.groups = self.worst = 0.0
-        self.people = 0.0
-
-    def add(self, weight: Integers, fits: Fits) -> None:
-        belief = fits.own / np.maximum(fits.people, 1)
-        self.belief += float((belief * weight).sum())
-        self.groups += float((fits.groups * weight).sum())
-        self.worst = max(self.worst, float(belief.max()))
-        self.people += float(weight.sum())
+    beliefs, groups, measured_people = sums.tolist()
+    return Contained(problems, beliefs / measured_people, worst, groups / measured_people, int(measured_people))
 
 
 def some(people: People, rows: Integers) -> People:

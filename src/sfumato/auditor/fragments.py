@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,9 @@ import pyarrow as pa
 from sfumato.arrays import Floats, Integers
 from sfumato.auditor.bounds import presence_bound
 from sfumato.auditor.claims import Bounds, Case, Histograms, open_values, structure
-from sfumato.auditor.counted import Batches, Counted
 from sfumato.auditor.covered import ShownTable, compare
 from sfumato.auditor.halved import not_halved
-from sfumato.auditor.original import true_codes, true_values
+from sfumato.auditor.original import Batches, Counted, true_codes, true_values
 from sfumato.auditor.own_ranges import stated_faults
 from sfumato.auditor.presence import OVERLAP, Measured, by_halves, combined_warning, judge_presence, overlaps, presence_findings
 from sfumato.auditor.result import Audit, ClaimResult, Finding
@@ -39,14 +39,17 @@ NO_BOUND = (
 BORROWED = "where groups overlap, it cannot be checked that a group shows the values of its own people and no others"
 
 
+Form = TypeVar("Form", bound=ColumnsRelease | ViewsRelease)
+
+
 @dataclass(frozen=True, eq=False)
-class Fragments(ABC):
+class Fragments(ABC, Generic[Form]):
     """A release whose tables show parts of people; a subclass per form says what a group tells."""
 
-    case: Case[ColumnsRelease | ViewsRelease]
+    case: Case[Form]
 
     @property
-    def release(self) -> ColumnsRelease | ViewsRelease:
+    def release(self) -> Form:
         """The release as it was read."""
         return self.case.release
 
@@ -91,7 +94,7 @@ class Fragments(ABC):
         """Return what adversaries beyond the claims reach in single groups."""
 
 
-def audit_fragments(read: Fragments, batches: Batches | None = None) -> Audit:
+def audit_fragments(read: Fragments[Any], batches: Batches | None = None) -> Audit:
     """Return every claim judged on the tables, what is wrong with them, and what stronger adversaries would reach.
 
     `batches` are the people of the table where its rows are not in memory.
@@ -99,9 +102,9 @@ def audit_fragments(read: Fragments, batches: Batches | None = None) -> Audit:
     release, case, shown = read.release, read.case, read.histograms
     manifest, table = case.manifest, case.table
     bounds, alpha = Bounds.of(case, shown), presence_bound(manifest.requirement)
-    overlapping, weaker = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
+    overlapping, as_paper = len(overlaps(release.cover)) > 0, "weaker_claim" in manifest.parameters
     problems = [*structure(manifest, shown, bounds, ST), *_statements(manifest)]
-    problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if weaker else [OVERLAP] if overlapping else []
+    problems += read.weaker_faults(alpha, _exceeding(shown, bounds)) if as_paper else [OVERLAP] if overlapping else []
     members: Measured | None = None
     values: dict[str, Finding] = {}
     if table is not None and batches is not None:
@@ -134,7 +137,7 @@ def audit_fragments(read: Fragments, batches: Batches | None = None) -> Audit:
         claims=tuple(judged(claim) for claim in manifest.claims),
         problems=tuple(problems),
         warnings=(
-            *([NO_BOUND] if weaker else ()),
+            *([NO_BOUND] if as_paper else ()),
             *([BORROWED] if overlapping else ()),
             *combined_warning(members, alpha),
             *open_values(shown.totals, bounds),
@@ -148,7 +151,7 @@ def audit_fragments(read: Fragments, batches: Batches | None = None) -> Audit:
     )
 
 
-def _values_of_members(read: Fragments, table: Table) -> dict[str, Finding]:
+def _values_of_members(read: Fragments[Any], table: Table) -> dict[str, Finding]:
     """Return what somebody believes of people's true values who combines all groups that cover them; measured on some people."""
     true = true_values(read.histograms.labels, table)
     chosen = _some(table.rows, MEASURED_VALUES)
@@ -169,7 +172,7 @@ def _values_found(belief: Floats, weight: Integers, table: Table) -> dict[str, F
 
 
 def _measured(
-    read: Fragments, table: Table, batches: Batches, alpha: Fraction | None
+    read: Fragments[Any], table: Table, batches: Batches, alpha: Fraction | None
 ) -> tuple[Measured | None, dict[str, Finding]]:
     """Return the same two measures where people come some at a time: presence of everybody, values of some of each batch."""
     members: Measured | None = None
@@ -200,14 +203,14 @@ def _statements(manifest: Manifest) -> list[str]:
     """Return what does not go together in the manifest: claims that are missing, groupings, columns, suppressed people."""
     problems = []
     made = {claim.kind for claim in manifest.claims}
-    weaker = "weaker_claim" in manifest.parameters
-    if weaker:
+    as_paper = "weaker_claim" in manifest.parameters
+    if as_paper:
         problems += stated_faults(manifest)
     elif presence_bound(manifest.requirement) is not None and made == {"association"}:
         problems.append("the requirement bounds presence, and the manifest makes no claim about it")
     elif made == {"presence"}:
         problems.append("the requirement bounds sensitive values, and the manifest makes no claim about them")
-    if (manifest.basis == "paper") != weaker:
+    if (manifest.basis == "paper") != as_paper:
         problems.append("groups as published state a weaker claim, and only they do; here basis and statement differ")
     column, moved = manifest.method.get("column"), manifest.parameters.get("moved")
     asked = [column] if isinstance(column, str) else column

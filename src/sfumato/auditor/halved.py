@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags
+from sfumato.arrays import Array
 from sfumato.release.covering import Cover
 from sfumato.release.manifest import Manifest
 
@@ -53,11 +53,8 @@ def _halves(box: Entries, weights: list[Fraction]) -> list[Entries] | None:
     if np.isin(group[~lower], below).any():
         return None
     inside = [np.isin(groups, below) for _, groups in box]
-    return [[(codes[side], groups[side]) for (codes, groups), side in zip(box, sides, strict=True)] for sides in _both(inside)]
-
-
-def _both(inside: list[Flags]) -> tuple[list[Flags], list[Flags]]:
-    return inside, [~side for side in inside]
+    both = inside, [~side for side in inside]
+    return [[(codes[side], groups[side]) for (codes, groups), side in zip(box, sides, strict=True)] for sides in both]
 
 
 def _weights(manifest: Manifest) -> list[Fraction] | None:

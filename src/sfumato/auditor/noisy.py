@@ -21,8 +21,8 @@ from sfumato.errors import FormatError
 from sfumato.exact import percent
 from sfumato.release.accounts import joins_boxes
 from sfumato.release.buckets import BucketsRelease, nearest_shares
-from sfumato.release.coding import combine
 from sfumato.release.manifest import Claim, Manifest
+from sfumato.table.column import combined
 from sfumato.table.table import Table
 
 _GRID = 1 << 30
@@ -243,7 +243,7 @@ def _structure(release: BucketsRelease, over: Flags, *, torn: bool) -> list[str]
 
 def walk_noisy(release: BucketsRelease, table: Table | None) -> Walked:
     """Return how the published people differ from those of the table, and how many of these each bucket has of each value."""
-    key = combine(list(release.quasi)) if table is None else quasi_keys(release.quasi, table)
+    key = combined(release.quasi) if table is None else quasi_keys(release.quasi, table)
     truth = None if table is None else true_values(release.domain.labels, table)
     return walk_together(key, release.bucket, truth, len(release.sizes), len(release.domain))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,22 @@ from sfumato.release.coding import value_type
 from sfumato.release.manifest import Manifest, own_bounds
 from sfumato.table.column import Column
 from sfumato.table.table import Table
+
+
+class Counted(NamedTuple):
+    """Different people: their codes in the table's quasi columns, the code of their sensitive value, and how many they are."""
+
+    codes: tuple[Array, ...]
+    secret: Array
+    weight: Integers
+
+
+class Batches(Protocol):
+    """The different people of a table whose rows are not in memory, some at a time: those with equal quasi values together."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Counted]: ...
 
 
 def other_schema(manifest: Manifest, table: Table) -> list[str]:

@@ -30,7 +30,7 @@ from sfumato.table.table import Table
 Walk = Callable[[ReadParts, Table], PartCounts]
 
 
-def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, placed: Integers | None = None) -> Audit:
+def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, slot_people: Integers | None = None) -> Audit:
     """Return every claim judged on `records` and the matrices, what is wrong, and what stronger adversaries would reach.
 
     The publisher knows in which part each row of the table is, and then no count is in doubt; that is checked with the published
@@ -40,11 +40,11 @@ def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, pl
     Without `draw` nothing is looked at that depends on how the coins fell: whether counts and kept values are plausible, and the
     exposure. Everything else is the same for every draw that the plan can make.
 
-    `walk` counts people where rows are not in memory; `placed` is then what the publisher knows: the people of each slot.
+    `walk` counts people where rows are not in memory; `slot_people` is then what the publisher knows: the people of each slot.
     """
     release, manifest, table = case.release, case.manifest, case.table
     read = ReadParts.of(release)
-    counts = None if table is None else _count_people(read, table, case.parts, walk, placed)
+    counts = None if table is None else _count_people(read, table, case.parts, walk, slot_people)
     alone = Bounds.read(manifest, declared_shares(manifest) if release.declared else None, release.domain.labels)
     histogram = {} if table is None else table.sensitive.histogram()
     bounds = alone if table is None or release.declared else Bounds.read(manifest, histogram, release.domain.labels)
@@ -71,11 +71,11 @@ def audit_randomized(case: Case[RandomizedRelease], walk: Walk | None = None, pl
 
 
 def _count_people(
-    read: ReadParts, table: Table, parts: Integers | None, walk: Walk | None, placed: Integers | None
+    read: ReadParts, table: Table, parts: Integers | None, walk: Walk | None, slot_people: Integers | None
 ) -> PartCounts:
     """Return how many people may be where."""
     if walk is not None:
-        possible, counts = walk(read, table), placed
+        possible, counts = walk(read, table), slot_people
     else:
         code = true_values(read.release.domain.labels, table)
         possible = count_parts(quasi_keys(read.release.quasi, table), read.row_slot, code, read.slots)

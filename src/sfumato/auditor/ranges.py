@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.auditor.claims import Bounds, Case, Histograms, judge, open_values, structure
 from sfumato.auditor.containment import Contained, contain
-from sfumato.auditor.counted import Batches
 from sfumato.auditor.linked import check_links
+from sfumato.auditor.original import Batches
 from sfumato.auditor.own_ranges import judge_weaker_claim, stated_faults
 from sfumato.auditor.result import Audit, Finding
 from sfumato.release.ranges import RECORDS, RangesRelease
@@ -33,9 +33,9 @@ def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Au
     bounds = Bounds.of(case, shown)
     contained = None if case.table is None else contain(shown, release.boxes, case.table, people)
     problems = structure(manifest, shown, bounds, RECORDS) + (contained.problems if contained else [])
-    weaker = "weaker_claim" in manifest.parameters
-    stronger = {} if weaker else _stronger(shown, contained)
-    if weaker:
+    as_paper = "weaker_claim" in manifest.parameters
+    stronger = {} if as_paper else _stronger(shown, contained)
+    if as_paper:
         problems += stated_faults(manifest)
         if len(shown.sizes) != shown.people:
             problems.append(f"{shown.people} records are in {len(shown.sizes)} groups; each should be one of its own")
@@ -47,9 +47,9 @@ def audit_ranges(case: Case[RangesRelease], people: Batches | None = None) -> Au
     return Audit(
         claims=tuple(judge(claim, case, shown, bounds) for claim in manifest.claims),
         problems=tuple(problems),
-        warnings=(*([NO_BOUND] if weaker else ()), *open_values(shown.totals, bounds)),
+        warnings=(*([NO_BOUND] if as_paper else ()), *open_values(shown.totals, bounds)),
         stronger=stronger,
-        exposure=None if contained is None else contained.exposure if weaker else shown.exposure,
+        exposure=None if contained is None else contained.exposure if as_paper else shown.exposure,
     )
 
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.auditor.bounds import odds_of
-from sfumato.auditor.claims import Case
+from sfumato.auditor.claims import Case, declared_schema
 from sfumato.auditor.original import true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding
-from sfumato.errors import FormatError, SfumatoError
+from sfumato.errors import FormatError
 from sfumato.release.manifest import Manifest
 from sfumato.release.synthetic import SyntheticRelease
 from sfumato.table.bins import Bins
@@ -26,7 +26,7 @@ _GRID = 10**9
 def audit_synthetic(case: Case[SyntheticRelease]) -> Audit:
     """Return what is wrong with a release, and by how much it lets odds grow; without `draw` no record is compared."""
     release, manifest = case.release, case.manifest
-    declared = _declared(manifest)
+    declared = declared_schema(manifest)
     gamma = _exact(manifest, "gamma")
     problems = [*_wrong_spending(manifest, gamma), *_undeclared(release, declared), *_wrong_measured(manifest)]
     exposure = None
@@ -47,13 +47,6 @@ def audit_synthetic(case: Case[SyntheticRelease]) -> Audit:
         },
         exposure=exposure,
     )
-
-
-def _declared(manifest: Manifest) -> Schema:
-    try:
-        return Schema.from_dict(manifest.schema["declared"])
-    except (SfumatoError, KeyError, TypeError):
-        raise FormatError("manifest.json: what it declares about columns is not what a policy can declare") from None
 
 
 def _exact(manifest: Manifest, name: str) -> Fraction:
@@ -153,6 +146,3 @@ def _exposure(release: SyntheticRelease, table: Table) -> float:
     truth = true_values(release.domain.labels, table)
     own = np.where(truth < 0, 0.0, beliefs[np.arange(len(truth)), np.maximum(truth, 0)])
     return float(own.mean())
-
-
-__all__ = ["audit_synthetic"]

@@ -11,10 +11,9 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.auditor.claims import Bounds, Case, unfounded
-from sfumato.auditor.counted import Counted
 from sfumato.auditor.covered import ShownTable
 from sfumato.auditor.fragments import Fragments, audit_fragments
-from sfumato.auditor.original import true_values
+from sfumato.auditor.original import Counted, true_values
 from sfumato.auditor.result import Audit, ClaimResult, Finding, nearest_first
 from sfumato.errors import FormatError
 from sfumato.release.covering import Part
@@ -53,20 +52,13 @@ def meets_at_least(size: int, left: int, right: int) -> Fraction:
 
 
 @dataclass(frozen=True, eq=False)
-class Views(Fragments):
+class Views(Fragments[ViewsRelease]):
     """In one group all matchings of its rows of `at` with its rows of `st` are equally likely.
 
     A row of `at` that occurs m times meets a joined value that occurs z times unless all m miss it; presence grows with both, so
     the most frequent of both decide. That it then meets value x, which stands with the joined value in x of its z rows, is
     likelier the larger m is, and equals x/z for m = 1: so the most frequent row decides that too.
     """
-
-    case: Case[ViewsRelease]
-
-    @property
-    def release(self) -> ViewsRelease:
-        """The release as it was read."""
-        return self.case.release
 
     @cached_property
     def presence(self) -> list[Fraction]:

@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Codes
+from sfumato.arrays import Codes, Part
 from sfumato.explain.coarser import Step, coarser_step
 from sfumato.table import Table
-from sfumato.table.assemble import Part
 from sfumato.table.classes import alone, counted
 from sfumato.table.column import Column
 

@@ -5,7 +5,7 @@ That is: to whoever knows all other people's values, or takes those that she doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -81,31 +81,24 @@ def grown(belief: Fraction, gamma: Fraction) -> Fraction:
     return gamma * belief / (1 + (gamma - 1) * belief)
 
 
-def power_below(epsilon: Fraction) -> Fraction:
-    """Return the largest multiple of 10⁻¹² below e^ε, for an ε in (0, 20]: e^ε is irrational, so it lies strictly between two."""
-    digits = 60
-    while True:
-        with localcontext() as context:
-            context.prec = digits
-            found = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-        # The quotient is off by at most ε·10^(1−digits), the power of it by at most 10^(13−digits) and its own rounding.
-        away = Fraction(1, 10 ** (digits - 14))
-        low, high = ((Fraction(found) + side) * GRID for side in (-away, away))
-        if low // 1 == high // 1:
-            return Fraction(low // 1, GRID)
-        digits *= 2
-
-
-def within_power(number: Fraction, epsilon: Fraction) -> bool:
-    """Return whether a number is at most e^ε, exactly: digits are added until it is clear, since e^ε is irrational for ε > 0."""
+def _enclosing(epsilon: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+    """Give numbers below and above e^ε, ever nearer: they decide any question, since e^ε is irrational for a rational ε > 0."""
     digits = 60
     while True:
         with localcontext() as context:
             context.prec = digits
             found = Fraction((Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+        # The quotient is off by at most a part in 10^(digits−1), the power of it by ε times that part and its own rounding.
         away = found * (1 + epsilon) / 10 ** (digits - 2)
-        if number <= found - away:
-            return True
-        if number > found + away:
-            return False
+        yield found - away, found + away
         digits *= 2
+
+
+def power_below(epsilon: Fraction) -> Fraction:
+    """Return the largest multiple of 10⁻¹² below e^ε, for an ε in (0, 20]."""
+    return next(Fraction(low * GRID // 1, GRID) for low, high in _enclosing(epsilon) if low * GRID // 1 == high * GRID // 1)
+
+
+def within_power(number: Fraction, epsilon: Fraction) -> bool:
+    """Return whether a number is at most e^ε, exactly: digits are added until it is clear."""
+    return next(number <= low for low, high in _enclosing(epsilon) if not low < number <= high)

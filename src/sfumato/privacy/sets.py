@@ -54,8 +54,6 @@ class SetRule:
         known = set(present)
         if self.near:
             return self._around(known, about.bins)
-        if self.column:
-            return self._parts(present, about.parts)
         if self.values:
             for value in self.values:
                 if value not in known:
@@ -64,7 +62,7 @@ class SetRule:
                         hint=did_you_mean(value, present),
                     )
             return {self.name: tuple(value for value in present if value in set(self.values))}
-        category = dict(self.map)
+        category = self._parts(about.parts) if self.column else dict(self.map)
         lost = [value for value in present if value not in category]
         if lost:
             raise PolicyError(
@@ -91,17 +89,13 @@ class SetRule:
             if one in known
         }
 
-    def _parts(self, present: Sequence[str], parts: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    def _parts(self, parts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
         if self.column not in parts:
             raise PolicyError(
                 f"[requirement.sets] {self.name}: {self.column!r} is not one of several sensitive columns",
                 hint=did_you_mean(self.column, parts) if parts else "a single sensitive column has the bounds of its values",
             )
-        part = parts[self.column]
-        return {
-            f"{self.name}: {one}": tuple(value for value in present if part[value] == one)
-            for one in sorted({part[value] for value in present})
-        }
+        return parts[self.column]
 
     def limit(self, share: Fraction) -> Fraction:
         """Return the bound of a set that this share of people belongs to."""

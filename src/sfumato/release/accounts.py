@@ -37,9 +37,9 @@ def account_names(manifest: Manifest) -> tuple[str, ...]:
     return (GROUPS,) if manifest.basis == "soft" else ()
 
 
-def account_listing(told: Integers | None) -> tuple[Shown, ...]:
-    """Return the rows of the table by what they show."""
-    return () if told is None else (Shown(GROUPS, np.arange(len(told)), told.astype(np.int64)),)
+def account_listing(figures: Integers | None, name: str = GROUPS) -> tuple[Shown, ...]:
+    """Return the rows of the table of accounts, or of draws, by what they show."""
+    return () if figures is None else (Shown(name, np.arange(len(figures)), figures.astype(np.int64)),)
 
 
 def renumbered(told: Integers | None, number: Array) -> Integers | None:
@@ -121,6 +121,20 @@ def noisy_claim(
     )
 
 
+def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
+    """Return the claim of this kind against this adversary in the words that a release with such a manifest makes it in."""
+    one_row, asked = manifest.parameters.get("one_row_per_person", True) is not False, manifest.requirement
+    if claim.kind == "presence":
+        program = manifest.method.get("grouping") == "halves"
+        return Claim.presence(claim.adversary, form=manifest.form, program=program, one_row_per_person=one_row)
+    apart = manifest.apart
+    sets = any("sets" in one for one in asked.get("columns", {}).values()) if apart else bool(asked.get("sets"))
+    if manifest.basis == "noisy" and manifest.form == "buckets":
+        model = str(asked.get("model"))
+        return noisy_claim(claim.adversary, model=model, one_row_per_person=one_row, sets=sets, apart=apart)
+    return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=apart)
+
+
 def noisy_counts(st: pa.Table, column: str, bucket: Array, value: Array, cells: int) -> Integers:
     """Return counts that may be negative; every bucket must show every value once."""
     count = np.asarray(decoded(st[column]).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -143,11 +157,6 @@ def noise_tables(draws: Integers | None, bucket: str) -> dict[str, pa.Table]:
         return {}
     number = pa.array(np.arange(1, len(draws) + 1), pa.int32())
     return {NOISE: pa.table({bucket: number, DRAWS: pa.array(draws, pa.int64())})}
-
-
-def noise_listing(draws: Integers | None) -> tuple[Shown, ...]:
-    """Return the rows of the table of draws, for the canonical order."""
-    return () if draws is None else (Shown(NOISE, np.arange(len(draws), dtype=np.int32), draws),)
 
 
 def read_noise(

@@ -10,23 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.errors import FormatError
-from sfumato.release.accounts import noisy_claim
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
-from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import require_tables
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.fragments import ST, auxiliary_names
-from sfumato.release.manifest import Claim, Manifest
+from sfumato.release.manifest import Manifest
 from sfumato.release.ranges import GROUP, RECORDS, RangesRelease
+from sfumato.table.fingerprint import mix
 from sfumato.table.frames import Native
 
 
@@ -101,34 +100,17 @@ class ApartRelease(Release):
 
     def canonical(self) -> ApartRelease:
         """Return the same release with rows and group numbers in canonical order."""
-        shown, groups = self.listing()
-        return self._in_order(shown, canonical_order(shown, groups))
+        return self.arranged(canonical_order(*self.listing()))
 
-    def _in_order(self, shown: Sequence[Shown], order: Order) -> ApartRelease:
-        """Return the same release in the order of these tables; all parts share what is not their sensitive values."""
-        shared, place = len(shown) - len(self.parts) + 1, self._place
+    def arranged(self, order: Order) -> Self:
+        """Return the same release in this order; all parts share what is not their sensitive values."""
+        shared, place = len(order.rows) - len(self.parts) + 1, self._place
         parts = []
         for k, part in enumerate(self.parts):
             mine = [*range(shared)]
             mine[place] = mine[place] if k == 0 else shared + k - 1
-            rows = Order(order.number, tuple(order.rows[one] for one in mine))
-            parts.append(self._arranged(part, [shown[one].group for one in mine], rows))
+            parts.append(part.arranged(Order(order.number, tuple(order.rows[one] for one in mine))))
         return replace(self, parts=_sharing(parts))
-
-    @staticmethod
-    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
-        return part.arranged(order)
-
-    def in_fixed_words(self, claim: Claim) -> Claim:
-        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        if claim.kind != "association":
-            return super().in_fixed_words(claim)
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        asked = self.manifest.requirement
-        sets = any("sets" in one for one in asked.get("columns", {}).values())
-        if self.manifest.basis == "noisy":
-            return noisy_claim(claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=sets, apart=True)
-        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets, apart=True)
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have, in any of its parts."""
@@ -144,16 +126,14 @@ class ApartRelease(Release):
         names = secret_names(manifest)
         if not set(names) <= set(tables):
             require_tables(tables, cls.form, names)
-        return split_tables(manifest, tables)
+        shared = {name: table for name, table in tables.items() if name not in names}
+        return [{**shared, ST: tables[name]} for name in names]
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose tables these are; tables that cannot be such are refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose tables these are, as they are read; tables that cannot be such are refused."""
         own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        parts = [cls.one.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
-        release = cls(manifest, _sharing(parts))
-        found = release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
-        return found
+        return cls(manifest, _sharing([cls.one.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]))
 
 
 def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
@@ -161,16 +141,6 @@ def _sharing(parts: Sequence[Any]) -> tuple[Any, ...]:
     kept = {"quasi", "bucket", "boxes", "group", "columns", "start", "told", "draws"} & set(vars(parts[0]))
     shared = {name: getattr(parts[0], name) for name in kept}
     return (parts[0], *(replace(part, **shared) for part in parts[1:]))
-
-
-def split_tables(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Mapping[str, pa.Table]]:
-    """Return the tables that each sensitive column would have alone, where each has one of its own values."""
-    names = secret_names(manifest)
-    shared = {name: table for name, table in tables.items() if name not in names}
-    try:
-        return [{**shared, ST: tables[name]} for name in names]
-    except KeyError as missing:
-        raise FormatError(f"the table {missing.args[0]!r} is not there") from None
 
 
 def secret_names(manifest: Manifest) -> list[str]:
@@ -200,22 +170,6 @@ class ApartColumns(ApartRelease, apart=True):
     @cached_property
     def _place(self) -> int:
         return len(self.parts[0].columns)
-
-    @staticmethod
-    def _arranged(part: Any, group: Sequence[Array], order: Order) -> Any:
-        return part.arranged(group, order)
-
-    @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose tables these are; tables that cannot be such are refused."""
-        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        read = [ColumnsRelease.as_read(manifest.of(name), one, in_any_order=in_any_order) for name, one in own]
-        release = cls(manifest, tuple(part for part, _ in read))
-        shown = [*read[0][1], *(listed[release._place] for _, listed in read[1:])]
-        if not in_any_order:
-            require_canonical(shown, len(release.sizes))
-            return replace(release, parts=_sharing(release.parts))
-        return release._in_order(shown, canonical_order(shown, len(release.sizes)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,16 +210,13 @@ class ApartRanges(ApartRelease, apart=True):
         return found
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ApartRelease:
-        """Return the release whose `records` these are; a table that cannot be such is refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read, but for values that the order spread."""
+        release = super().as_read(manifest, tables, in_any_order=in_any_order)
         if in_any_order:
-            return super().from_tables(manifest, tables, in_any_order=True)
-        own = zip(manifest.secrets, cls._split(manifest, tables), strict=True)
-        parts = [RangesRelease.as_read(manifest.of(name), one, in_any_order=False) for name, one in own]
-        parts = [part if k == 0 else replace(part, value=gathered(part.value, part.group, k)) for k, part in enumerate(parts)]
-        release = cls(manifest, _sharing(parts))
-        release.require_canonical()
-        return release
+            return release
+        own = (replace(part, value=gathered(part.value, part.group, k)) for k, part in enumerate(release.parts[1:], 1))
+        return replace(release, parts=(release.parts[0], *own))
 
 
 def spread(values: Array, group: Array, column: int, first: int = 0) -> Integers:
@@ -286,7 +237,4 @@ def gathered(values: Array, group: Array, column: int, first: int = 0) -> Array:
 def _order(group: Array, column: int, first: int) -> Integers:
     """Return the rows by group, in a group scattered: the rows that its first, second, … value goes to."""
     row = np.arange(first, first + len(group), dtype=np.uint64)
-    word = (row + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.lexsort((word ^ (word >> np.uint64(31)), group))
+    return np.lexsort((mix((row + np.uint64(column << 40)) * np.uint64(0x9E3779B97F4A7C15)), group))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,8 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Array, Floats
 from sfumato.errors import FormatError
-from sfumato.release.canonical import Shown, require_canonical
+from sfumato.release.accounts import fixed_claim
+from sfumato.release.canonical import Order, Shown, canonical_order, require_canonical
 from sfumato.release.consistent import inconsistencies
 from sfumato.release.files import TableFormat, read_manifest, read_release, require_sound, write_release
 from sfumato.release.manifest import Claim, Manifest, own_bounds
@@ -24,7 +25,7 @@ from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native, to_native
 
 if TYPE_CHECKING:
-    from sfumato.query.answer import Answer
+    from sfumato.query.answer import Answer, Estimator
     from sfumato.query.comparing import Comparison
     from sfumato.query.crosstab import Crosstab
     from sfumato.query.language.predicate import Query
@@ -131,12 +132,6 @@ class Release(ABC):
         if self._disorder is not None:
             raise self._disorder
 
-    def is_arranged(self, *, in_any_order: bool) -> bool:
-        """Return whether rows and groups are in canonical order; raise `FormatError` if they are not, unless in any order."""
-        if not in_any_order:
-            self.require_canonical()
-        return self._disorder is None
-
     @cached_property
     def _disorder(self) -> FormatError | None:
         try:
@@ -147,22 +142,17 @@ class Release(ABC):
 
     def in_fixed_words(self, claim: Claim) -> Claim:
         """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        if claim.kind == "presence":
-            program = self.manifest.method.get("grouping") == "halves"
-            return Claim.presence(claim.adversary, form=self.form, program=program, one_row_per_person=one_row)
-        sets = bool(self.manifest.requirement.get("sets"))
-        return Claim.association(claim.adversary, one_row_per_person=one_row, sets=sets)
+        return fixed_claim(self.manifest, claim)
 
     def contradictions(self) -> list[str]:
         """Return where the manifest has words of its own, or names what the release does not have: either could tell anything."""
         manifest, found = self.manifest, inconsistencies(self.manifest)
-        weaker = manifest.parameters.get("weaker_claim")
+        paper_claim = manifest.parameters.get("weaker_claim")
         kinds = [claim.kind for claim in self.claims]
         allowed = [[], ["association"], *([["presence", "association"]] if self.hides_presence else [])]
-        if kinds not in allowed or (weaker is not None and kinds):
+        if kinds not in allowed or (paper_claim is not None and kinds):
             found.append("manifest.json: these are not the claims that a release makes")
-        elif weaker not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
+        elif paper_claim not in (None, PAPER_CLAIMS.get(manifest.method["name"])) or any(
             claim != self.in_fixed_words(claim) for claim in self.claims
         ):
             found.append("manifest.json: a claim is not made in the words that such a claim has")
@@ -191,18 +181,24 @@ class Release(ABC):
         domain: Domain = getattr(self, "domain")  # noqa: B009  (a field of every form)
         return domain.labels
 
+    @abstractmethod
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with rows and group numbers in this order."""
+
     @classmethod
     @abstractmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> Release:
-        """Return the release whose published tables these are; what is not in canonical order is refused, or put into it."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release with rows and groups in the order in which they are read; tables that cannot be such are refused."""
 
-    def count(
-        self,
-        query: str | Query,
-        *,
-        estimator: Literal["paper", "likelihood"] | None = None,
-        confidence: float = 0.95,
-    ) -> Answer:
+    @classmethod
+    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> Self:
+        """Return the release whose published tables these are; what is not in canonical order is refused, or put into it."""
+        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
+        if not in_any_order:
+            release.require_canonical()
+        return release if release._disorder is None else release.arranged(canonical_order(*release.listing()))
+
+    def count(self, query: str | Query, *, estimator: Estimator | None = None, confidence: float = 0.95) -> Answer:
         """Return the estimated count with its error, from the release alone; one line per cell for a GROUP BY."""
         from sfumato.query import count
 
@@ -214,7 +210,7 @@ class Release(ABC):
         b: str | Query,
         *,
         of: str | None = None,
-        estimator: Literal["paper", "likelihood"] | None = None,
+        estimator: Estimator | None = None,
         confidence: float = 0.95,
     ) -> Comparison:
         """Return two figures with their difference and ratio: of two questions, or of two conditions and `of="AVG(age)"`."""
@@ -223,13 +219,7 @@ class Release(ABC):
         return compare(self, a, b, of=of, estimator=estimator, confidence=confidence)
 
     def crosstab(
-        self,
-        a: str,
-        b: str,
-        *,
-        where: str | Query | None = None,
-        estimator: Literal["paper", "likelihood"] | None = None,
-        confidence: float = 0.95,
+        self, a: str, b: str, *, where: str | Query | None = None, estimator: Estimator | None = None, confidence: float = 0.95
     ) -> Crosstab:
         """Return how the values of two columns occur together: counts, lift and a test of association."""
         from sfumato.query.crosstab import crosstab
@@ -281,7 +271,12 @@ class Release(ABC):
         then fits in memory, and its rows are there for whoever asks for them.
         """
         place = Path(directory)
-        release = Release._counted(place, read_manifest(place))
+        manifest = read_manifest(place)
+        release: Release | None = None
+        if manifest.in_parts:
+            from sfumato.release.counted import counts_rows, read_counted
+
+            release = read_counted(place, manifest) if counts_rows(manifest) else None
         if release is None:
             stored = read_release(place)
             require_sound(place, stored.problems)
@@ -290,15 +285,6 @@ class Release(ABC):
         if faults:
             raise FormatError(faults[0], hint="the release was edited or made by something else; get it again")
         return release
-
-    @staticmethod
-    def _counted(place: Path, manifest: Manifest) -> Release | None:
-        """Return a release in several files whose equal rows are counted, None where it is read as a whole."""
-        if not manifest.in_parts:
-            return None
-        from sfumato.release.counted import counts_rows, read_counted
-
-        return read_counted(place, manifest) if counts_rows(manifest) else None
 
 
 def form_of(manifest: Manifest) -> type[Release]:

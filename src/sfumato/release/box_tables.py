@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.boxes import Box, Ranges, Sets
-from sfumato.release.coding import code_column, decoded
+from sfumato.release.coding import code_column, decoded, joined_values
 from sfumato.release.parquet_meta import SETS
 from sfumato.table.column import Kind
 
@@ -137,9 +137,7 @@ def joined_boxes(parts: Sequence[Box], number: Integers) -> Box:
 
     A group that is continued in the next part must show the same there.
     """
-    values = pa.concat_arrays([part.values for part in parts]).unique()
-    values = values.take(pc.sort_indices(values))
-    places = [np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int32), len(values)) for one in parts]
+    values, places = joined_values([part.values for part in parts])
     whole: Box
     if isinstance(parts[0], Sets):
         sets = [one for one in parts if isinstance(one, Sets)]

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Flags, Floats, Integers, Small
+from sfumato.arrays import Array, Flags, Floats, Integers, Small, combine_codes
 from sfumato.errors import FormatError, InputError
 from sfumato.release.canonical import ranked_lists
-from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column, Kind
 
 NOWHERE = -2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,12 @@ import pyarrow as pa
 from sfumato.arrays import Floats, Integers, Small, counted, taken
 from sfumato.errors import FormatError
 from sfumato.release.accounts import (
+    NOISE,
     account_listing,
     account_names,
     account_tables,
-    noise_listing,
     noise_names,
     noise_tables,
-    noisy_claim,
     noisy_counts,
     read_accounts,
     read_noise,
@@ -30,8 +29,8 @@ from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
+    entries_table,
     groups_of,
     match_rows,
     require_counts,
@@ -41,8 +40,8 @@ from sfumato.release.coding import (
     take_table,
     whole_numbers,
 )
-from sfumato.release.manifest import Claim, Manifest
-from sfumato.table.column import Column, Domain, Kind
+from sfumato.release.manifest import Manifest
+from sfumato.table.column import Column, Domain, Kind, combined
 from sfumato.table.frames import Native
 
 BUCKET = "bucket"
@@ -128,10 +127,7 @@ class BucketsRelease(Release):
 
     def secret_table(self) -> pa.Table:
         """Return the table of sensitive values."""
-        st: dict[str, pa.Array] = {BUCKET: pa.array(self.st_bucket + 1, pa.int32())}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return pa.table(st)
+        return entries_table(BUCKET, self.st_bucket, sensitive_columns(self.domain, self.st_value), self.st_count)
 
     def beliefs(self, people: Any) -> Floats:
         """Return [people × sensitive values]: the share of each value, averaged over the published rows that fit a person.
@@ -163,20 +159,20 @@ class BucketsRelease(Release):
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
         rows = self.runs()
-        return (Shown("qit", rows.bucket, combine(list(rows.quasi))), *self.told_of_buckets()), len(self.sizes)
+        return (Shown("qit", rows.bucket, combined(rows.quasi)), *self.told_of_buckets()), len(self.sizes)
 
     def told_of_buckets(self) -> tuple[Shown, ...]:
         """Return what the tables beside `qit` show."""
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least
         entries = self.st_value * np.int64(most) + (self.st_count - least)
-        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *noise_listing(self.draws))
+        return (Shown("st", self.st_bucket, entries), *account_listing(self.told), *account_listing(self.draws, NOISE))
 
     def canonical(self) -> BucketsRelease:
         """Return the same release with rows and bucket numbers in canonical order."""
         return self.arranged(canonical_order(*self.listing()))
 
-    def arranged(self, order: Order) -> BucketsRelease:
+    def arranged(self, order: Order) -> Self:
         """Return the same release with rows and bucket numbers in this order."""
         rows, entries = order.rows[:2]
         return replace(
@@ -190,30 +186,12 @@ class BucketsRelease(Release):
             draws=renumbered(self.draws, order.number),
         )
 
-    def in_fixed_words(self, claim: Claim) -> Claim:
-        """Return the claim of this kind against this adversary in the words that such a release makes it in."""
-        if not self.noisy or claim.kind != "association":
-            return super().in_fixed_words(claim)
-        one_row = self.manifest.parameters.get("one_row_per_person", True) is not False
-        asked = self.manifest.requirement
-        return noisy_claim(
-            claim.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets=bool(asked.get("sets"))
-        )
-
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> BucketsRelease:
-        """Return the release whose `qit` and `st` these are; tables that cannot be such are refused."""
-        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
-
-    @classmethod
-    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> BucketsRelease:
-        """Return the same with rows and buckets in the order in which they are read."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `qit` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi_names, _, kinds = published_names(manifest)
         require_tables(tables, cls.form, ("qit", "st", *account_names(manifest), *noise_names(manifest)))
-        qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"})
-        if qit.num_rows != manifest.rows:
-            raise FormatError(f"table 'qit' has {qit.num_rows} rows, the manifest says {manifest.rows}")
+        qit = take_table(tables, "qit", {name: kinds[name] for name in quasi_names} | {BUCKET: "group"}, manifest.rows)
         bucket, buckets = groups_of(qit, BUCKET, "qit")
         facts = cls.of_buckets(manifest, tables, counted(bucket, buckets), in_any_order=in_any_order)
         quasi = tuple(code_column(name, kinds[name], qit[name]) for name in quasi_names)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Array, Integers, Small, counted
 from sfumato.errors import FormatError, InputError
-from sfumato.table.column import Column, Domain, Kind, code_type, numbers
+from sfumato.table.column import Column, Domain, Kind, code_type, combined, numbers
 from sfumato.table.table import Table
 
 
@@ -44,43 +44,27 @@ def as_type(codes: Array, kind: Any) -> Array:
 
 def joined_columns(parts: Sequence[Column]) -> tuple[Column, list[Array]]:
     """Return the column, without rows, that has the values of all parts of one, and for every part the new code of each code."""
-    values = pa.concat_arrays([one.values for one in parts]).unique()
-    values = values.take(pc.sort_indices(values))
+    values, places = joined_values([one.values for one in parts])
     missing = any(one.has_missing for one in parts)
     kind = code_type(len(values) + int(missing))
-    places = [
-        np.append(np.asarray(pc.index_in(one.values, value_set=values), dtype=np.int64), len(values)).astype(kind)
-        for one in parts
-    ]
-    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), places
+    return Column(parts[0].name, parts[0].kind, values, np.zeros(0, kind), missing), [place.astype(kind) for place in places]
+
+
+def joined_values(parts: Sequence[pa.Array]) -> tuple[pa.Array, list[Integers]]:
+    """Return the values of all parts, ascending, and for every part the place there of each of its own, and of a missing one."""
+    values = pa.concat_arrays(parts).unique()
+    values = values.take(pc.sort_indices(values))
+    return values, [np.append(np.asarray(pc.index_in(one, value_set=values), np.int64), len(values)) for one in parts]
 
 
 def code_domain(sensitive: pa.Table, kinds: tuple[Kind, ...]) -> tuple[Domain, Integers]:
     """Return the distinct rows of the sensitive columns, sorted, and each row's number among them."""
     columns = [code_column(name, kind, sensitive[name]) for name, kind in zip(sensitive.column_names, kinds, strict=True)]
-    if len(columns) == 1 and not _unused(columns[0]):
+    if len(columns) == 1 and np.bincount(columns[0].codes, minlength=columns[0].size).all():
         return Domain(pa.table({columns[0].name: columns[0].dictionary()}), kinds), columns[0].codes.astype(np.int64)
-    _, first, codes = np.unique(combine(columns), return_index=True, return_inverse=True)
+    _, first, codes = np.unique(combined(columns), return_index=True, return_inverse=True)
     rows = pa.array(first)
     return Domain(pa.table({column.name: column.arrow().take(rows) for column in columns}), kinds), codes.astype(np.int64)
-
-
-def _unused(column: Column) -> bool:
-    return not bool(np.bincount(column.codes, minlength=column.size).all())
-
-
-def combine(columns: list[Column]) -> Integers:
-    """Return one integer per row for its whole combination of codes, ascending in the codes of the columns in turn."""
-    key = np.zeros(len(columns[0]), np.int64)
-    room = 1
-    for column in columns:
-        if room * column.size >= 1 << 62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
-        key *= column.size
-        key += column.codes
-        room *= column.size
-    return key
 
 
 def match_rows(quasi: tuple[Column, ...], people: Any) -> tuple[Integers, Integers, int]:
@@ -99,7 +83,7 @@ def row_keys(columns: tuple[Column, ...], people: Any) -> tuple[Integers, Intege
     codes = people_codes(columns, people)
     rows = len(columns[0])
     both = [replace(one, codes=np.append(one.codes, np.maximum(codes[:, j], 0))) for j, one in enumerate(columns)]
-    key = combine(both)
+    key = combined(both)
     return key[:rows], np.where((codes >= 0).all(axis=1), key[rows:], -1)
 
 
@@ -166,6 +150,11 @@ def sensitive_columns(domain: Domain, value: Small) -> dict[str, pa.Array]:
     return {name: values.combine_chunks().take(index) for name, values in columns}
 
 
+def entries_table(name: str, group: Small, shown: Mapping[str, pa.Array], count: Integers) -> pa.Table:
+    """Return a table of what groups show, and how often: groups are numbered from 1 on in the column of this name."""
+    return pa.table({name: pa.array(group + 1, pa.int32()), **shown, "count": pa.array(count, pa.int64())})
+
+
 TYPES: dict[str, tuple[str, ...]] = {
     "numeric": ("int64", "double"),
     "categorical": ("string",),
@@ -188,8 +177,11 @@ def require_tables(tables: Mapping[str, pa.Table], form: str, names: Iterable[st
         raise FormatError(f"a {form} release of this schema has the tables {', '.join(names)}; this one has {there}")
 
 
-def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str]) -> pa.Table:
-    """Return a table with exactly these columns in this order, each of its kind: anything else could tell anything."""
+def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, str], rows: int | None = None) -> pa.Table:
+    """Return a table with exactly these columns in this order, each of its kind: anything else could tell anything.
+
+    `rows` is how many the manifest says it has, where that is known.
+    """
     table = tables[name]
     if table.column_names != list(columns):
         raise FormatError(f"table {name!r} should have the columns {', '.join(columns)}; it has {', '.join(table.column_names)}")
@@ -201,6 +193,8 @@ def take_table(tables: Mapping[str, pa.Table], name: str, columns: Mapping[str, 
             raise FormatError(f"table {name!r}: column {column.name!r} has rows without a value")
         if found == "double" and not _all_plain(table[column.name]):
             raise FormatError(f"table {name!r}: column {column.name!r} has a number that is not finite, or a negative zero")
+    if rows not in (None, table.num_rows):
+        raise FormatError(f"table {name!r} has {table.num_rows} rows, the manifest says {rows}")
     return table
 
 
@@ -243,13 +237,9 @@ def groups_of(table: pa.Table, column: str, name: str, groups: int | None = None
     """Return the group of each row from 0 on, and how many there are; each of them must occur, and no other."""
     number = _from_one(numbers(decoded(table[column])), column, name)  # in 32 bits, as `take_table` has seen to
     many = int(number.max(initial=0)) if groups is None else groups
-    if not len(number) or many > len(number) or int(number.max()) > many or not _all_occur(number, many):
+    if not len(number) or many > len(number) or int(number.max()) > many or not counted(number, many + 1)[1:].all():
         raise FormatError(f"table {name!r}: {column}s should be numbered 1, 2, … without gaps, the same in every table")
     return number.astype(np.int32, copy=False) - np.int32(1), many
-
-
-def _all_occur(number: Array, many: int) -> bool:
-    return bool((counted(number, many + 1)[1:] > 0).all())
 
 
 def require_counts(count: Integers, rows: int) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.arrays import Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.accounts import account_listing, account_names, account_tables, read_accounts, renumbered
 from sfumato.release.base import Release
@@ -20,6 +20,7 @@ from sfumato.release.coding import (
     code_column,
     code_domain,
     dictionary_array,
+    entries_table,
     groups_of,
     people_codes,
     require_counts,
@@ -32,6 +33,7 @@ from sfumato.release.coding import (
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, auxiliary_names, counted_entries, starts
 from sfumato.release.manifest import Manifest
+from sfumato.table.coding import ascending, falls
 from sfumato.table.column import Column, Domain
 from sfumato.table.frames import Native
 
@@ -87,10 +89,7 @@ class ColumnsRelease(Fragments, Release):
 
     def secret_table(self) -> pa.Table:
         """Return the table of sensitive values."""
-        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return pa.table(st)
+        return entries_table(GROUP, self.st_group, sensitive_columns(self.domain, self.st_value), self.st_count)
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the entries of every column's table by value, those of `st` by value and count, and accounts."""
@@ -103,19 +102,16 @@ class ColumnsRelease(Fragments, Release):
 
     def canonical(self) -> ColumnsRelease:
         """Return the same release with group numbers in canonical order."""
-        shown, groups = self.listing()
-        return self.arranged([one.group for one in shown], canonical_order(shown, groups))
+        return self.arranged(canonical_order(*self.listing()))
 
-    def arranged(self, group: Sequence[Array], order: Order) -> ColumnsRelease:
-        """Return the release with its entries in this order, `group` being the group of each entry of every table."""
-        number = [order.number[one[rows]] for one, rows in zip(group, order.rows, strict=True)]
-        many = len(self.columns)
-        entries = order.rows[many]
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with entries and group numbers in this order."""
+        groups, entries = np.argsort(order.number), order.rows[len(self.columns)]
         return replace(
             self,
             columns=tuple(column.take(rows) for column, rows in zip(self.columns, order.rows, strict=False)),
-            start=tuple(starts(one, len(order.number)) for one in number[:many]),
-            st_group=number[many],
+            start=tuple(np.concatenate(([0], np.cumsum(np.diff(start)[groups]))).astype(np.int64) for start in self.start),
+            st_group=order.number[self.st_group[entries]],
             st_value=self.st_value[entries],
             st_count=self.st_count[entries],
             told=renumbered(self.told, order.number),
@@ -146,20 +142,11 @@ class ColumnsRelease(Fragments, Release):
         return weighed
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ColumnsRelease:
-        """Return the release whose auxiliary tables and `st` these are; tables that cannot be such are refused."""
-        release, listed = cls.as_read(manifest, tables, in_any_order=in_any_order)
-        groups = len(release.sizes)
-        if in_any_order:
-            return release.arranged([one.group for one in listed], canonical_order(listed, groups))
-        require_canonical(listed, groups)
-        return release
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose auxiliary tables and `st` these are, as they are read; entries of a group stand together.
 
-    @classmethod
-    def as_read(
-        cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool
-    ) -> tuple[ColumnsRelease, list[Shown]]:
-        """Return the same before its entries are in order, and what its tables show, in the order in which they are read."""
+        Tables that cannot be such are refused.
+        """
         quasi, sensitive, kinds = published_names(manifest)
         names = auxiliary_names(quasi)
         require_tables(tables, cls.form, (*names, ST, *account_names(manifest)))
@@ -177,11 +164,17 @@ class ColumnsRelease(Fragments, Release):
             group.append(groups_of(table, GROUP, name, groups)[0])
             require_distinct(group[-1] * np.int64(columns[-1].size) + columns[-1].codes, f"table {name!r}")
             _require_owners(np.bincount(group[-1], minlength=groups), sizes, name)
-        start = tuple(starts(np.sort(one), groups) for one in group)
         told = read_accounts(manifest, tables, groups, in_any_order=in_any_order)
-        release = cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count, told=told)
-        shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in zip(names, group, columns, strict=True)]
-        return release, [*shown, counted_entries(st_group, release.st_value, count), *account_listing(told)]
+        if any(falls(one) for one in (*group, st_group)):
+            if not in_any_order:
+                read = zip(names, group, columns, strict=True)
+                shown = [Shown(name, one, column.codes.astype(np.int64)) for name, one, column in read]
+                require_canonical([*shown, counted_entries(st_group, value, count)], groups)
+            columns = [column.take(ascending(one)) for column, one in zip(columns, group, strict=True)]
+            entries = ascending(st_group)
+            st_group, value, count = st_group[entries], value[entries], count[entries]
+        start = tuple(starts(np.sort(one), groups) for one in group)
+        return cls(manifest, tuple(columns), start, domain, st_group, value.astype(np.int32), count, told=told)
 
     def _at_names(self) -> list[str]:
         return auxiliary_names([column.name for column in self.columns])

@@ -142,8 +142,8 @@ def _made(manifest: Manifest) -> bool:
     method, against = manifest.method, str(manifest.requirement.get("against"))
     if "package" in method:
         return method["name"] not in MADE and manifest.form in FOREIGN and manifest.basis not in (None, "paper", "noisy")
-    forms, basis = MADE.get(method["name"], ((), _always(None)))
-    return manifest.form in forms and bool(manifest.basis == basis(method, against))
+    made_forms, basis = MADE.get(method["name"], ((), _always(None)))
+    return manifest.form in made_forms and bool(manifest.basis == basis(method, against))
 
 
 def _own_parameters(manifest: Manifest) -> set[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.arrays import Floats, Integers, Small, Unsigned
+from sfumato.arrays import Floats, Integers, Small, Unsigned, combine_codes
 from sfumato.release._covering_kernels import covering_groups, set_bits
 
 Weigh = Callable[[Integers, Small], tuple[Floats, Integers]]
@@ -50,7 +50,7 @@ class Cover:
 
         `people` has a row per person and a column per part; −1 is a value that no group shows.
         """
-        dense, sparse = self._rows(people, self._dense), self._rows(people, self._sparse)
+        dense, sparse = (self._rows(people, which) for which in self._dense_sparse)
         found = np.empty(max(_AT_ONCE, self.groups), np.int32)
         many = np.zeros(len(people), np.int64)
         start, groups = self._lists
@@ -62,20 +62,13 @@ class Cover:
             begin = end
 
     @cached_property
-    def _by_size(self) -> tuple[list[int], list[int]]:
+    def _dense_sparse(self) -> tuple[list[int], list[int]]:
+        """The parts that have rows of bits, and those that have lists of groups."""
         words = -(-self.groups // 64)
         order = sorted(range(len(self.parts)), key=lambda j: self.parts[j].size)
         fits = int((np.cumsum([self.parts[j].size * words for j in order]) <= MOST_WORDS).sum())
         # The part with the most values first: fewest groups have one of them.
         return order[:fits][::-1], order[fits:]
-
-    @property
-    def _dense(self) -> list[int]:
-        return self._by_size[0]
-
-    @property
-    def _sparse(self) -> list[int]:
-        return self._by_size[1]
 
     def _offsets(self, which: list[int]) -> Integers:
         return np.concatenate(([0], np.cumsum([self.parts[j].size for j in which]))).astype(np.int64)
@@ -87,33 +80,27 @@ class Cover:
 
     @cached_property
     def _bits(self) -> Unsigned:
-        offsets = self._offsets(self._dense)
+        dense, _ = self._dense_sparse
+        offsets = self._offsets(dense)
         bits = np.zeros((int(offsets[-1]), -(-self.groups // 64)), np.uint64)
-        for j, offset in zip(self._dense, offsets[:-1], strict=True):
+        for j, offset in zip(dense, offsets[:-1], strict=True):
             set_bits(bits, self.parts[j].codes + offset, self.parts[j].group)
         return bits
 
     @cached_property
     def _lists(self) -> tuple[Integers, Small]:
-        offsets = self._offsets(self._sparse)
-        rows = [self.parts[j].codes + offset for j, offset in zip(self._sparse, offsets[:-1], strict=True)]
+        _, sparse = self._dense_sparse
+        offsets = self._offsets(sparse)
+        rows = [self.parts[j].codes + offset for j, offset in zip(sparse, offsets[:-1], strict=True)]
         row = np.concatenate([np.empty(0, np.int64), *rows])
-        group = np.concatenate([np.empty(0, np.int64), *(self.parts[j].group for j in self._sparse)])
+        group = np.concatenate([np.empty(0, np.int64), *(self.parts[j].group for j in sparse)])
         order = np.argsort(row, kind="stable")
         return np.searchsorted(row[order], np.arange(int(offsets[-1]) + 1)).astype(np.int64), group[order].astype(np.int32)
 
 
 def distinct_rows(people: Integers) -> tuple[Integers, Integers]:
     """Return the different rows of codes (−1 or more), and which of them each row is."""
-    key = np.zeros(len(people), np.int64)
-    room = 1
-    for codes in people.T:
-        width = int(codes.max(initial=0)) + 2
-        if room * width >= 1 << 62:
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
-        key = key * width + codes + 1
-        room *= width
+    key = combine_codes([(codes + 1, int(codes.max(initial=0)) + 2) for codes in people.T])
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return people[first], which.astype(np.int64)
 

@@ -97,6 +97,12 @@ class Claim:
         )
 
 
+_KEPT = (
+    "form", "basis", "software", "rows", "schema", "requirement", "method", "parameters", "seeded", "reproducible", "tables",
+)  # fmt: skip
+"""What manifest.json has as it is here."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """Public facts about a release; everything in it is meant to be read by everybody.
@@ -129,23 +135,10 @@ class Manifest:
 
     def document(self) -> dict[str, Any]:
         """Return the content of manifest.json in JSON types."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "form": self.form,
-            "basis": self.basis,
-            "software": self.software,
-            "rows": self.rows,
-            "schema": self.schema,
-            "requirement": self.requirement,
-            "method": plain_number(self.method),
-            "parameters": self.parameters,
-            "seeded": self.seeded,
-            "reproducible": self.reproducible,
-            "claims": [vars(claim) for claim in self.claims],
-            "values": self._listed(),
-            "tables": self.tables,
-        }
+        own = {key: getattr(self, key) for key in _KEPT}
+        claims = [vars(claim) for claim in self.claims]
+        spelled_out = {"method": plain_number(self.method), "claims": claims, "values": self._listed()}
+        return {"format": FORMAT, "version": VERSION, **own, **spelled_out}
 
     @property
     def apart(self) -> bool:
@@ -173,36 +166,23 @@ class Manifest:
             "sensitive": [one for one in self.schema["sensitive"] if one["name"] == column],
             "declared": declared,
         }
-        requirement = column_requirement(self.requirement, column)
-        one_row = self.parameters.get("one_row_per_person", True) is not False
-        claims = tuple(
-            Claim.association(claim.adversary, one_row_per_person=one_row, sets="sets" in requirement)
-            if claim.kind == "association"
-            else claim
-            for claim in self.claims
-        )
-        values = None if self.values is None else _of_column(self.values, column)
-        found = replace(
-            self, schema=schema, requirement=requirement, claims=claims, values=values, sets=_of_column(self.sets, column)
-        )
-        return found if self.basis != "noisy" else self._noisy_part(found, column)
+        from sfumato.release.accounts import fixed_claim
 
-    def _noisy_part(self, part: Manifest, column: str) -> Manifest:
-        """Return the part with what was declared of its column, and of how many columns each has such noise."""
+        values = None if self.values is None else _of_column(self.values, column)
+        requirement = column_requirement(self.requirement, column)
+        part = replace(self, schema=schema, requirement=requirement, values=values, sets=_of_column(self.sets, column))
+        if self.basis == "noisy":
+            parameters = {**self.parameters, "secrets": len(self.secrets)}
+            part = replace(part, method={**self.method, **self._declared_of(column)}, parameters=parameters)
+        claims = (claim if claim.kind == "presence" else fixed_claim(part, claim) for claim in self.claims)
+        return replace(part, claims=tuple(claims))
+
+    def _declared_of(self, column: str) -> dict[str, Any]:
+        """Return what was declared of one of several columns that each have noise."""
         try:
-            own = {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
+            return {key: self.method[key] and self.method[key][column] for key in ("shares", "values", "otherwise")}
         except (KeyError, TypeError):
             raise FormatError("manifest.json: the method does not declare the values of every sensitive column") from None
-        from sfumato.release.accounts import noisy_claim
-
-        parameters = {**self.parameters, "secrets": len(self.secrets)}
-        one_row = self.parameters.get("one_row_per_person", True) is not False
-        asked = part.requirement
-        claims = tuple(
-            noisy_claim(one.adversary, model=str(asked.get("model")), one_row_per_person=one_row, sets="sets" in asked)
-            for one in part.claims
-        )
-        return replace(part, method={**self.method, **own}, parameters=parameters, claims=claims)
 
     def _listed(self) -> list[dict[str, Any]] | None:
         """Return the values and sets, for all sensitive columns together or for each by itself."""
@@ -238,13 +218,8 @@ class Manifest:
             )
         _require_declared(document["schema"])
         values, sets = _read_values(document)
-        return cls(
-            **{key: document[key] for key in ("form", "basis", "schema", "rows", "requirement", "method", "parameters")},
-            claims=tuple(Claim(**claim) for claim in document["claims"]),
-            values=values,
-            sets=sets,
-            **{key: document[key] for key in ("seeded", "reproducible", "tables", "software")},
-        )
+        claims = tuple(Claim(**claim) for claim in document["claims"])
+        return cls(**{key: document[key] for key in _KEPT}, claims=claims, values=values, sets=sets)
 
 
 def column_requirement(requirement: Mapping[str, Any], column: str) -> Mapping[str, Any]:

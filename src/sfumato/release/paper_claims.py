@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+_ODDS = (
+    "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
+    "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
+    "gamma-fold: epsilon-differential privacy of records, among tables of this many people and of the declared domains. "
+)
+
 PAPER_CLAIMS = {
     "heterogeneous": (
         "An adversary who knows the overall distribution of the sensitive values and all quasi values observes, for each person, "
@@ -34,18 +40,12 @@ PAPER_CLAIMS = {
         "groups that cover a person."
     ),
     "privbayes": (
-        "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
-        "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
-        "gamma-fold: epsilon-differential privacy of records, among tables of this "
-        "many people and of the declared domains. This is the claim of PrivBayes (Zhang et al., ACM TODS 42(4), 2017). It does "
+        f"{_ODDS}This is the claim of PrivBayes (Zhang et al., ACM TODS 42(4), 2017). It does "
         "not bound what a reader believes: what the people of the table teach about people like her is told, as exactly as noise "
         "lets it."
     ),
     "noisy-tables": (
-        "Of somebody who knows all other people's records, or takes those that she does not know as independent of this one's, "
-        "and whatever she believed of one person's whole record before, the odds for one record against another grow at most "
-        "gamma-fold: epsilon-differential privacy of records, among tables of this "
-        "many people and of the declared domains. This is the claim of counts with two-sided geometric noise (Ghosh et al., STOC "
+        f"{_ODDS}This is the claim of counts with two-sided geometric noise (Ghosh et al., STOC "
         "2009), and of whatever is computed from them. It does not bound what a reader believes: what the people of the table "
         "teach about people like her is told, as exactly as noise lets it."
     ),

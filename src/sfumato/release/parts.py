@@ -112,28 +112,27 @@ def part_entries(manifest: Manifest) -> list[Mapping[str, Any]]:
 
 def read_part(entry: Mapping[str, Any], code: Mapping[Any, int]) -> RandomizedPart:
     """Return one part from what the manifest says about it, `code` being the number of each value of the domain."""
+    where = f"manifest.json: part {entry['part']}"
     named = [tuple(value) if isinstance(value, (list, tuple)) else value for value in entry["values"]]
     try:
         values = np.array([code[value] for value in named], dtype=np.int64)
     except (KeyError, TypeError):
-        raise FormatError(f"manifest.json: part {entry['part']} lists a value that is not in the release's domain") from None
+        raise FormatError(f"{where} lists a value that is not in the release's domain") from None
     if len(set(named)) < len(named):
-        raise FormatError(f"manifest.json: part {entry['part']} lists a value twice")
+        raise FormatError(f"{where} lists a value twice")
     known = list(code)
     if json.dumps(named) != json.dumps([known[k] for k in sorted(values)]):
-        raise FormatError(
-            f"manifest.json: part {entry['part']} lists its values in another order or spelling than a release does"
-        )
+        raise FormatError(f"{where} lists its values in another order or spelling than a release does")
     kept = entry.get("retention")
     retention = tuple(_number(p) for p in kept) if isinstance(kept, list) else (_number(kept),) * len(named)
     if len(retention) != len(named) or not all(0 < p <= 1 for p in retention):
-        raise FormatError(f"manifest.json: part {entry['part']} needs one retention above 0 and up to 1, or one for each value")
+        raise FormatError(f"{where} needs one retention above 0 and up to 1, or one for each value")
     if isinstance(kept, list) != (entry.get("gamma") is None):
-        raise FormatError(f"manifest.json: part {entry['part']} needs one retention if it states γ, and else one for each value")
+        raise FormatError(f"{where} needs one retention if it states γ, and else one for each value")
     shares = entry.get("shares")
     declared = None if shares is None else tuple(_number(share) for share in (shares if isinstance(shares, list) else ()))
     if declared is not None and (len(declared) != len(named) or min(declared) <= 0 or sum(declared) != 1):
-        raise FormatError(f"manifest.json: part {entry['part']} needs shares above 0, one for each value, that add up to 1")
+        raise FormatError(f"{where} needs shares above 0, one for each value, that add up to 1")
     gamma, *stated = (None if entry.get(key) is None else _number(entry[key]) for key in ("gamma", "largest_share", "weight"))
     if any(share is not None and not 0 < share <= 1 for share in stated):
         raise FormatError(f"manifest.json: a share that part {entry['part']} states is not above 0 and up to 1")

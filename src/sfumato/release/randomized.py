@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,10 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     decoded,
     dictionary_array,
     match_rows,
@@ -30,7 +29,7 @@ from sfumato.release.coding import (
 )
 from sfumato.release.manifest import KNOWS, Adversary, Claim, Manifest
 from sfumato.release.parts import RandomizedPart, listed_values, part_entries, plain_values, read_part
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 PART = "part"
@@ -129,36 +128,37 @@ class RandomizedRelease(Release):
         rank = np.zeros(len(parts), np.int64)
         for one, two in pairwise(described):
             rank[two] = rank[one] + (parts[one].described != parts[two].described)
-        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
         rows = Shown(RECORDS, self.part, people * len(self.domain) + self.value)
         return (Shown("parts", np.arange(len(parts)), rank), rows), len(parts)
 
     def canonical(self) -> tuple[RandomizedRelease, Small]:
         """Return the same release with rows and numbers of parts in canonical order, and the number there of each part here."""
         order = canonical_order(*self.listing())
+        return self.arranged(order), order.number
+
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with rows and numbers of parts in this order."""
         rows = order.rows[1]
         entries = sorted(
             ({**entry, "part": int(order.number[i]) + 1} for i, entry in enumerate(part_entries(self.manifest))),
             key=lambda entry: int(entry["part"]),
         )
-        release = replace(
+        return replace(
             self,
             manifest=replace(self.manifest, parameters={**self.manifest.parameters, "parts": entries}),
             quasi=tuple(column.take(rows) for column in self.quasi),
             part=order.number[self.part[rows]],
             value=self.value[rows],
         )
-        return release, order.number
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RandomizedRelease:
-        """Return the release whose `records` these are; tables or parts that cannot be such are refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read; tables or parts that cannot be such are refused."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS,))
         expected = {name: kinds[name] for name in quasi_names} | {PART: "group"} | {name: kinds[name] for name in sensitive_names}
-        records = take_table(tables, RECORDS, expected)
-        if records.num_rows != manifest.rows:
-            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        records = take_table(tables, RECORDS, expected, manifest.rows)
         entries = part_entries(manifest)
         part = part_numbers(records, len(entries))
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
@@ -171,7 +171,7 @@ class RandomizedRelease(Release):
             known[i, one.values] = True
         if not known[part, release.value].all():
             raise FormatError(f"{int((~known[part, release.value]).sum())} records show a value that their part does not have")
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
+        return release
 
 
 def randomized_claim(adversary: Adversary, *, declared: bool, one_row_per_person: bool = True) -> Claim:

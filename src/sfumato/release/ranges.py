@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from sfumato.release.box_tables import box_arrays, possible_columns, read_box
 from sfumato.release.boxes import Box, box_ranks, fitting
 from sfumato.release.buckets import published_names
 from sfumato.release.canonical import Order, Shown, canonical_order
-from sfumato.release.coding import code_domain, groups_of, people_table, require_tables, sensitive_columns, take_table
+from sfumato.release.coding import code_domain, decoded, groups_of, people_table, require_tables, sensitive_columns, take_table
 from sfumato.release.manifest import Manifest
 from sfumato.table.column import Domain
 from sfumato.table.frames import Native
@@ -127,7 +127,7 @@ class RangesRelease(Release):
         order = canonical_order(*self.listing())
         return self.arranged(order), order.rows[0]
 
-    def arranged(self, order: Order) -> RangesRelease:
+    def arranged(self, order: Order) -> Self:
         """Return the same release with rows and group numbers in this order."""
         rows = order.rows[0]
         groups = np.argsort(order.number)
@@ -136,19 +136,11 @@ class RangesRelease(Release):
         return replace(self, boxes=boxes, group=order.number[self.group[rows]], value=self.value[rows], told=told)
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> RangesRelease:
-        """Return the release whose `records` these are; a table that cannot be such is refused."""
-        release = cls.as_read(manifest, tables, in_any_order=in_any_order)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()[0]
-
-    @classmethod
-    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> RangesRelease:
-        """Return the same with rows and groups in the order in which they are read."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read; a table that cannot be such is refused."""
         quasi, sensitive, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS, *account_names(manifest)))
-        records = take_table(tables, RECORDS, expected_columns(manifest, tables[RECORDS]))
-        if records.num_rows != manifest.rows:
-            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        records = take_table(tables, RECORDS, expected_columns(manifest, tables[RECORDS]), manifest.rows)
         group, groups = groups_of(records, GROUP, RECORDS)
         first = np.empty(groups, np.int64)
         first[group[::-1]] = np.arange(len(group))[::-1]
@@ -171,9 +163,4 @@ def expected_columns(manifest: Manifest, records: pa.Table) -> dict[str, str]:
 def positions(boxes: tuple[Box, ...], people: Any) -> Integers:
     """Return [people × columns]: where each person's values lie as the boxes see them."""
     table = people_table(people, [box.name for box in boxes])
-    return np.stack([box.positions(_plain(table[box.name])) for box in boxes], axis=1)
-
-
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return np.stack([box.positions(decoded(table[box.name])) for box in boxes], axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,10 @@ from sfumato.arrays import Floats, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
     match_rows,
     require_tables,
@@ -25,7 +24,7 @@ from sfumato.release.coding import (
     take_table,
 )
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 RECORDS = "records"
@@ -78,23 +77,24 @@ class SyntheticRelease(Release):
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the records by what they show; they are in no groups."""
-        people = np.unique(combine(list(self.quasi)), return_inverse=True)[1].astype(np.int64)
+        people = np.unique(combined(self.quasi), return_inverse=True)[1].astype(np.int64)
         return (Shown(RECORDS, np.zeros(len(self.value), np.int32), people * len(self.domain) + self.value),), 1
 
     def canonical(self) -> SyntheticRelease:
         """Return the same release with its records in canonical order."""
-        rows = canonical_order(*self.listing()).rows[0]
+        return self.arranged(canonical_order(*self.listing()))
+
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with its records in this order."""
+        rows = order.rows[0]
         return replace(self, quasi=tuple(column.take(rows) for column in self.quasi), value=self.value[rows])
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> SyntheticRelease:
-        """Return the release whose `records` these are."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `records` these are, as they are read."""
         quasi_names, sensitive_names, kinds = published_names(manifest)
         require_tables(tables, cls.form, (RECORDS,))
-        records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)})
-        if records.num_rows != manifest.rows:
-            raise FormatError(f"table 'records' has {records.num_rows} rows, the manifest says {manifest.rows}")
+        records = take_table(tables, RECORDS, {name: kinds[name] for name in (*quasi_names, *sensitive_names)}, manifest.rows)
         quasi = tuple(code_column(name, kinds[name], records[name]) for name in quasi_names)
         domain, codes = code_domain(records.select(sensitive_names), tuple(kinds[name] for name in sensitive_names))
-        release = cls(manifest, quasi, domain, codes.astype(np.int32))
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return cls(manifest, quasi, domain, codes.astype(np.int32))

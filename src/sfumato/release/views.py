@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,12 @@ from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import FormatError
 from sfumato.release.base import Release
 from sfumato.release.buckets import published_names
-from sfumato.release.canonical import Shown, canonical_order
+from sfumato.release.canonical import Order, Shown, canonical_order
 from sfumato.release.coding import (
     code_column,
     code_domain,
-    combine,
     dictionary_array,
+    entries_table,
     groups_of,
     require_counts,
     require_distinct,
@@ -32,7 +32,7 @@ from sfumato.release.coding import (
 from sfumato.release.covering import Cover, Part, Weigh, combined_presence, mixed_beliefs
 from sfumato.release.fragments import COUNT, GROUP, ST, Fragments, counted_entries, starts
 from sfumato.release.manifest import Manifest
-from sfumato.table.column import Column, Domain
+from sfumato.table.column import Column, Domain, combined
 from sfumato.table.frames import Native
 
 AT = "at"
@@ -83,7 +83,7 @@ def meeting_chance(size: Integers, left: Integers, right: Integers) -> Floats:
 
 def counted(columns: tuple[Column, ...], group: Array, count: Integers, groups: int) -> Counted:
     """Return how often each distinct row of these columns occurs in each group."""
-    _, first, row = np.unique(combine(list(columns)), return_index=True, return_inverse=True)
+    _, first, row = np.unique(combined(columns), return_index=True, return_inverse=True)
     key, where = np.unique(group.astype(np.int64) * len(first) + row, return_inverse=True)
     times = np.bincount(where, weights=count).astype(np.int64)
     distinct = tuple(column.take(first) for column in columns)
@@ -139,21 +139,22 @@ class ViewsRelease(Fragments, Release):
         """Return `at` (quasi…, group) and `st` (group, moved quasi…, sensitive…, count)."""
         at = {column.name: dictionary_array(column) for column in self.at_columns}
         at[GROUP] = pa.array(self.at_group + 1, pa.int32())
-        st: dict[str, pa.Array] = {GROUP: pa.array(self.st_group + 1, pa.int32())}
-        st |= {column.name: dictionary_array(column) for column in self.st_columns}
-        st |= sensitive_columns(self.domain, self.st_value)
-        st[COUNT] = pa.array(self.st_count, pa.int64())
-        return {AT: pa.table(at), ST: pa.table(st)}
+        shown = {column.name: dictionary_array(column) for column in self.st_columns}
+        shown |= sensitive_columns(self.domain, self.st_value)
+        return {AT: pa.table(at), ST: entries_table(GROUP, self.st_group, shown, self.st_count)}
 
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return the rows of `at` by their quasi values, and the entries of `st` by moved columns, value and count."""
-        moved = np.unique(combine(list(self.st_columns)), return_inverse=True)[1].astype(np.int64)
+        moved = np.unique(combined(self.st_columns), return_inverse=True)[1].astype(np.int64)
         entries = counted_entries(self.st_group, moved * len(self.domain) + self.st_value, self.st_count)
-        return (Shown(AT, self.at_group, combine(list(self.at_columns))), entries), len(self.sizes)
+        return (Shown(AT, self.at_group, combined(self.at_columns)), entries), len(self.sizes)
 
     def canonical(self) -> ViewsRelease:
         """Return the same release with rows and group numbers in canonical order."""
-        order = canonical_order(*self.listing())
+        return self.arranged(canonical_order(*self.listing()))
+
+    def arranged(self, order: Order) -> Self:
+        """Return the same release with rows and group numbers in this order."""
         rows, entries = order.rows
         return replace(
             self,
@@ -198,8 +199,8 @@ class ViewsRelease(Fragments, Release):
         return weighed
 
     @classmethod
-    def from_tables(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool = False) -> ViewsRelease:
-        """Return the release whose `at` and `st` these are; tables that cannot be such are refused."""
+    def as_read(cls, manifest: Manifest, tables: Mapping[str, pa.Table], *, in_any_order: bool) -> Self:
+        """Return the release whose `at` and `st` these are, as they are read; tables that cannot be such are refused."""
         quasi, sensitive, kinds = published_names(manifest)
         moved = _moved(manifest, quasi)
         kept = [name for name in quasi if name not in moved]
@@ -216,8 +217,7 @@ class ViewsRelease(Fragments, Release):
         domain, value = code_domain(st.select(sensitive), tuple(kinds[name] for name in sensitive))
         require_distinct(_joined_keys(st_group, st_columns) * len(domain) + value, "table 'st'")
         at_columns = tuple(code_column(name, kinds[name], at[name]) for name in kept)
-        release = cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
-        return release if release.is_arranged(in_any_order=in_any_order) else release.canonical()
+        return cls(manifest, at_columns, at_group, st_columns, domain, st_group, value.astype(np.int32), count)
 
 
 def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
@@ -230,6 +230,6 @@ def _moved(manifest: Manifest, quasi: list[str]) -> list[str]:
 
 def _joined_keys(group: Array, columns: tuple[Column, ...]) -> Integers:
     """Return a number per entry for its group and its value of the moved columns, ascending in both, and small."""
-    distinct, row = np.unique(combine(list(columns)), return_inverse=True)
+    distinct, row = np.unique(combined(columns), return_inverse=True)
     keys: Integers = np.unique(group.astype(np.int64) * len(distinct) + row, return_inverse=True)[1].astype(np.int64)
     return keys

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.arrays import Floats, Integers
+from sfumato.arrays import Floats, Integers, combine_codes
 from sfumato.attacks.judge import by_prior, covered, limits_of
 from sfumato.auditor import Audit
 from sfumato.errors import SfumatoError
 from sfumato.randomness import SeededRandomness
 from sfumato.release import Release
 from sfumato.table import Table
-from sfumato.table.assemble import combine_codes
 from sfumato.table.column import Column
 
 MOST_PEOPLE = 20_000

@@ -21,10 +21,9 @@ from sfumato.auditor.audit import completed, read_tables
 from sfumato.auditor.buckets import Walked, audit_buckets, walk_dealt
 from sfumato.auditor.claims import Case
 from sfumato.auditor.columns import audit_columns
-from sfumato.auditor.counted import Counted
 from sfumato.auditor.noisy import Walked as NoisyWalked
 from sfumato.auditor.noisy import walk_together
-from sfumato.auditor.original import numbered, other_columns, true_codes, unlike_schema
+from sfumato.auditor.original import Counted, numbered, other_columns, true_codes, unlike_schema
 from sfumato.auditor.parts import PartCounts, ReadParts, Slots, added_counts, count_parts
 from sfumato.auditor.randomized import audit_randomized
 from sfumato.auditor.ranges import audit_ranges

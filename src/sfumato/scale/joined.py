@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.arrays import Integers
+from sfumato.arrays import Integers, combine_codes
 from sfumato.groups.counted import COLUMN, LEFT, PUBLISHED, TopCuts
 from sfumato.groups.noisy import Tree
 from sfumato.scale.collect import Collected, Kept
 from sfumato.scale.layout import Blocks
-from sfumato.table.assemble import combine_codes
 from sfumato.table.coding import ascending
 
 

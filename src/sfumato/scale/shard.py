@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers, Small, taken
+from sfumato.arrays import Array, Integers, Small, combine_codes, taken
 from sfumato.groups._cut_kernels import Safe, Tight
 from sfumato.groups._even_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
@@ -28,7 +28,6 @@ from sfumato.randomness import Randomness
 from sfumato.release.canonical import Shown, canonical_order
 from sfumato.scale.shown import Seen, seen_in
 from sfumato.scale.tally import Frame
-from sfumato.table.assemble import combine_codes
 from sfumato.table.coding import ascending
 from sfumato.table.column import Column
 

@@ -11,24 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from sfumato.arrays import Array, Codes, Integers, Unsigned, counted
+from sfumato.arrays import Array, Integers, Unsigned, combine_codes, counted
 from sfumato.errors import InputError, PolicyError
 from sfumato.randomness import Randomness
 from sfumato.table.bins import MOST_UNBINNED, Bins, EqualPeople
 from sfumato.table.cells import cell_column
 from sfumato.table.closed import ClosedAttribute
 from sfumato.table.coding import Reading, build, code_column, rows_with, split, taken
-from sfumato.table.column import Column, Domain, Sensitive, code_type
+from sfumato.table.column import Column, Domain, Sensitive, code_type, combined
 from sfumato.table.fingerprint import hash_rows
 from sfumato.table.people import Choice, PersonKey, choose, person_keys
 from sfumato.table.schema import Schema
 from sfumato.table.source import Memory, comparable, remembered
-
-FITS = 1 << 62
-"""Combinations are numbered below this."""
-
-Part = tuple[Codes | Integers, int]
-"""Codes, and how many there may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,24 +109,6 @@ def closed_of(columns: Sequence[Column], closed: ClosedAttribute) -> Sensitive:
     used, codes = np.unique(closed.codes([column.take(first) for column in columns]), return_inverse=True)
     domain = Domain(closed.domain.table.take(pa.array(used)), closed.domain.kinds)
     return Sensitive(domain, codes.astype(code_type(len(used)))[inverse])
-
-
-def combined(columns: Sequence[Column]) -> Integers:
-    """Return one integer per row that is equal for equal combinations and ascends with them, first column first."""
-    return combine_codes([(column.codes, column.size) for column in columns])
-
-
-def combine_codes(parts: Sequence[Part]) -> Integers:
-    """Return mixed-radix numbers of codes; they are made dense on the way whenever they would not fit in 62 bits."""
-    whole, size = parts[0][0].astype(np.int64), parts[0][1]
-    for codes, radix in parts[1:]:
-        if size * radix >= FITS:
-            distinct, whole = np.unique(whole, return_inverse=True)
-            size = len(distinct)
-        whole *= radix
-        whole += codes
-        size *= radix
-    return whole
 
 
 def _coded(data: pa.Table, name: str, schema: Schema, reading: Reading, *, cells: bool) -> Column:
@@ -234,9 +210,7 @@ def settled(schema: Schema, columns: Sequence[Column], counts: Sequence[Array]) 
         if not isinstance(rule, EqualPeople):
             continue
         if column.kind != "numeric" or not len(column.values):
-            raise PolicyError(
-                f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
-            )
+            raise _no_numbers(column)
         numbers = column.values.to_numpy(zero_copy_only=False)
         found[column.name] = rule.over(numbers, times[: len(column.values)], column.name)
     return schema if found == dict(schema.bins) else replace(schema, bins=found)
@@ -258,9 +232,7 @@ def few_values(column: Column, schema: Schema) -> Column:
 def _binned(column: Column, bins: Bins) -> Column:
     """Return the column with each number replaced by its bin's text, in the order that texts have in every release."""
     if column.kind != "numeric":
-        raise PolicyError(
-            f"bins: {column.name!r} is {column.kind}, and only numbers have bins", hint=f"remove {column.name!r} from bins"
-        )
+        raise _no_numbers(column)
     places = bins.place(column.values.to_numpy(zero_copy_only=False))
     outside = places < 0
     if outside.any():
@@ -277,6 +249,11 @@ def _binned(column: Column, bins: Bins) -> Column:
     codes = np.append(new, len(used) * column.has_missing).astype(kind_of_code)[column.codes]
     labels = pa.array([bins.labels[place] for place in used], pa.string())
     return Column(column.name, "categorical", labels, codes, column.has_missing)
+
+
+def _no_numbers(column: Column) -> PolicyError:
+    problem = f"bins: {column.name!r} is {column.kind}, and only numbers have bins"
+    return PolicyError(problem, hint=f"remove {column.name!r} from bins")
 
 
 def quoted_name(name: str) -> str:

@@ -13,8 +13,7 @@ import numpy as np
 
 from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.exact import Number, exact, typed
-from sfumato.table.edges import between, plain
+from sfumato.exact import Number, exact, plain, typed
 
 MOST_UNBINNED = 50
 """A numeric sensitive column with more distinct values than this must be binned, or declared categorical."""
@@ -50,7 +49,7 @@ class Bins:
     def place(self, numbers: Array) -> Integers:
         """Return the bin of each number, −1 where it lies outside all of them."""
         edges = np.array([float(edge) for edge in self.edges])
-        bins = between(edges, numbers)
+        bins: Integers = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         bins[numbers == edges[-1]] = len(edges) - 2
         bins[bins > len(edges) - 2] = -1
         return bins

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.arrays import Integers
-from sfumato.table.assemble import FITS, Part, combine_codes
+from sfumato.arrays import FITS, Integers, Part, combine_codes
 from sfumato.table.column import Column
 
 _DENSE = 4

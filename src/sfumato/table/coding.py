@@ -277,7 +277,7 @@ def sorted_with_places(key: Integers, *, used_up: bool = False) -> tuple[Integer
     return ranked, packed
 
 
-def ascending(key: Integers, *, used_up: bool = False) -> Array:
+def ascending(key: Array, *, used_up: bool = False) -> Array:
     """Return the places of numbers from 0 on in ascending order, equal ones as they stand."""
     if not falls(key):
         return np.arange(len(key), dtype=place_type(len(key)))

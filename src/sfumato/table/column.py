@@ -7,6 +7,7 @@ Numbers go from Arrow to numpy without pandas: pyarrow's own way loads it where 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.arrays import Array, Codes, Integers, counted, taken
+from sfumato.arrays import Array, Codes, Integers, combine_codes, counted, taken
 
 Kind = Literal["numeric", "categorical", "date"]
 
@@ -93,6 +94,11 @@ def numbers(values: pa.Array) -> Array:
     if not len(values):
         return np.empty(0, known)
     return np.frombuffer(values.buffers()[1], known, count=len(values), offset=values.offset * known.itemsize)
+
+
+def combined(columns: Sequence[Column]) -> Integers:
+    """Return one integer per row that is equal for equal combinations and ascends with them, first column first."""
+    return combine_codes([(column.codes, column.size) for column in columns])
 
 
 SEPARATOR = " / "

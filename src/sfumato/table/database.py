@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -133,7 +134,7 @@ def _postgresql(source: Database) -> pa.Table:
 
 def _sqlite(source: Database) -> pa.Table:
     driver = extra("adbc_driver_sqlite.dbapi")
-    with driver.connect(f"file:{_escaped(source._file)}?mode=ro") as connection, connection.cursor() as cursor:
+    with driver.connect(f"file:{quote(source._file)}?mode=ro") as connection, connection.cursor() as cursor:
         cursor.execute(source.sql)
         return cursor.fetch_arrow_table()
 
@@ -148,11 +149,6 @@ def _duckdb(source: Database) -> pa.Table:
 
 
 _QUERIES: dict[str, Callable[[Database], pa.Table]] = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
-
-
-def _escaped(path: str) -> str:
-    """Return a path as a URI of SQLite has it."""
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _without_views(column: Any) -> Any:

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 
 from sfumato.arrays import Flags
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.exact import exact
+from sfumato.exact import exact, plain
 from sfumato.table.column import Kind, as_text
-from sfumato.table.edges import plain
 
 Limit = Fraction | date
 

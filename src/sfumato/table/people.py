@@ -150,7 +150,7 @@ def choose(
 def refuse_several(rule: People, several: int, rows: int) -> None:
     """Raise the error for so many people who have so many rows together."""
     raise InputError(
-        f"{_listed(rule.key)}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
+        f"{', '.join(map(repr, rule.key))}: {several:,} {'person has' if several == 1 else 'people have'} several rows "
         f"({rows:,} rows together), and a bound per row is no bound per person",
         hint='people={"keep": "first by COLUMN"} or "last by COLUMN" keeps one row of each',
     )
@@ -229,10 +229,6 @@ def _in_order(values: pa.Array, name: str) -> Array:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pt.is_dictionary(column.type) else column
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
 
 
 _PEOPLE = (

@@ -67,12 +67,7 @@ def read_arrow(
         return _selected(whole, source.name, schema, columns, rows)
     with _telling(source):
         fields = _schema_of(source)
-        if len(fields) < 2:
-            raise InputError(f"{source.name}: only one column was found", hint="a table needs a quasi and a sensitive column")
-        wanted = _wanted(fields.names, schema, source.name, columns)
-        for name in wanted:
-            require_publishable(name, fields.field(name).type)
-        beside = [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
+        wanted, beside = _chosen(fields, source.name, schema, columns, rows)
         plain = schema.identifier if schema else ()
         table = _read_columns(source, fields, [*wanted, *beside], plain, coded=schema is not None and not beside)
     return _checked(table, source.name, rows)
@@ -118,13 +113,20 @@ def _whole(source: Source, options: ReadOptions) -> pa.Table | None:
 
 def _selected(table: pa.Table, where: str, schema: Schema | None, columns: Sequence[str] | None, rows: Rows | None) -> pa.Table:
     """Return the wanted columns of a table that is there as a whole."""
-    if table.num_columns < 2:
-        raise InputError(f"{where}: only one column was found", hint="a table needs a quasi and a sensitive column")
-    wanted = _wanted(table.column_names, schema, where, columns)
-    for name in wanted:
-        require_publishable(name, table.schema.field(name).type)
-    beside = [name for name in (rows.beside if rows else ()) if comparable(table.schema.field(name).type)]
+    wanted, beside = _chosen(table.schema, where, schema, columns, rows)
     return _checked(table.select([*wanted, *beside]), where, rows)
+
+
+def _chosen(
+    fields: pa.Schema, where: str, schema: Schema | None, columns: Sequence[str] | None, rows: Rows | None
+) -> tuple[list[str], list[str]]:
+    """Return the wanted columns, whose types can be published, and those that are looked at besides."""
+    if len(fields) < 2:
+        raise InputError(f"{where}: only one column was found", hint="a table needs a quasi and a sensitive column")
+    wanted = _wanted(fields.names, schema, where, columns)
+    for name in wanted:
+        require_publishable(name, fields.field(name).type)
+    return wanted, [name for name in (rows.beside if rows else ()) if comparable(fields.field(name).type)]
 
 
 def _checked(table: pa.Table, where: str, rows: Rows | None) -> pa.Table:

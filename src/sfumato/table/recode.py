@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.exact import Number, exact, typed
+from sfumato.exact import Number, exact, plain, typed
 from sfumato.table.column import Kind
-from sfumato.table.edges import between, plain
 
 _SMALL = 2**61
 """Whole numbers up to here can be added and subtracted in 64 bits."""
@@ -230,7 +229,7 @@ def lower_edges(numbers: Any, width: Fraction, origin: Fraction, *, shift: Fract
     bands = np.unique(np.concatenate([near - 1, near, near + 1]))
     edges = np.array([_nearest(origin + int(band) * width) for band in bands])
     shown = np.array([_nearest(origin + int(band) * width + shift) for band in bands])
-    low = shown[between(edges, numbers)]
+    low = shown[np.searchsorted(edges, numbers, side="right") - 1]
     if not np.isfinite(low).all():
         raise PolicyError(f"bands of width {plain(width)} start below the smallest number there is", hint="choose another origin")
     return low.astype(np.int64) if all(_are_whole(some) for some in (low, numbers)) else low

@@ -297,7 +297,8 @@ class Kept(os.PathLike[str]):
         now = (options, found.st_mtime_ns, found.st_size, found.st_ino)
         if self._of != now:
             self._of, self.memory = None, {}
-            self.memory["columns"] = pa.table({name: _whole(one) for name, one in _named(read())})
+            table = read()
+            self.memory["columns"] = pa.table([_whole(one) for one in table.columns], names=table.column_names)
             self._of = now
         return self.memory["columns"]
 
@@ -313,10 +314,6 @@ def remembered(memory: Memory | None, key: Hashable, make: Callable[[], T]) -> T
     if key not in memory:
         memory[key] = make()
     return memory[key]  # type: ignore[no-any-return]
-
-
-def _named(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
-    return list(zip(table.column_names, table.columns, strict=True))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:

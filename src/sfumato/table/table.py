@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import notebook
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Integers, combine_codes
 from sfumato.arrays import taken as taken_at
 from sfumato.errors import InputError
 from sfumato.randomness import Randomness
-from sfumato.table.assemble import Rows, Source, assemble, combine_codes, combined
+from sfumato.table.assemble import Rows, Source, assemble
 from sfumato.table.classes import Classes
 from sfumato.table.coding import Reading, ascending, build, taken
-from sfumato.table.column import Column, Domain, Kind, Sensitive, code_type
+from sfumato.table.column import Column, Domain, Kind, Sensitive, code_type, combined
 from sfumato.table.fingerprint import Fingerprint, fingerprint
 from sfumato.table.frames import Native, from_native
 from sfumato.table.gaps import missing_suspects

@@ -42,6 +42,10 @@ _MARKS = (
 )
 
 
+Ragged = list[tuple[int | None, int]]
+"""Rows with another number of values than there are columns: the number of each, where it is known, and how many it has."""
+
+
 class EncodingError(InputError):
     """The bytes of a file are not text in the encoding it was read in; `suggestion` is one to try."""
 
@@ -164,28 +168,18 @@ class TextFile:
             )
         return table
 
-    def _read(self, kinds: Mapping[str, pa.DataType], *, threads: bool) -> tuple[pa.Table, list[tuple[int | None, int]]]:
-        ragged: list[tuple[int | None, int]] = []
-
-        def note(row: arrow_csv.InvalidRow) -> str:
-            ragged.append((row.number, row.actual_columns))
-            return "skip"
-
+    def _read(self, kinds: Mapping[str, pa.DataType], *, threads: bool) -> tuple[pa.Table, Ragged]:
+        ragged: Ragged = []
         with self._telling():
-            table = arrow_csv.read_csv(self.source.open(), **self._options(kinds, note, threads=threads))
+            table = arrow_csv.read_csv(self.source.open(), **self._options(kinds, ragged, threads=threads))
         return pa.table([self._without_blanks(column) for column in table.columns], names=list(kinds)), ragged
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns as plain text, some rows at a time, so that no file is too large."""
-        ragged: list[tuple[int | None, int]] = []
-
-        def note(row: arrow_csv.InvalidRow) -> str:
-            ragged.append((row.number, row.actual_columns))
-            return "skip"
-
+        ragged: Ragged = []
         kinds = dict.fromkeys(columns, _TEXT)
         with self._telling():
-            for batch in arrow_csv.open_csv(self.source.open(), **self._options(kinds, note, threads=False)):
+            for batch in arrow_csv.open_csv(self.source.open(), **self._options(kinds, ragged, threads=False)):
                 if ragged:
                     raise self._ragged(ragged[0], 1)
                 some = pa.Table.from_batches([batch])
@@ -193,8 +187,13 @@ class TextFile:
         if ragged:
             raise self._ragged(ragged[0], 1)
 
-    def _options(self, kinds: Mapping[str, pa.DataType], note: Any, *, threads: bool) -> dict[str, Any]:
-        """Return how Arrow reads these columns of the file."""
+    def _options(self, kinds: Mapping[str, pa.DataType], ragged: Ragged, *, threads: bool) -> dict[str, Any]:
+        """Return how Arrow reads these columns of the file; rows with another number of values go to `ragged`."""
+
+        def note(row: arrow_csv.InvalidRow) -> str:
+            ragged.append((row.number, row.actual_columns))
+            return "skip"
+
         written = dict(zip(self.names, self._written if self.options.header else self.names, strict=True))
         return {
             "read_options": arrow_csv.ReadOptions(

@@ -18,13 +18,12 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import FormatError
-from sfumato.exact import exact
+from sfumato.exact import exact, plain
 from sfumato.query.language.portions import Meaning
 from sfumato.query.language.spans import Number, Spans, Stretch
 from sfumato.query.language.texts import Categories, Prefixes
 from sfumato.query.language.vocabulary import Vocabulary, Words
 from sfumato.table.bins import Bins
-from sfumato.table.edges import plain
 from sfumato.table.recode import Bands, DateTo, DateUnit, Prefix, Regroup, Rounded
 from sfumato.table.schema import Schema
 
