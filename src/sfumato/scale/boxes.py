@@ -105,8 +105,8 @@ def pieces(leaves: Sequence[Leaf]) -> list[int]:
     return found
 
 
-def shard_of(nodes: Integers, leaves: Sequence[Leaf], tree: Integers) -> Array:
-    """Return for the leaf node of each row the number of its leaf."""
-    number = np.full(len(tree), -1, np.int64)
-    number[[leaf.node for leaf in leaves]] = np.arange(len(leaves))
-    return number[nodes]
+def shard_of(frame: Frame, rows: Sequence[Array], cuts: TopCuts) -> Array:
+    """Return the number of the leaf that each row lies in."""
+    number = np.full(len(cuts.tree), -1, np.int64)
+    number[[leaf.node for leaf in cuts.leaves]] = np.arange(len(cuts.leaves))
+    return number[frame.nodes(frame.codes(rows), cuts.tree)]

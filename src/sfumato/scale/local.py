@@ -37,7 +37,7 @@ class LocalPeople:
         self.place.mkdir(mode=0o700)
         files = [Blocks(self.place / f"shard{k}", self.blocks.layout) for k in range(len(cuts.leaves))]
         for columns in self.blocks:
-            which = shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+            which = shard_of(how.frame, columns, cuts)
             scatter(columns, which, files)
         layout = Layout(self.blocks.layout.types[:-1])
         for k, (leaf, piece) in enumerate(zip(cuts.leaves, pieces(cuts.leaves), strict=True)):

@@ -10,15 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, taken
-from sfumato.groups._cut_kernels import Safe, Tight
-from sfumato.groups._even_kernels import Even
+from sfumato.groups._cover_kernels import Cover
+from sfumato.groups._cut_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
-from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
-from sfumato.groups.fragments._box_kernels import Covered
-from sfumato.groups.fragments.boxes import CoveringAccounts
+from sfumato.groups.cuts import Space, accepting, cut_space, secret_of
 from sfumato.groups.fragments.cover import covering_table
-from sfumato.groups.grouping import Grouping, histograms
+from sfumato.groups.grouping import Grouping, histograms, need_table
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
@@ -104,22 +102,14 @@ class Cut:
 
         `codes` are those of these people, where cuts must leave enough combinations on both sides; else the caller sees to that.
         """
-        covering = None if self.alpha is None or codes is None else covering_table(codes.shape[1], self.alpha)
-        if self.cutting == "soft":
-            assert self.rule is not None
-            given: dict[str, Any] = {"begin": begin, "most": most} | ({} if told is None else {"first": told})
-            if covering is not None and codes is not None:
-                return CoveringAccounts(self.bounds, self.rule, self.floor, self.random, codes, covering, **given)
-            return Accounts(self.bounds, self.rule, self.floor, self.random, **given)
-        if covering is not None and codes is not None:
-            return Covered(*need_table(self.bounds, most=most), max(self.floor, 1), self.cutting == "tight", codes, covering)
         if self.cutting == "noisy":
             return Even(self.floor)
         if self.classical is not None:
             need, start = need_table(self.bounds, most=most)
             return self.classical._replace(need=need, start=start)
-        kind = Tight if self.cutting == "tight" else Safe
-        return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
+        cover = None if self.alpha is None or codes is None else Cover(codes, covering_table(codes.shape[1], self.alpha))
+        account = {"begin": begin} | ({} if told is None else {"first": told})
+        return accepting(self.bounds, self.cutting, self.floor, self.rule, self.random, cover=cover, most=most, **account)
 
 
 @dataclass(frozen=True, eq=False)

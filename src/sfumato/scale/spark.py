@@ -343,7 +343,7 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     """Divide blocks by the leaf that each row lies in."""
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
-        which = boxes.shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+        which = boxes.shard_of(how.frame, columns, cuts)
         yield _parts(columns, which, len(cuts.leaves), layout, "shard")
 
 

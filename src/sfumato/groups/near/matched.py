@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
-from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.cuts import Space, column_weights, cut_space, secret_of
+from sfumato.groups.grouping import Grouping, canonical_order, need_table
 from sfumato.groups.near._match_kernels import Padded, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.order import Scale, seen_width
