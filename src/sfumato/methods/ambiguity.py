@@ -64,6 +64,7 @@ class Ambiguity(Method):
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "ambiguity"
+    form: ClassVar[str] = "columns"
     hides_presence: ClassVar[bool] = True
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
@@ -75,11 +76,6 @@ class Ambiguity(Method):
     def each_refused(self, against: Against) -> str:
         """Return why groups as published protect one attribute only; nothing for boxes."""
         return "as published, groups bound one value of each person" if self.grouping == "paper" else ""
-
-    @property
-    def form(self) -> str:
-        """The form columns."""
-        return "columns"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer for boxes of both kinds, only engineer with patience; nobody for groups as published."""

@@ -65,14 +65,10 @@ class PriView(Method):
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "priview"
+    form: ClassVar[str] = "views"
     hides_presence: ClassVar[bool] = True
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
-
-    @property
-    def form(self) -> str:
-        """The form views."""
-        return "views"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader for boxes, which look at values; nobody for groups as published."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class Randomizing(Ungrouped):
     otherwise: str | None = parameter(None, lambda where, value: value, only={"parameters": ("declared",)})
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
+    form: ClassVar[str] = "randomized"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         caller = type(self).__name__
@@ -72,11 +74,6 @@ class Randomizing(Ungrouped):
         if self.shares is not None:
             declared_counts(self.declared)
             require_otherwise(caller, self.otherwise, self.declared)
-
-    @property
-    def form(self) -> str:
-        """The form randomized."""
-        return "randomized"
 
     @property
     def cap(self) -> Fraction | None:

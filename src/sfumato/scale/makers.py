@@ -26,7 +26,7 @@ from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
-from sfumato.methods.base import Task
+from sfumato.methods.base import Task, size_figures
 from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
 from sfumato.methods.randomizing import closed_domain
@@ -180,7 +180,7 @@ def make_ambiguity(work: Work, method: Any) -> Written:
         parts.append(ColumnsRelease(own, quasi, start, domain, *entries, told=made.told))
         first += len(domain)
     release: Any = ApartColumns(stated, tuple(parts)).canonical() if stated.apart else parts[0].canonical()
-    return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
+    return Written(write_small(work.directory, stated, release.tables()), size_figures(made.sizes), release.sizes)
 
 
 def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
@@ -201,23 +201,13 @@ def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict
         public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
         stated = _stated(task, method, grouping, public)
         manifest = write_buckets(work.directory, stated, work.found, made)
-    return Written(manifest, _figures(made.sizes), made.sizes)
+    return Written(manifest, size_figures(made.sizes), made.sizes)
 
 
 def _stated(task: Task, method: Any, grouping: Grouping, public: dict[str, Any]) -> Manifest:
     """Return the manifest of groups, also where each of several secrets is protected by itself."""
     stated = [group_manifest(one, method, method.form, grouping, public) for one in task.parts()]
     return stated[0] if not task.bounds.apart else apart_manifest(task, [Stated(one) for one in stated])
-
-
-def _figures(sizes: Integers) -> dict[str, Any]:
-    """Return what the publisher is told of groups of these sizes."""
-    return {
-        "groups": len(sizes),
-        "smallest": int(sizes.min()),
-        "largest": int(sizes.max()),
-        "loss": int(((sizes - 1) ** 2).sum()),
-    }
 
 
 def make_blind(work: Work, method: Any) -> Written:
@@ -257,7 +247,7 @@ def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, co
     public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
     manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
-    return Written(manifest, {**_figures(dealt.sizes), **figures}, dealt.sizes)
+    return Written(manifest, {**size_figures(dealt.sizes), **figures}, dealt.sizes)
 
 
 def make_randomized(work: Work, method: Any) -> Written:

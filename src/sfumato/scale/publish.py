@@ -15,7 +15,6 @@ from sfumato.budget import book
 from sfumato.errors import ClaimBroken, PolicyError
 from sfumato.methods import Method, default_method
 from sfumato.methods.base import MAKING, PEOPLE, Task
-from sfumato.methods.show import require_free_names
 from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
@@ -64,10 +63,7 @@ def prepare(
     require_shared_texts(table, outline.counts)
     chosen = method or default_method(requirement, table)
     maker = maker_of(chosen, each=table.schema.apart)
-    chosen.require_provable(table, requirement)
-    require_free_names(table, chosen.form)
-    bounds = chosen.bounds(table, requirement)
-    chosen.require_something_to_keep(bounds, requirement)
+    bounds = chosen.kept_bounds(table, requirement)
     gamma = chosen.odds(table, requirement)
     if gamma is not None:
         book(engine.fingerprints()[1], gamma, open_register() if register is None else register, budget=budget)
