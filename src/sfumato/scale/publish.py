@@ -19,26 +19,43 @@ from sfumato.privacy.requirement import Bounds, Requirement
 from sfumato.progress import Progress, silent
 from sfumato.randomness import Randomness, randomness
 from sfumato.register import open_register
+from sfumato.release.base import Release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.audit import audit_parts
 from sfumato.scale.engine import Engine, Limits
 from sfumato.scale.makers import Work, maker_of
-from sfumato.scale.outline import Outline
+from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.people import require_shared_texts
 from sfumato.table.schema import Schema
+from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A release that was written and audited in a workshop, and what only the publisher may see of it."""
+class Published:
+    """A release that lies in a directory, its audit, and what only the publisher may see. Its people are not in memory.
 
+    `table` has the domains and counts of the table that was published, without its rows.
+    """
+
+    directory: Path
     manifest: Manifest
     audit: Audit
     private: Mapping[str, Any]
     method: Method
     bounds: Bounds
-    outline: Outline
+    table: Table
     sizes: Integers
+    """Number of people in each group."""
+    fingerprints: tuple[Fingerprint, Fingerprint] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of people published."""
+        return self.manifest.rows
+
+    def load(self) -> Release:
+        """Return the release in memory."""
+        return Release.load(self.directory)
 
 
 def prepare(
@@ -46,6 +63,7 @@ def prepare(
     schema: Schema,
     requirement: Requirement,
     directory: Path,
+    out: Path,
     *,
     method: Method | None = None,
     random: Randomness | int | None = None,
@@ -53,8 +71,8 @@ def prepare(
     register: Path | None = None,
     budget: Fraction | None = None,
     limits: Limits,
-) -> Prepared:
-    """Write the release of an engine's source to an empty directory, audit it there, and return what there is to tell of it."""
+) -> Published:
+    """Write the release of an engine's source to an empty directory, from where it will come to `out`, and audit it there."""
     tell = progress or silent
     tell("counting values", 0.0)
     outline = engine.outline(schema)
@@ -86,4 +104,4 @@ def prepare(
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
     sets = {"sets": {one.name: str(one.limit) for one in bounds.sets}} if bounds.sets else {}
-    return Prepared(manifest, audit, {**figures, **sets}, chosen, bounds, outline, written.sizes)
+    return Published(out, manifest, audit, {**figures, **sets}, chosen, bounds, table, written.sizes)
