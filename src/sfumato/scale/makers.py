@@ -20,8 +20,7 @@ from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.near.matched import block_of, least_box, variety_of
-from sfumato.groups.near.order import Scale
-from sfumato.groups.near.widths import domain_widths
+from sfumato.groups.near.order import Scale, domain_widths
 from sfumato.groups.noisy import join_boxes, with_sets
 from sfumato.groups.soft import soft_rule
 from sfumato.groups.streams import Step
