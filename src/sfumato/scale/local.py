@@ -42,6 +42,5 @@ class LocalPeople:
         layout = Layout(self.blocks.layout.types[:-1])
         for k, (leaf, piece) in enumerate(zip(cuts.leaves, pieces(cuts.leaves), strict=True)):
             tell(k / len(files))
-            made = make_shard(how, leaf, files[k].read())
-            files[k].path.unlink()
+            made = make_shard(how, leaf, files[k].take())
             yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)
