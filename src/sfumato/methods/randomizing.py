@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.methods.base import Made, Task, Ungrouped
@@ -146,10 +146,13 @@ def closed_domain(table: Table, schema: Schema) -> Domain:
 
 def declared_codes(table: Table, domain: Domain) -> Array:
     """Return the table's sensitive codes as codes of the release's domain."""
-    if domain is table.sensitive.domain:
-        return table.sensitive.codes
+    return table.sensitive.codes if domain is table.sensitive.domain else declared_places(table, domain)[table.sensitive.codes]
+
+
+def declared_places(table: Table, domain: Domain) -> Integers:
+    """Return the code of each of the table's values in the release's domain."""
     place = {label: code for code, label in enumerate(domain.labels)}
-    return np.array([place[label] for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+    return np.array([place[label] for label in table.sensitive.labels], dtype=np.int64)
 
 
 def plan_figures(plan: RandomizationPlan) -> dict[str, Any]:

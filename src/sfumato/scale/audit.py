@@ -56,16 +56,16 @@ def audit_parts(
     people: Blocks | None = None,
     *,
     draw: bool = True,
-    placed: Integers | None = None,
+    in_parts: Integers | None = None,
 ) -> Audit:
     """Return the audit of a release on disk, read in parts; with the table's outline and everybody's codes also against those.
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
-    `placed` is what the publisher of a randomized release knows: [parts × values] how many people are where.
+    `in_parts` is what the publisher of a randomized release knows: [parts × values] how many people are where.
     """
     table = None if outline is None else outline.table
     try:
-        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, placed))
+        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, in_parts))
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(found.audit, manifest, found.texts, table, found.problems)
@@ -80,7 +80,7 @@ class _Asked(NamedTuple):
     table: Table | None
     people: Blocks | None
     draw: bool
-    placed: Integers | None
+    in_parts: Integers | None
 
 
 class _Judged(NamedTuple):
@@ -194,8 +194,8 @@ def _randomized(asked: _Asked) -> _Judged:
         return added_counts(counted(numbers, table), numbers.slots, _Exposed(lambda: counted(numbers, table)))
 
     slots = ReadParts.of(read.release).slots
-    placed = None if asked.placed is None else asked.placed[slots.part, slots.value]
-    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, placed)
+    in_parts = None if asked.in_parts is None else asked.in_parts[slots.part, slots.value]
+    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, in_parts)
     quasi = {f"records {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
     return _Judged(audit, quasi | {"records": read.release.domain.table}, problems)
 
@@ -310,11 +310,9 @@ class _Files:
         for *codes, secret in self.people or ():
             _scatter([place[codes[j]] for place, j in zip(theirs, order, strict=True)], [secret], original)
         for mine, real in zip(published, original, strict=True):
-            columns, (*others, secret) = mine.read(), real.read()
+            columns, (*others, secret) = mine.take(), real.take()
             key = row_keys([np.concatenate(pair) for pair in zip(columns, others, strict=False)], sizes)
             yield _Together(key, columns[len(sizes) :], secret)
-            for file in (mine, real):
-                file.path.unlink(missing_ok=True)
 
 
 def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place: Path, own: Array) -> Walked:

@@ -99,7 +99,7 @@ def prepare(
     manifest, figures = written.manifest, written.figures
     tell("auditing", 0.85)
     place, coded_people = engine.scratch("audit"), engine.coded(outline)
-    audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, placed=written.placed)
+    audit = audit_parts(directory, manifest, place, outline, coded_people, draw=False, in_parts=written.in_parts)
     if audit.holds is not True:
         raise ClaimBroken("the release does not pass its own audit, so it is not published", audit=audit)
     tell("done", 1.0)
