@@ -8,7 +8,7 @@ divided once more, by its values in their published order, only so that its rows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, Protocol
@@ -193,9 +193,7 @@ def _settled(leaves: list[Leaf], acceptance: tuple[Any, ...] | Accounts) -> list
         return leaves
     begins = sorted({leaf.begin for leaf in leaves if leaf.final})
     told = dict(zip(begins, acceptance.told.tolist(), strict=True))
-    return [
-        Leaf(leaf.node, leaf.begin, leaf.people, told[leaf.begin] if leaf.final else leaf.told, leaf.final) for leaf in leaves
-    ]
+    return [replace(leaf, told=told[leaf.begin]) if leaf.final else leaf for leaf in leaves]
 
 
 def _level(
