@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.query import Workload
     from sfumato.scale.choice import EngineName
-    from sfumato.scale.verb import Published
+    from sfumato.scale.publish import Published
 
 ROLES: tuple[str, ...] = get_args(Role)
 _KINDS = 'such as LDiversity(5) or FPrivacy(theta=8, offset="0.02"), or a Policy'

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import PolicyError
 from sfumato.groups._cut_kernels import even_cut, smallest_group, split_rows, spread, tight_cut, widest
-from sfumato.groups.cuts import Space, column_weights, cut_boxes, need_table
-from sfumato.groups.grouping import histograms, require_bounds
+from sfumato.groups.cuts import Space, column_weights, cut_boxes
+from sfumato.groups.grouping import histograms, need_table, require_bounds
 from sfumato.privacy import FPrivacy, LDiversity
 from sfumato.table import Schema, Table
 

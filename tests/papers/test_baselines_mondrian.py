@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.errors import Infeasible
 from sfumato.groups._mondrian_kernels import Classical, entropy_suffices, satisfies
-from sfumato.groups.cuts import need_table
+from sfumato.groups.grouping import need_table
 from sfumato.groups.mondrian import Constraint, mondrian
 from sfumato.privacy import FPrivacy
 from sfumato.privacy.requirement import Bounds

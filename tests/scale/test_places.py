@@ -169,11 +169,11 @@ def test_values_are_kept_and_replaced_as_the_matrices_say(tmp_path, declared):
     part, codes, value = found.rows.part(0, found.rows.total)
     assert np.bincount(codes).tolist() == np.bincount(quasi).tolist()
     assert not (np.diff((part.astype(int) * 9 + codes) * 4 + value) < 0).any()
-    assert found.placed.sum(axis=0).tolist() == np.bincount(secret).tolist()
+    assert found.in_parts.sum(axis=0).tolist() == np.bincount(secret).tolist()
     if not declared:
-        assert found.placed.tolist() == [[0, 40 * times, 0, 60 * times], [30 * times, 50 * times, 20 * times, 0]]
+        assert found.in_parts.tolist() == [[0, 40 * times, 0, 60 * times], [30 * times, 50 * times, 20 * times, 0]]
     else:  # value 1 is in the first part with the chance of 1/2 · 1/2 to 1/2 · 2/5
-        assert binomtest(int(found.placed[1, 1]), 90 * times, 5 / 9).pvalue > FALSE_ALARM
+        assert binomtest(int(found.in_parts[1, 1]), 90 * times, 5 / 9).pvalue > FALSE_ALARM
 
     def odds(found, plan):
         """Return how well what is published of each part agrees with the matrices."""
@@ -181,7 +181,7 @@ def test_values_are_kept_and_replaced_as_the_matrices_say(tmp_path, declared):
         worst = 1.0
         for k, one in enumerate(plan.parts):
             seen = np.bincount(value[part == 1 - k], minlength=4)[list(one.values)]
-            true = found.placed[1 - k][list(one.values)]
+            true = found.in_parts[1 - k][list(one.values)]
             size = range(len(one.values))
             expected = [sum(float(one.transition(x, y)) * int(true[x]) for x in size) for y in size]
             worst = min(worst, chisquare(seen, expected).pvalue)

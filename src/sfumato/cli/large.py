@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sfumato.policy import Policy
     from sfumato.register import Kept
     from sfumato.scale.choice import EngineName
-    from sfumato.scale.verb import Published
+    from sfumato.scale.publish import Published
     from sfumato.table import Table
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
-from sfumato.groups._cut_kernels import Safe, Tight, even_cut, implement, least_side, tight_cut, widest
-from sfumato.groups._even_kernels import Even
+from sfumato.groups._cut_kernels import Even, Safe, Tight, even_cut, implement, least_side, tight_cut, widest
 from sfumato.groups._mondrian_kernels import Classical, boundaries, satisfies
 from sfumato.groups._soft_kernels import Soft, before_test, passes
 
@@ -106,29 +105,19 @@ def spread(histogram: Any, missing: int, position: Any) -> float:
 
 
 @njit(cache=True)
-def cut_counted(
-    histogram: Any,
-    counts: Any,
-    size: int,
-    values: int,
-    known: Any,
-    at: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    weight: Any,
-    acceptance: Any,
-) -> tuple[int, int, bool, int]:
+def cut_counted(histogram: Any, counts: Any, size: int, values: int, known: Any, at: Any, axes: Any, acceptance: Any) -> Any:
     """Cut one box across the first column that can be cut: column, boundary, whether missing goes left, left size; size 0: none.
 
-    `histogram` has the codes of all columns one after another, as `position` has; rows at[j] … at[j + 1] of `known` are for
+    `histogram` has the codes of all columns one after another, as `axes.position` has; rows at[j] … at[j + 1] of `known` are for
     column j.
     """
+    first, missing = axes.first, axes.missing
     least = least_side(acceptance, counts, size)
     if size >= 2 * least:
         score = np.zeros(len(missing))
         for j in range(len(missing)):
-            score[j] = weight[j] * spread(histogram[first[j] : first[j + 1]], missing[j], position[first[j] : first[j + 1]])
+            here = slice(first[j], first[j + 1])
+            score[j] = axes.weights[j] * spread(histogram[here], missing[j], axes.position[here])
         for _ in range(len(missing)):
             j = widest(score)
             if score[j] <= 0:
@@ -141,62 +130,56 @@ def cut_counted(
     return -1, -1, False, 0
 
 
-@njit(cache=True)
-def tree_node(codes: Any, row: int, tree: Any, first: Any, published: Any) -> int:
-    """Return the leaf of a tree of cuts that a person lies in.
+@njit(cache=True, nogil=True)
+def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, out: Any) -> None:
+    """Set the leaf of a tree of cuts that each person lies in.
 
     `tree` has a row a node: column (−1 for a leaf), boundary, code that goes left too (−1: none), whether codes are compared in
     their published order, left and right node.
     """
-    node = 0
-    while tree[node, 0] >= 0:
-        column = tree[node, 0]
-        code = codes[column, row]
-        if tree[node, 3] == 1:
-            code = published[first[column] + code]
-        node = tree[node, 4] if code <= tree[node, 1] or code == tree[node, 2] else tree[node, 5]
-    return int(node)
-
-
-@njit(cache=True, nogil=True)
-def tree_nodes(codes: Any, tree: Any, first: Any, published: Any, out: Any) -> None:
-    """Set the leaf of every person."""
     for row in range(codes.shape[1]):
-        out[row] = tree_node(codes, row, tree, first, published)
+        node = 0
+        while tree[node, 0] >= 0:
+            column = tree[node, 0]
+            code = codes[column, row]
+            if tree[node, 3] == 1:
+                code = published[first[column] + code]
+            node = tree[node, 4] if code <= tree[node, 1] or code == tree[node, 2] else tree[node, 5]
+        out[row] = node
 
 
 @njit(cache=True, nogil=True)
-def add_histograms(codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, histogram: Any, counts: Any) -> None:
-    """Count codes and values of the people in the boxes of a level: `box` numbers the nodes, −1 for others."""
+def add_codes(codes: Any, box: Any, first: Any, histogram: Any) -> None:
+    """Count the codes of the people of every box, whose numbers `box` has, −1 for those that are not asked for."""
     for row in range(codes.shape[1]):
-        mine = box[tree_node(codes, row, tree, first, published)]
-        if mine < 0:
-            continue
-        counts[mine, secret[row]] += 1
-        for j in range(codes.shape[0]):
-            histogram[mine, first[j] + codes[j, row]] += 1
+        if box[row] >= 0:
+            for j in range(codes.shape[0]):
+                histogram[box[row], first[j] + codes[j, row]] += 1
 
 
 @njit(cache=True, nogil=True)
-def add_lefts(
-    codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, boundary: Any, joins: Any, lefts: Any
-) -> None:
+def add_values(secret: Any, box: Any, counts: Any) -> None:
+    """Count the values of the people of every box."""
+    for row in range(len(box)):
+        if box[row] >= 0:
+            counts[box[row], secret[row]] += 1
+
+
+@njit(cache=True, nogil=True)
+def add_lefts(codes: Any, secret: Any, box: Any, boundary: Any, joins: Any, lefts: Any) -> None:
     """Count the values on the left of a cut in every column: boundary and code that goes left too, [boxes × columns]."""
     for row in range(codes.shape[1]):
-        mine = box[tree_node(codes, row, tree, first, published)]
-        if mine < 0:
-            continue
-        for j in range(codes.shape[0]):
-            if codes[j, row] <= boundary[mine, j] or codes[j, row] == joins[mine, j]:
-                lefts[mine, j, secret[row]] += 1
+        mine = box[row]
+        if mine >= 0:
+            for j in range(codes.shape[0]):
+                if codes[j, row] <= boundary[mine, j] or codes[j, row] == joins[mine, j]:
+                    lefts[mine, j, secret[row]] += 1
 
 
 @njit(cache=True, nogil=True)
-def add_pairs(codes: Any, secret: Any, tree: Any, box: Any, first: Any, published: Any, pairs: Any) -> None:
+def add_pairs(codes: Any, secret: Any, box: Any, first: Any, pairs: Any) -> None:
     """Count the values of the people with every code of every column, [boxes × codes × values]."""
     for row in range(codes.shape[1]):
-        mine = box[tree_node(codes, row, tree, first, published)]
-        if mine < 0:
-            continue
-        for j in range(codes.shape[0]):
-            pairs[mine, first[j] + codes[j, row], secret[row]] += 1
+        if box[row] >= 0:
+            for j in range(codes.shape[0]):
+                pairs[box[row], first[j] + codes[j, row], secret[row]] += 1

@@ -2,8 +2,8 @@
 
 There is one engine, `cut_level`: it tries the columns of a box by falling weight · width. Which cut of a column is made, if any,
 is for an *acceptance* to say: a named tuple, for which one says what `least_side` and `divide` do (`implement`), as below for
-`Safe` and `Tight`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is compiled for
-each acceptance by itself.
+`Safe`, `Tight` and `Even`; for one with a `ledger`, a row for every box of a level, also `of_box` (soft cuts). The engine is
+compiled for each acceptance by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from numba import get_num_threads
 from numba.extending import overload
 
 from sfumato._jit import njit
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Array, Floats, Integers
+from sfumato.groups._cover_kernels import Cover, both_cover
 
 LEAST_SHARE = 50  # a tight cut leaves at least 1/50 of the box on each side
 
@@ -36,12 +37,34 @@ class Secret(NamedTuple):
     member: Integers
 
 
+class Axes(NamedTuple):
+    """Quasi space without its people (see `Space`), and how much each column counts.
+
+    `published` is the published code of every code, column after column, where nobody holds the people.
+    """
+
+    first: Integers
+    missing: Integers
+    position: Floats
+    weights: Floats
+    published: Integers = np.zeros(0, np.int64)
+
+
+class Across(NamedTuple):
+    """A column that a box may be cut across, of `width` codes; `absent` is the one that means missing, −1 where none does."""
+
+    codes: Array
+    width: int
+    absent: int
+
+
 class Safe(NamedTuple):
     """The most even cut, if both sides keep the bounds however the box's values fall: it looks at the box's histogram only."""
 
     need: Integers
     start: Integers
     floor: int
+    cover: Cover | None = None
 
 
 class Tight(NamedTuple):
@@ -50,6 +73,13 @@ class Tight(NamedTuple):
     need: Integers
     start: Integers
     floor: int
+    cover: Cover | None = None
+
+
+class Even(NamedTuple):
+    """The most even cut, if both sides hold at least `floor` people: no sensitive value decides anything."""
+
+    floor: int
 
 
 def least_side(acceptance: Any, counts: Any, size: int) -> int:
@@ -57,11 +87,10 @@ def least_side(acceptance: Any, counts: Any, size: int) -> int:
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
 
-def divide(acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int) -> int:
-    """Cut the rows `mine` of a box across a column of `width` codes and return the size of the left side, 0 for no cut.
+def divide(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    """Cut the rows `mine` of a box across a column and return the size of the left side, 0 for no cut.
 
-    `absent` is the code that means missing, −1 where none does; the rows of the left side are put first. `sensitive` is a
-    `Secret`, `counts` are those of its events in the box.
+    The rows of the left side are put first. `counts` are those of the secret's events in the box.
     """
     raise TypeError(f"{type(acceptance).__name__} is no acceptance, or this is not compiled code")
 
@@ -264,41 +293,45 @@ def least_tightly(acceptance: Any, counts: Any, size: int) -> Any:
     return max(acceptance.floor, -(-size // LEAST_SHARE))
 
 
+def least_by_floor(acceptance: Any, counts: Any, size: int) -> Any:
+    """Return the floor, whatever the counts are."""
+    return acceptance.floor
+
+
 @njit(cache=True)
-def evenly(mine: Any, column: Any, width: int, absent: int, least: int) -> int:
+def evenly(mine: Any, across: Any, least: int) -> int:
     """Put the left side of a column's most even cut first and return its size, 0 where a side is too small: by quasi values."""
-    histogram = np.zeros(width, np.int64)
+    histogram = np.zeros(across.width, np.int64)
     for row in mine:
-        histogram[column[row]] += 1
-    boundary, joins, smaller = even_cut(histogram, 1 if absent >= 0 else 0, len(mine))
-    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+        histogram[across.codes[row]] += 1
+    boundary, joins, smaller = even_cut(histogram, 1 if across.absent >= 0 else 0, len(mine))
+    return split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
 
 
-def divide_evenly(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    """Make the most even cut, if both sides have enough people."""
-    return evenly(mine, column, width, absent, least)
+def _divide_safely(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    left = evenly(mine, across, least)
+    return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 
 
-@njit(cache=True)
-def tightly(mine: Any, column: Any, width: int, absent: int, secret: Any, counts: Any, least: int, need: Any, start: Any) -> int:
-    """Put the left side of a column's most even cut that keeps the bounds first and return its size, 0 where there is none."""
-    pairs = count_by_code(mine, column, width, secret)
-    boundary, joins, smaller = tight_cut(pairs, secret.first, 1 if absent >= 0 else 0, len(mine), least, counts, need, start)
-    return split_rows(mine, column, boundary, joins, absent) if smaller >= least else 0
+def _divide_tightly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    pairs, missing = count_by_code(mine, across.codes, across.width, secret), 1 if across.absent >= 0 else 0
+    boundary, joins, smaller = tight_cut(
+        pairs, secret.first, missing, len(mine), least, counts, acceptance.need, acceptance.start
+    )
+    left = split_rows(mine, across.codes, boundary, joins, across.absent) if smaller >= least else 0
+    return left if left > 0 and both_cover(mine, left, acceptance.cover) else 0
 
 
-def _divide_tightly(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    return tightly(mine, column, width, absent, sensitive, counts, least, acceptance.need, acceptance.start)
+def _divide_evenly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    return evenly(mine, across, least)
 
 
 implement(least_side, Safe, least_safely)
 implement(least_side, Tight, least_tightly)
-implement(divide, Safe, divide_evenly)
+implement(least_side, Even, least_by_floor)
+implement(divide, Safe, _divide_safely)
 implement(divide, Tight, _divide_tightly)
+implement(divide, Even, _divide_evenly)
 
 
 def _of_any_box(acceptance: Any, box: int) -> Any:
@@ -310,18 +343,7 @@ def _same_for_all(acceptance: Any, box: int) -> Any:
     return None if "ledger" in getattr(acceptance, "fields", ()) else _of_any_box
 
 
-def cut_level(
-    codes: Array,
-    secret: Secret,
-    rows: Array,
-    low: Array,
-    high: Array,
-    first: Array,
-    missing: Array,
-    position: Array,
-    weight: Array,
-    acceptance: Any,
-) -> Array:
+def cut_level(codes: Array, axes: Axes, secret: Secret, rows: Array, low: Array, high: Array, acceptance: Any) -> Array:
     """Cut every box rows[low:high] in two where the acceptance allows it and return where, −1 for a final box.
 
     Threads share the boxes of a level: a plain kernel compiles in half the time of one that numba makes parallel.
@@ -329,8 +351,7 @@ def cut_level(
     where = np.full(len(low), -1, np.int64)
 
     def cut(begin: int, end: int) -> None:
-        boxes = (where, begin, end, rows, low, high)
-        cut_boxes(*boxes, codes, secret, first, missing, position, weight, acceptance)
+        cut_boxes(where, begin, end, codes, axes, secret, rows, low, high, acceptance)
 
     threads = min(get_num_threads(), len(low))
     if threads < 2:
@@ -345,39 +366,28 @@ def cut_level(
 
 @njit(cache=True, nogil=True)
 def cut_boxes(
-    where: Any,
-    begin: int,
-    end: int,
-    rows: Any,
-    low: Any,
-    high: Any,
-    codes: Any,
-    secret: Any,
-    first: Any,
-    missing: Any,
-    position: Any,
-    weight: Any,
-    acceptance: Any,
+    where: Any, begin: int, end: int, codes: Any, axes: Any, secret: Any, rows: Any, low: Any, high: Any, acceptance: Any
 ) -> None:
     """Cut boxes of a level from `begin` up to `end`, each across the first column that can be cut, and set where."""
-    score = np.zeros(len(missing))
+    first, columns = axes.first, len(axes.missing)
+    score = np.zeros(columns)
     for box in range(begin, end):
         mine, own = rows[low[box] : high[box]], of_box(acceptance, box)
         counts = count_events(mine, secret)
         least = least_side(own, counts, len(mine))
         if len(mine) < 2 * least:
             continue
-        for j in range(len(missing)):
-            absent = first[j + 1] - first[j] - 1 if missing[j] else -1
-            score[j] = weight[j] * spread(mine, codes[j], absent, position[first[j] : first[j + 1]])
-        for _ in range(len(missing)):
+        for j in range(columns):
+            absent = first[j + 1] - first[j] - 1 if axes.missing[j] else -1
+            score[j] = axes.weights[j] * spread(mine, codes[j], absent, axes.position[first[j] : first[j + 1]])
+        for _ in range(columns):
             j = widest(score)
             if score[j] <= 0:
                 break
             score[j] = 0
             width = first[j + 1] - first[j]
-            absent = width - 1 if missing[j] else -1
-            left = divide(own, mine, codes[j], width, absent, secret, counts, least)
+            across = Across(codes[j], width, width - 1 if axes.missing[j] else -1)
+            left = divide(own, mine, across, secret, counts, least)
             if left > 0:
                 where[box] = low[box] + left
                 break

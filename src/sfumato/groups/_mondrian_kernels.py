@@ -205,14 +205,9 @@ def _least_classically(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.k
 
 
-def _divide_classically(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    if acceptance.relaxed:
-        left = median_cut(acceptance, mine, column, sensitive, counts)
-        if left > 0:
-            return left
-    return strict_cut(acceptance, mine, column, absent, sensitive, counts, least)
+def _divide_classically(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    left = median_cut(acceptance, mine, across.codes, secret, counts) if acceptance.relaxed else 0
+    return left if left > 0 else strict_cut(acceptance, mine, across.codes, across.absent, secret, counts, least)
 
 
 implement(least_side, Classical, _least_classically)

@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
-from sfumato.groups._cut_kernels import count_events, divide, evenly, implement, least_side, of_box, smallest_group
+from sfumato.groups._cover_kernels import Cover, both_cover
+from sfumato.groups._cut_kernels import (
+    count_events,
+    divide,
+    evenly,
+    implement,
+    least_by_floor,
+    least_side,
+    of_box,
+    smallest_group,
+)
 
 SHOWN = 1000
 """A release shows what a box told in thousandths."""
@@ -25,12 +35,13 @@ WAITS = -1
 
 
 class Soft(NamedTuple):
-    """The most even cut, if it is safe or if a test of its two sides, with coins, accepts it."""
+    """The most even cut, if it is safe or if a test of its two sides, with coins, accepts it; what they cover is seen before."""
 
     need: Integers  # ⌈SHOWN·count / bound⌉
     start: Integers
     floor: int
     ledger: Integers  # [boxes × accounts]
+    cover: Cover | None = None
 
 
 @njit(cache=True, inline="always")
@@ -130,25 +141,17 @@ def accepts(mine: Any, left: int, sensitive: Any, counts: Any, account: Any, nee
     return passes(count_events(mine[:left], sensitive), left, len(mine), counts, account, need, start)
 
 
-def least_softly(acceptance: Any, counts: Any, size: int) -> Any:
-    """Return the floor: caps are for the test to keep."""
-    return acceptance.floor
-
-
-def _divide_softly(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    account = acceptance.ledger[0]
-    left = evenly(mine, column, width, absent, least)
-    if left == 0 or not accepts(mine, left, sensitive, counts, account, acceptance.need, acceptance.start):
+def _divide_softly(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    left = evenly(mine, across, least)
+    if left == 0 or not both_cover(mine, left, acceptance.cover):
         return 0
-    return left
+    return left if accepts(mine, left, secret, counts, acceptance.ledger[0], acceptance.need, acceptance.start) else 0
 
 
 def _account_of_box(acceptance: Any, box: int) -> Any:
-    return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1])
+    return Soft(acceptance.need, acceptance.start, acceptance.floor, acceptance.ledger[box : box + 1], acceptance.cover)
 
 
-implement(least_side, Soft, least_softly)
+implement(least_side, Soft, least_by_floor)  # caps are for the test to keep
 implement(divide, Soft, _divide_softly)
 implement(of_box, Soft, _account_of_box)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from sfumato.arrays import Array, Integers
+from sfumato.errors import Infeasible
+from sfumato.exact import percent
 from sfumato.groups._anatomy_kernel import draw_groups
 from sfumato.groups.blind import deal
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.streams import Step
+from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 
 
@@ -28,6 +32,19 @@ def excess(counts: Sequence[int], l: int) -> list[int]:
         else:
             high = cap - 1
     return [max(0, count - low) for count in counts]
+
+
+def too_frequent(bounds: Bounds, most: int, l: int, who: str, hint: str) -> Infeasible:
+    """Return the error that the most frequent value has too many people for ℓ-diversity; the hint is given the largest ℓ."""
+    value, share = bounds.values[most], bounds.shares[most]
+    return Infeasible(
+        f"{who} needs every value to have at most 1/{l} of the people; {value} has {percent(share)}",
+        hint=hint.format(int(1 / share)),
+        values=[value],
+        has={value: share},
+        needs={value: Fraction(1, l)},
+        nearest={"l": int(1 / share)},
+    )
 
 
 def assign_by_anatomy(codes: Array, counts: Integers, l: int, order: Integers, random: Randomness) -> Grouping:

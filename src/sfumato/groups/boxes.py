@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups.cuts import Space, column_weights, cut_boxes, cut_space, need_table, secret_of
-from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import Accounts, Rule, affords
+from sfumato.groups.cuts import Space, column_weights, cut_boxes
+from sfumato.groups.grouping import Grouping, need_table
+from sfumato.groups.soft import Rule, affords
 from sfumato.privacy.requirement import Bounds
-from sfumato.randomness import Randomness, SecureRandomness
+from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
 
@@ -35,12 +35,7 @@ def cut_into_boxes(
     """
     space = Space.of(columns, narrow=True)
     chosen = association(columns, sensitive) if weights == "association" else column_weights(columns, weights)
-    if soft is None:
-        grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen)
-    else:
-        rows = np.arange(sensitive.shape[-1], dtype=np.int32)
-        accounts = Accounts(bounds, soft, floor, random or SecureRandomness())
-        grouping = cut_space(space, secret_of(sensitive, bounds), rows, accounts, basis="soft", weights=chosen)
+    grouping = cut_boxes(space, sensitive, bounds, tight=tight, floor=floor, weights=chosen, soft=soft, random=random)
     stopped = grouping.sizes[grouping.sizes < 2 * floor].sum() / max(int(grouping.sizes.sum()), 1)
     return replace(grouping, figures={"share_in_boxes_at_the_floor": float(stopped)})
 

@@ -8,18 +8,17 @@ divided once more, by its values in their published order, only so that its rows
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from sfumato.arrays import Flags, Floats, Integers
+from sfumato.arrays import Flags, Integers
 from sfumato.groups._counted_kernels import by_sizes, cut_counted
-from sfumato.groups._cut_kernels import Secret, Tight, add_sets
+from sfumato.groups._cut_kernels import Axes, Secret, Tight, add_sets
 from sfumato.groups._mondrian_kernels import Classical
-from sfumato.groups.cuts import Ledger
 from sfumato.groups.soft import Accounts
 from sfumato.privacy.requirement import Bounds
 
@@ -31,16 +30,6 @@ Cut = tuple[int, int, bool, int]
 
 _CELLS = 1 << 25
 """So many counts are asked for at once."""
-
-
-class Axes(NamedTuple):
-    """Quasi space without its people: see `Space`. `published` is the published code of every code, column after column."""
-
-    first: Integers
-    missing: Integers
-    position: Floats
-    published: Integers
-    weights: Floats
 
 
 class Tally(Protocol):
@@ -204,9 +193,7 @@ def _settled(leaves: list[Leaf], acceptance: tuple[Any, ...] | Accounts) -> list
         return leaves
     begins = sorted({leaf.begin for leaf in leaves if leaf.final})
     told = dict(zip(begins, acceptance.told.tolist(), strict=True))
-    return [
-        Leaf(leaf.node, leaf.begin, leaf.people, told[leaf.begin] if leaf.final else leaf.told, leaf.final) for leaf in leaves
-    ]
+    return [replace(leaf, told=told[leaf.begin]) if leaf.final else leaf for leaf in leaves]
 
 
 def _level(
@@ -229,10 +216,8 @@ def _level(
     weights = np.tile(axes.weights, (len(nodes), 1))  # 0 for columns that a box must not be cut across
 
     def cut(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> Cut:
-        found: Cut = cut_counted(
-            histogram[box], counts[box], int(sizes[box]), values, known, at,
-            axes.first, axes.missing, axes.position, weights[box], rule,
-        )  # fmt: skip
+        mine = axes._replace(weights=weights[box])
+        found: Cut = cut_counted(histogram[box], counts[box], int(sizes[box]), values, known, at, mine, rule)
         return found
 
     def cuts(box: int, rule: tuple[Any, ...], known: Integers, at: Integers) -> list[Cut]:
@@ -244,7 +229,7 @@ def _level(
         return found
 
     boxes = range(len(nodes))
-    if isinstance(acceptance, Ledger):
+    if isinstance(acceptance, Accounts):
         if alpha is not None:
             boundary, joins = _candidates(axes, histogram, sizes, max(acceptance.floor, 1))
             weights *= growing.covered(nodes, histogram, boundary, joins, alpha)

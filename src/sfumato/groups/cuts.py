@@ -9,53 +9,27 @@ of what its refusals may have told (`soft.py`).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array, Flags, Floats, Integers, Small, put_back, taken
+from sfumato.arrays import Array, Floats, Integers, Small, put_back, taken
 from sfumato.basis import Basis
 from sfumato.errors import PolicyError, did_you_mean
-from sfumato.groups._cut_kernels import Safe, Secret, Tight, cut_level
+from sfumato.groups._cover_kernels import Cover
+from sfumato.groups._cut_kernels import Axes, Safe, Secret, Tight, cut_level
 from sfumato.groups.category_order import category_places
-from sfumato.groups.grouping import Grouping
+from sfumato.groups.grouping import Grouping, need_table
+from sfumato.groups.soft import Accounts, Rule
 from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
+from sfumato.randomness import Randomness, SecureRandomness
 from sfumato.table.column import Column
 
-
-class Ledger(ABC):
-    """An acceptance that is another one for every level of boxes, because boxes have accounts of their own."""
-
-    @abstractmethod
-    def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
-        """Return the acceptance of the boxes rows[low:high], without coins."""
-
-    @property
-    @abstractmethod
-    def waiting(self) -> Integers:
-        """Which boxes of the level came to a test, and wait for coins."""
-
-    @abstractmethod
-    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> tuple[Any, ...]:
-        """Return the acceptance of these boxes of the level, with coins."""
-
-    @abstractmethod
-    def settle(self, low: Integers, done: Flags) -> None:
-        """Close the accounts of the boxes that are done; the others hand theirs down to both sides."""
-
-    @property
-    @abstractmethod
-    def told(self) -> Integers:
-        """What each final box told, in thousandths rounded down, boxes from left to right along the cuts."""
-
-
-_ENDLESS = 1 << 62
-"""A need beyond what any table has."""
+Cutting = Literal["safe", "tight", "soft"]
+"""What decides about cuts, by the basis that boxes then have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +57,10 @@ class Space:
             codes[j] = taken(category_places(j, columns), column.codes) if column.kind == "categorical" else column.codes
         return cls(codes, *axes(columns))
 
+    def axes(self, weights: Floats) -> Axes:
+        """Return the space without its people, with weights of the columns."""
+        return Axes(self.first, self.missing, self.position, weights)
+
     @property
     def narrow(self) -> Array:
         """The codes in words of 16 bits where they fit: cuts wait for memory, and take half as long with half of it."""
@@ -109,36 +87,12 @@ def axes(columns: Sequence[Column]) -> tuple[Integers, Integers, Floats]:
     return first, missing, position
 
 
-def need_table(bounds: Bounds, scale: int = 1, most: int | None = None) -> tuple[Integers, Integers]:
-    """Return the smallest group for every count of every event up to its own, exactly, and where each event's entries start.
-
-    That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own. Whoever has
-    only some of the people says how many they are at `most`: larger counts are then left out.
-    """
-    counts = [count if most is None else min(count, most) for count in bounds.event_counts]
-    start = np.concatenate(([0], np.cumsum([count + 1 for count in counts]))).astype(np.int64)
-    need = np.zeros(int(start[-1]), np.int64)
-    for k, (count, limit) in enumerate(zip(counts, bounds.event_limits, strict=True)):
-        if limit < 1:
-            need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
-    return need, start
-
-
 def secret_of(sensitive: Array, bounds: Bounds) -> Secret:
     """Return the sensitive values and the sets of them as kernels see them; `sensitive` has a row for each of several columns."""
     codes = np.ascontiguousarray(np.atleast_2d(sensitive), dtype=np.int32)
     if len(codes) != max(1, len(bounds.apart)) or codes.max() >= len(bounds.values):
         raise ValueError("codes of sensitive values are those of the bounds, a row for each column")
     return Secret(codes, len(bounds.values), bounds.apart[0] if bounds.apart else len(bounds.values), *bounds.incidence)
-
-
-def _ceilings(count: int, limit: Fraction) -> Integers:
-    """Return ⌈k / limit⌉ for k = 0 … count."""
-    over, under = limit.denominator, limit.numerator
-    if count * over < _ENDLESS and under < _ENDLESS:
-        found: Integers = -(-over * np.arange(count + 1) // under)
-        return found
-    return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)
 
 
 def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | None) -> Floats:
@@ -153,6 +107,28 @@ def column_weights(columns: Sequence[Column], weights: Mapping[str, float] | Non
     return np.array([float(given.get(name, 1.0)) for name in names])
 
 
+def accepting(
+    bounds: Bounds,
+    cutting: Cutting,
+    floor: int,
+    rule: Rule | None,
+    random: Randomness,
+    *,
+    cover: Cover | None = None,
+    most: int | None = None,
+    **account: int,
+) -> Safe | Tight | Accounts:
+    """Return what accepts cuts, whose sides must cover enough combinations where there is a `cover`.
+
+    Whoever cuts only some of the people says how many they are at `most` and, for soft cuts, with what account they come: see
+    `Accounts`.
+    """
+    if cutting == "soft":
+        assert rule is not None
+        return Accounts(bounds, rule, floor, random, cover=cover, most=most, **account)
+    return (Tight if cutting == "tight" else Safe)(*need_table(bounds, most=most), max(floor, 1), cover)
+
+
 def cut_boxes(
     space: Space,
     sensitive: Array,
@@ -161,20 +137,27 @@ def cut_boxes(
     tight: bool,
     floor: int,
     weights: Floats,
+    soft: Rule | None = None,
+    random: Randomness | None = None,
+    cover: Cover | None = None,
+    progress: Progress = silent,
 ) -> Grouping:
-    """Return the boxes as a grouping. Boxes are disjoint in quasi space and hold at least `floor` people."""
-    need, start = need_table(bounds)
-    acceptance = (Tight if tight else Safe)(need, start, max(floor, 1))
+    """Return the boxes of tight or safe cuts, or of soft ones with coins, as a grouping.
+
+    Boxes are disjoint in quasi space and hold at least `floor` people.
+    """
+    cutting: Cutting = "tight" if tight else "safe" if soft is None else "soft"
+    acceptance = accepting(bounds, cutting, floor, soft, random or SecureRandomness(), cover=cover)
     secret = secret_of(sensitive, bounds)
     rows = np.arange(secret.codes.shape[1], dtype=np.int32)
-    return cut_space(space, secret, rows, acceptance, basis="tight" if tight else "safe", weights=weights)
+    return cut_space(space, secret, rows, acceptance, basis=cutting, weights=weights, progress=progress)
 
 
 def cut_space(
     space: Space,
     secret: Secret,
     rows: Small,
-    acceptance: tuple[Any, ...] | Ledger,
+    acceptance: tuple[Any, ...] | Accounts,
     *,
     basis: Basis,
     weights: Floats,
@@ -186,34 +169,48 @@ def cut_space(
     width, equal ones in their own order. All processors cut boxes of one level at once; each box is cut by itself, so their
     number changes nothing.
     """
+    codes, axes = space.narrow, space.axes(weights)
 
-    codes = space.narrow
+    def cut(low: Integers, high: Integers) -> Integers:
+        if not isinstance(acceptance, Accounts):
+            return cut_level(codes, axes, secret, rows, low, high, acceptance)
+        where = cut_level(codes, axes, secret, rows, low, high, acceptance.level(low, high))
+        late = acceptance.waiting
+        tossed = acceptance.tossed(late, low[late], high[late])
+        where[late] = cut_level(codes, axes, secret, rows, low[late], high[late], tossed)
+        acceptance.settle(low, where < 0)
+        return where
 
-    def cut(low: Integers, high: Integers, level: tuple[Any, ...]) -> Integers:
-        return cut_level(codes, secret, rows, low, high, space.first, space.missing, space.position, weights, level)
-
-    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
-    final: list[tuple[Integers, Integers]] = []
-    settled = 0
-    while len(low):
-        progress("cutting quasi space", settled / len(rows))
-        where = cut(low, high, acceptance.level(low, high) if isinstance(acceptance, Ledger) else acceptance)
-        if isinstance(acceptance, Ledger):
-            late = acceptance.waiting
-            where[late] = cut(low[late], high[late], acceptance.tossed(late, low[late], high[late]))
-        done = where < 0
-        if isinstance(acceptance, Ledger):
-            acceptance.settle(low, done)
-        final.append((low[done], high[done]))
-        settled += int((high[done] - low[done]).sum())
-        low, high = (
-            np.stack([low[~done], where[~done]], axis=1).ravel(),
-            np.stack([where[~done], high[~done]], axis=1).ravel(),
-        )
+    final = [(low[where < 0], high[where < 0]) for low, high, where in cut_levels(len(rows), cut, progress)]
     begins, ends = (np.concatenate(parts) for parts in zip(*final, strict=True))
     order = np.argsort(begins)
     group = put_back(np.repeat(np.arange(len(begins), dtype=np.int32), (ends - begins)[order]), rows)
-    return Grouping(group, len(begins), basis, told=acceptance.told if isinstance(acceptance, Ledger) else None)
+    return Grouping(group, len(begins), basis, told=acceptance.told if isinstance(acceptance, Accounts) else None)
+
+
+Level = tuple[Integers, Integers, Integers]
+"""Where the boxes of a level begin and end, and where each is cut, −1 for a final one."""
+
+
+def cut_levels(people: int, cut: Callable[[Integers, Integers], Integers], progress: Progress = silent) -> Iterator[Level]:
+    """Cut everybody, and both sides of every cut, until nothing is cut any more; `cut(low, high)` says where boxes are cut."""
+    low, high = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64)
+    settled = 0
+    while len(low):
+        progress("cutting quasi space", settled / people)
+        where = cut(low, high)
+        yield low, high, where
+        parted = where >= 0
+        settled += int((high - low)[~parted].sum())
+        low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
+
+
+def tree_of(levels: Iterable[Level]) -> tuple[Integers, Integers, Integers]:
+    """Return where all boxes begin and end, level by level, and the two that each was cut into, −1 for a final one."""
+    low, high, where = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+    sides = np.full((len(where), 2), -1, np.int64)
+    sides[where >= 0] = 1 + np.arange(2 * int((where >= 0).sum())).reshape(-1, 2)
+    return low, high, sides
 
 
 def _on_a_line(column: Column) -> Floats:

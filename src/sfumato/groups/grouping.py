@@ -107,14 +107,15 @@ def require_bounds(
         raise ClaimBroken(f"{broken} group counts exceed their bound: nothing is published")
 
 
-_NO_CAP = 1 << 62
+_ENDLESS = 1 << 62
+"""A need, or a cap, beyond what any table has."""
 _AT_ONCE = 1 << 16
 
 
 def _caps(limit: Fraction, rooms: Integers) -> Integers:
     """Return ⌊limit · room / 1000⌋ for every room, exactly; no cap for a limit of 1."""
     if limit >= 1:
-        return np.full(len(rooms), _NO_CAP)
+        return np.full(len(rooms), _ENDLESS)
     over, under = limit.numerator, limit.denominator * 1000
     if over * int(rooms.max(initial=0)) < 1 << 63 and under < 1 << 63:
         found: Integers = rooms * over // under
@@ -126,3 +127,27 @@ def canonical_order(bounds: Bounds) -> Integers:
     """Return the values by count, then text: the order in which decisions are made, whatever the order of the input."""
     order = sorted(range(len(bounds.values)), key=lambda i: (bounds.counts[i], bounds.values[i]))
     return np.array(order, dtype=np.int64)
+
+
+def need_table(bounds: Bounds, scale: int = 1, most: int | None = None) -> tuple[Integers, Integers]:
+    """Return the smallest group for every count of every event up to its own, exactly, and where each event's entries start.
+
+    That is ⌈scale · count / bound⌉, and 0 for a bound of 1: it may fill any group, so it needs no room of its own. Whoever has
+    only some of the people says how many they are at `most`: larger counts are then left out.
+    """
+    counts = [count if most is None else min(count, most) for count in bounds.event_counts]
+    start = np.concatenate(([0], np.cumsum([count + 1 for count in counts]))).astype(np.int64)
+    need = np.zeros(int(start[-1]), np.int64)
+    for k, (count, limit) in enumerate(zip(counts, bounds.event_limits, strict=True)):
+        if limit < 1:
+            need[start[k] : start[k + 1]] = _ceilings(count, limit / scale)
+    return need, start
+
+
+def _ceilings(count: int, limit: Fraction) -> Integers:
+    """Return ⌈k / limit⌉ for k = 0 … count."""
+    over, under = limit.denominator, limit.numerator
+    if count * over < _ENDLESS and under < _ENDLESS:
+        found: Integers = -(-over * np.arange(count + 1) // under)
+        return found
+    return np.array([min(-(-(k * over) // under), _ENDLESS) for k in range(count + 1)], dtype=np.int64)

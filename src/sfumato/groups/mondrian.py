@@ -23,8 +23,8 @@ from sfumato.groups._mondrian_kernels import (
     Classical,
     entropy_suffices,
 )
-from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
-from sfumato.groups.grouping import Grouping
+from sfumato.groups.cuts import Space, cut_space, secret_of
+from sfumato.groups.grouping import Grouping, need_table
 from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column

@@ -14,11 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.arrays import Array, Floats, Integers, Small
+from sfumato.arrays import Array, Floats, Integers, Small, put_back
 from sfumato.exact import floor_times
-from sfumato.groups._cut_kernels import Secret, cut_level
-from sfumato.groups._even_kernels import Even
-from sfumato.groups.cuts import Space, column_weights
+from sfumato.groups._cut_kernels import Even, Secret, cut_level
+from sfumato.groups.cuts import Space, column_weights, cut_levels, tree_of
 from sfumato.groups.grouping import Grouping
 from sfumato.privacy.requirement import Bounds
 from sfumato.table.column import Column
@@ -64,30 +63,14 @@ def even_tree(space: Space, weight: Floats, floor: int) -> Tree:
     people = space.codes.shape[1]
     none = np.zeros(1, np.int64)
     nothing, rows = Secret(np.zeros((1, people), np.int32), 1, 1, none, none), np.arange(people, dtype=np.int32)
-    low, high, node = np.array([0], dtype=np.int64), np.array([people], dtype=np.int64), np.array([0], dtype=np.int64)
-    begins, sides, nodes = [low], [np.array([[-1, -1]], dtype=np.int64)], 1
-    codes, acceptance = space.narrow, Even(floor)
-    final: list[tuple[Integers, Integers, Integers]] = []
-    while len(low):
-        where = cut_level(codes, nothing, rows, low, high, space.first, space.missing, space.position, weight, acceptance)
-        cut = where >= 0
-        final.append((node[~cut], low[~cut], high[~cut]))
-        fresh = nodes + np.arange(2 * int(cut.sum()), dtype=np.int64).reshape(-1, 2)
-        sides[-1][cut] = fresh
-        low, high = (
-            np.stack([low[cut], where[cut]], axis=1).ravel(),
-            np.stack([where[cut], high[cut]], axis=1).ravel(),
-        )
-        node, nodes = fresh.ravel(), nodes + fresh.size
-        sides.append(np.full((len(low), 2), -1, np.int64))
-        begins.append(low)
-    leaf, begin, end = (np.concatenate(parts) for parts in zip(*final, strict=True))
-    order = np.argsort(begin)
-    box = np.full(nodes, -1, np.int64)
-    box[leaf[order]] = np.arange(len(order))
-    group = np.empty(people, np.int32)
-    group[rows] = np.repeat(np.arange(len(order), dtype=np.int32), (end - begin)[order])
-    return Tree(group, np.concatenate(sides), box)
+    codes, axes = space.narrow, space.axes(weight)
+    levels = cut_levels(people, lambda low, high: cut_level(codes, axes, nothing, rows, low, high, Even(floor)))
+    low, high, sides = tree_of(levels)
+    final = np.flatnonzero(sides[:, 0] < 0)
+    final = final[np.argsort(low[final])]
+    box = np.full(len(sides), -1, np.int64)
+    box[final] = np.arange(len(final))
+    return Tree(put_back(np.repeat(np.arange(len(final), dtype=np.int32), (high - low)[final]), rows), sides, box)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
+from sfumato.groups._cover_kernels import Cover
 from sfumato.groups._soft_kernels import COINS, FINE, MADE, OVER, SHOWN, TOLD, UNDER, WAITS, Soft
-from sfumato.groups.cuts import Ledger, need_table
+from sfumato.groups.grouping import need_table
 from sfumato.groups.streams import Step
 from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
@@ -91,11 +91,11 @@ def leading(coins: Randomness, chance: Fraction, tests: int) -> Integers:
 
 
 @dataclass(eq=False)
-class Accounts(Ledger):
-    """The accounts of the boxes of one level after another: coins by box, whoever cuts it, and what final boxes told.
+class Accounts:
+    """An acceptance with accounts, of the boxes of one level after another: coins by box, and what final boxes told.
 
-    Whoever cuts only the people from place `begin` on along the cuts says so, with what account
-    (`first`) they come, and how many they are (`most`).
+    Whoever cuts only the people from place `begin` on along the cuts says so, with what account (`first`) they come, and how many
+    they are (`most`).
     """
 
     bounds: Bounds
@@ -105,6 +105,7 @@ class Accounts(Ledger):
     begin: int = field(default=0, kw_only=True)
     first: int = field(default=SHOWN * FINE, kw_only=True)
     most: int | None = field(default=None, kw_only=True)
+    cover: Cover | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self._final: list[tuple[Integers, Integers]] = []
@@ -112,23 +113,23 @@ class Accounts(Ledger):
         self._need = need_table(self.bounds, SHOWN, self.most)
         self._coins = self.random.spawn(Step.CUTS)
 
-    def level(self, low: Integers, high: Integers) -> tuple[Any, ...]:
+    def level(self, low: Integers, high: Integers) -> Soft:
         """Return the acceptance of the boxes rows[low:high], without coins."""
         self._ledger = self._accounts(self._told, high - low, 0)
-        return self.acceptance(self._ledger)
+        return self._acceptance(self._ledger)
 
     @property
     def waiting(self) -> Integers:
         """Which boxes of the level came to a test, and wait for coins."""
         return np.flatnonzero(self._ledger[:, MADE] == WAITS)
 
-    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> tuple[Any, ...]:
+    def tossed(self, boxes: Integers, low: Integers, high: Integers) -> Soft:
         """Return the acceptance of these boxes of the level, with coins of their own, whoever cuts them."""
         self._late = boxes, self._accounts(self._told[boxes], high - low, self.rule.tests)
         for account, begin, end in zip(self._late[1], low.tolist(), high.tolist(), strict=True):
             chance = refusing(self.rule.patience, end - begin)
             account[COINS:] = leading(self._coins.spawn(self.begin + begin, self.begin + end), chance, self.rule.tests)
-        return self.acceptance(self._late[1])
+        return self._acceptance(self._late[1])
 
     def settle(self, low: Integers, done: Flags) -> None:
         """Keep what final boxes told; the others hand their accounts down to both sides."""
@@ -138,9 +139,8 @@ class Accounts(Ledger):
         self._final.append((low[done], told[done] // FINE))
         self._told = np.repeat(told[~done], 2)
 
-    def acceptance(self, ledger: Integers) -> tuple[Any, ...]:
-        """Return the acceptance of boxes with these accounts."""
-        return Soft(*self._need, max(self.floor, 1), ledger)
+    def _acceptance(self, ledger: Integers) -> Soft:
+        return Soft(*self._need, max(self.floor, 1), ledger, self.cover)
 
     def _accounts(self, told: Integers, sizes: Integers, tests: int) -> Integers:
         """Return an account for each box, with room for the coins of so many tests."""

@@ -64,6 +64,7 @@ class Ambiguity(Method):
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "ambiguity"
+    form: ClassVar[str] = "columns"
     hides_presence: ClassVar[bool] = True
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
@@ -75,11 +76,6 @@ class Ambiguity(Method):
     def each_refused(self, against: Against) -> str:
         """Return why groups as published protect one attribute only; nothing for boxes."""
         return "as published, groups bound one value of each person" if self.grouping == "paper" else ""
-
-    @property
-    def form(self) -> str:
-        """The form columns."""
-        return "columns"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader and engineer for boxes of both kinds, only engineer with patience; nobody for groups as published."""
@@ -101,36 +97,16 @@ class Ambiguity(Method):
 
     def group(self, task: Task) -> Grouping:
         """Return boxes, or scattered groups with the numbers of residues and merges."""
-        alpha = Fraction(task.requirement.presence or 1)
-        progress = task.part(0.0, 0.8)
+        alpha, progress = Fraction(task.requirement.presence or 1), task.part(0.0, 0.8)
         if self.grouping == "paper":
-            greedy = self.pick == "greedy"
-            return scattered_groups(
-                task.quasi, task.codes, task.bounds, alpha, suppress=self.suppress, greedy=greedy, progress=progress
-            )
-        tight = task.against == "reader"
+            people, greedy = (task.quasi, task.codes, task.bounds, alpha), self.pick == "greedy"
+            return scattered_groups(*people, suppress=self.suppress, greedy=greedy, progress=progress)
+        people, tight = (task.quasi, task.secrets, task.bounds, alpha), task.against == "reader"
         if self.grouping == "halves":
-            return half_boxes(
-                task.quasi,
-                task.secrets,
-                task.bounds,
-                alpha,
-                tight=tight,
-                floor=self.floor,
-                weights=self.weights,
-                progress=progress,
-            )
+            return half_boxes(*people, tight=tight, floor=self.floor, weights=self.weights, progress=progress)
+        soft = None if tight else soft_rule(task.bounds, self.patience)
         return presence_boxes(
-            task.quasi,
-            task.secrets,
-            task.bounds,
-            alpha,
-            tight=tight,
-            floor=self.floor,
-            weights=self.weights,
-            soft=None if tight else soft_rule(task.bounds, self.patience),
-            random=task.random,
-            progress=progress,
+            *people, tight=tight, floor=self.floor, weights=self.weights, soft=soft, random=task.random, progress=progress
         )
 
 

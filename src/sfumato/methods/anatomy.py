@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.exact import percent
-from sfumato.groups.anatomy import assign_by_anatomy, excess
+from sfumato.errors import PolicyError
+from sfumato.groups.anatomy import assign_by_anatomy, excess, too_frequent
 from sfumato.groups.grouping import Grouping, canonical_order
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import flag, parameter, whole
 from sfumato.privacy.requirement import Against, Bounds
 from sfumato.randomness import Randomness
+
+_LARGEST = (
+    'the largest possible group size for this table is {}; use method "multi-size", which gives each value its own bound, or '
+    'suppress = true with against = "reader"'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,8 @@ class Anatomy(Method):
             )
         removed = np.array(excess(bounds.counts, size), dtype=np.int64)
         if (removed.any() and not self.suppress) or bounds.total - int(removed.sum()) < size:
-            raise _not_eligible(bounds, size)
+            most = max(range(len(bounds.counts)), key=bounds.counts.__getitem__)
+            raise too_frequent(bounds, most, size, f"Anatomy with groups of {size}", _LARGEST)
         return size, removed
 
 
@@ -77,20 +81,3 @@ def _keep(codes: Any, removed: Any, random: Randomness) -> Any:
     start = np.cumsum(np.bincount(codes, minlength=len(removed))) - np.bincount(codes, minlength=len(removed))
     rank = np.arange(len(codes)) - start[codes[by_value]]
     return np.sort(by_value[rank >= removed[codes[by_value]]])
-
-
-def _not_eligible(bounds: Bounds, size: int) -> Infeasible:
-    most = max(range(len(bounds.counts)), key=lambda i: bounds.counts[i])
-    value, share = bounds.values[most], bounds.shares[most]
-    largest = int(1 / share)
-    return Infeasible(
-        f"Anatomy with groups of {size} needs every value to have at most 1/{size} of the people; {value} has {percent(share)}",
-        hint=(
-            f'the largest possible group size for this table is {largest}; use method "multi-size", which gives each value its '
-            'own bound, or suppress = true with against = "reader"'
-        ),
-        values=[value],
-        has={value: share},
-        needs={value: Fraction(1, size)},
-        nearest={"l": largest},
-    )

@@ -192,6 +192,14 @@ class Method(ABC):
         """Return the bounds that a release of this table keeps: the requirement's, on the table's own counts."""
         return table_bounds(table, requirement)
 
+    def kept_bounds(self, table: Table, requirement: Requirement) -> Bounds:
+        """Return the bounds that a release keeps, after making sure that the method keeps them and they protect somebody."""
+        self.require_provable(table, requirement)
+        require_free_names(table, self.form)
+        bounds = self.bounds(table, requirement)
+        self.require_something_to_keep(bounds, requirement)
+        return bounds
+
     def odds(self, table: Table, requirement: Requirement) -> Fraction | None:
         """Return how much a release lets anybody's odds grow, before anything is drawn; None where nothing bounds that."""
         return None
@@ -210,10 +218,7 @@ class Method(ABC):
         input decides nothing, not even through the rounding of a sum, and the same people and seed give the same release. Where
         counts alone decide, they stay in the order of their values: near people lie together, which is several times faster.
         """
-        self.require_provable(table, requirement)
-        require_free_names(table, self.form)
-        bounds = self.bounds(table, requirement)
-        self.require_something_to_keep(bounds, requirement)
+        bounds = self.kept_bounds(table, requirement)
         coins, tell = randomness(random), progress or silent
         # Nothing holds the people in another order while the release is audited: memory is what limits a table.
         if self.by_counts:
@@ -241,14 +246,7 @@ class Method(ABC):
         found = histograms(group, secrets.ravel(), len(task.bounds.values))
         require_bounds(found, grouping.sizes, task.bounds.limits, grouping.told, task.bounds.sets)
         shown = grouping if grouping.shown is not None else replace(grouping, shown=found)
-        sizes = grouping.sizes
-        figures = {
-            "groups": grouping.groups,
-            "smallest": int(sizes.min()),
-            "largest": int(sizes.max()),
-            "loss": int(((sizes - 1) ** 2).sum()),
-        }
-        return Made(show(task, shown, self), {**figures, **grouping.figures})
+        return Made(show(task, shown, self), {**size_figures(grouping.sizes), **grouping.figures})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the method's name and parameters as plain JSON values; of a method that is not sfumato's also its package."""
@@ -347,6 +345,12 @@ class Ungrouped(Method):
     def group(self, task: Task) -> Grouping:
         """Not asked for: `make` does without."""
         raise TypeError(f"method {self.name!r} makes no groups")
+
+
+def size_figures(sizes: Integers) -> dict[str, Any]:
+    """Return what the publisher is told of groups of these sizes."""
+    loss = int(((sizes - 1) ** 2).sum())
+    return {"groups": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max()), "loss": loss}
 
 
 def secrets_of(table: Table) -> Array:

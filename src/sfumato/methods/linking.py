@@ -30,13 +30,9 @@ class Linking(Ungrouped):
 
     accept_weaker_claim: bool = parameter(False, flag)
 
+    form: ClassVar[str] = "ranges"
     links_records: ClassVar[bool] = True
     instead: ClassVar[str] = 'name = "near-groups"'
-
-    @property
-    def form(self) -> str:
-        """The form ranges."""
-        return "ranges"
 
     def proves(self) -> tuple[Against, ...]:
         """Return nobody: what is claimed is not about a reader who has seen the release."""

@@ -16,6 +16,7 @@ from sfumato.groups.settings.two_size import SEARCHES, Search
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, seconds, whole
 from sfumato.privacy.requirement import Against, Bounds
+from sfumato.progress import silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +73,8 @@ class MultiSize(Method):
 
     def plan(self, bounds: Bounds, task: Task | None = None) -> Plan:
         """Return the setting for these bounds."""
-        if task is not None:
-            task.progress("finding the group sizes", 0.0)
+        tell = silent if task is None else task.progress
+        tell("finding the group sizes", 0.0)
         chosen = plan(
             bounds,
             strategy=self.strategy,
@@ -82,8 +83,7 @@ class MultiSize(Method):
             gap=self.gap,
             time_limit=self.time_limit,
         )
-        if task is not None:
-            task.progress("assigning people to groups", 0.4)
+        tell("assigning people to groups", 0.4)
         return chosen
 
 

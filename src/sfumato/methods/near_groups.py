@@ -10,7 +10,7 @@ from sfumato.errors import PolicyError
 from sfumato.groups.grouping import Grouping
 from sfumato.groups.near.anneal import annealed_groups
 from sfumato.groups.near.matched import matched_groups
-from sfumato.groups.near.widths import domain_widths
+from sfumato.groups.near.order import domain_widths
 from sfumato.methods.base import Method, Task, Way
 from sfumato.parameters import choice, parameter, weights, whole
 from sfumato.privacy.requirement import Against

@@ -65,14 +65,10 @@ class PriView(Method):
     accept_weaker_claim: bool = parameter(False, flag, only={"grouping": ("paper",)})
 
     name: ClassVar[str] = "priview"
+    form: ClassVar[str] = "views"
     hides_presence: ClassVar[bool] = True
     unproven: ClassVar[str] = "it bounds what one group tells, and several may cover a person"
     instead: ClassVar[str] = 'grouping = "boxes"'
-
-    @property
-    def form(self) -> str:
-        """The form views."""
-        return "views"
 
     def proves(self) -> tuple[Against, ...]:
         """Return reader for boxes, which look at values; nobody for groups as published."""
@@ -116,7 +112,9 @@ class PriView(Method):
         """Return the columns that may be moved: those asked for, or each of them, the one of the paper's rule first."""
         names = [column.name for column in table.quasi]
         if len(names) < 2:
-            raise PolicyError("PriView: one quasi column is moved and others stay, and the table has only one", hint=_OTHER)
+            raise PolicyError(
+                "PriView: one quasi column is moved and others stay, and the table has only one", hint='name = "ambiguity"'
+            )
         if self.column is None:
             return [(name,) for name in smallest_first(table.quasi, table.sensitive.codes)]
         moved = (self.column,) if isinstance(self.column, str) else tuple(self.column)
@@ -130,6 +128,3 @@ class PriView(Method):
 
 def _listed(table: Table, moved: Sequence[str]) -> list[str]:
     return [column.name for column in table.quasi if column.name in moved]
-
-
-_OTHER = 'name = "ambiguity"'

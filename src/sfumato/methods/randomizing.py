@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Array
+from sfumato.arrays import Array, Integers
 from sfumato.errors import PolicyError
 from sfumato.exact import Number
 from sfumato.methods.base import Made, Task, Ungrouped
@@ -61,6 +61,8 @@ class Randomizing(Ungrouped):
     otherwise: str | None = parameter(None, lambda where, value: value, only={"parameters": ("declared",)})
     amplification: Number | None = parameter(None, _ABOVE_ONE)
 
+    form: ClassVar[str] = "randomized"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         caller = type(self).__name__
@@ -72,11 +74,6 @@ class Randomizing(Ungrouped):
         if self.shares is not None:
             declared_counts(self.declared)
             require_otherwise(caller, self.otherwise, self.declared)
-
-    @property
-    def form(self) -> str:
-        """The form randomized."""
-        return "randomized"
 
     @property
     def cap(self) -> Fraction | None:
@@ -149,10 +146,13 @@ def closed_domain(table: Table, schema: Schema) -> Domain:
 
 def declared_codes(table: Table, domain: Domain) -> Array:
     """Return the table's sensitive codes as codes of the release's domain."""
-    if domain is table.sensitive.domain:
-        return table.sensitive.codes
+    return table.sensitive.codes if domain is table.sensitive.domain else declared_places(table, domain)[table.sensitive.codes]
+
+
+def declared_places(table: Table, domain: Domain) -> Integers:
+    """Return the code of each of the table's values in the release's domain."""
     place = {label: code for code, label in enumerate(domain.labels)}
-    return np.array([place[label] for label in table.sensitive.labels], dtype=np.int64)[table.sensitive.codes]
+    return np.array([place[label] for label in table.sensitive.labels], dtype=np.int64)
 
 
 def plan_figures(plan: RandomizationPlan) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.exact import percent
+from sfumato.errors import PolicyError
+from sfumato.groups.anatomy import too_frequent
 from sfumato.methods.base import Task
 from sfumato.methods.linking import Linked, Linking
 from sfumato.papers.heterogeneous.ring import Assigned, Partition, Rings, draw_carried, ring_order, ring_partition
@@ -18,6 +17,7 @@ from sfumato.privacy.requirement import Bounds
 from sfumato.release.links import Links
 
 MOST_TRIES = 10_000
+_LARGEST = "the largest possible l for this table is {}; near-groups and burel give each value its own bound"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Ring(Linking):
             )
         most = max(range(len(bounds.counts)), key=bounds.counts.__getitem__)
         if length * bounds.counts[most] > bounds.total:
-            raise _not_eligible(bounds, most, length)
+            raise too_frequent(bounds, most, length, f"Ring with {length} different neighbours", _LARGEST)
         return length
 
 
@@ -89,16 +89,3 @@ def _links(rings: Rings, length: int, carried: Any) -> Links:
     covered = rings.order[rings.windows(length)]
     start = np.arange(len(covered) + 1, dtype=np.int64) * length
     return Links(start, covered.reshape(-1).astype(np.int32), carried)
-
-
-def _not_eligible(bounds: Bounds, most: int, length: int) -> Infeasible:
-    value, share = bounds.values[most], bounds.shares[most]
-    return Infeasible(
-        f"Ring with {length} different neighbours needs every value to have at most 1/{length} of the people; {value} has "
-        f"{percent(share)}",
-        hint=f"the largest possible l for this table is {int(1 / share)}; near-groups and burel give each value its own bound",
-        values=[value],
-        has={value: share},
-        needs={value: Fraction(1, length)},
-        nearest={"l": int(1 / share)},
-    )

@@ -53,6 +53,7 @@ class Synthesizing(Ungrouped):
     otherwise: str | None = parameter(None, checked_text)
     accept_weaker_claim: bool = parameter(False, flag)
 
+    form: ClassVar[str] = "synthetic"
     unproven: ClassVar[str] = "another record of one person makes no release more than e^ε times as likely, and that is all"
     instead: ClassVar[str] = 'model = "differential", which asks for just that; or name = "noisy-boxes"'
 
@@ -64,11 +65,6 @@ class Synthesizing(Ungrouped):
             )
         if self.values is not None:
             require_otherwise(type(self).__name__, self.otherwise, dict.fromkeys(self.values, Fraction(1)))
-
-    @property
-    def form(self) -> str:
-        """The form synthetic."""
-        return "synthetic"
 
     def proves(self) -> tuple[Against, ...]:
         """Return nobody: how much odds grow is bounded, not what somebody believes."""

@@ -36,10 +36,10 @@ from sfumato.release.counted_ranges import read_ranges
 from sfumato.release.files import read_release
 from sfumato.release.manifest import Manifest
 from sfumato.scale.entries import Certain, Entries, Lists, runs
-from sfumato.scale.layout import Blocks, Layout, hashed
+from sfumato.scale.layout import Blocks, Layout, hashed, scatter
 from sfumato.scale.outline import Outline
 from sfumato.scale.reread import Reread, RereadRecords, reread, reread_records, row_keys
-from sfumato.table.coding import dealt, sorted_with_places
+from sfumato.table.coding import dealt
 from sfumato.table.column import Column
 from sfumato.table.table import Table
 
@@ -55,16 +55,16 @@ def audit_parts(
     people: Blocks | None = None,
     *,
     draw: bool = True,
-    placed: Integers | None = None,
+    in_parts: Integers | None = None,
 ) -> Audit:
     """Return the audit of a release on disk, read in parts; with the table's outline and everybody's codes also against those.
 
     `place` is a private directory for what does not fit in memory. Without `draw` nothing is looked at that depends on coins.
-    `placed` is what the publisher of a randomized release knows: [parts × values] how many people are where.
+    `in_parts` is what the publisher of a randomized release knows: [parts × values] how many people are where.
     """
     table = None if outline is None else outline.table
     try:
-        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, placed))
+        found = JUDGES[manifest.form](_Asked(directory, manifest, place, table, people, draw, in_parts))
     except FormatError as error:
         return Audit(claims=(), problems=(error.message,), with_table=table is not None)
     return completed(found.audit, manifest, found.texts, table, found.problems)
@@ -79,7 +79,7 @@ class _Asked(NamedTuple):
     table: Table | None
     people: Blocks | None
     draw: bool
-    placed: Integers | None
+    in_parts: Integers | None
 
 
 class _Judged(NamedTuple):
@@ -100,9 +100,7 @@ def _buckets(asked: _Asked) -> _Judged:
     own = _own_codes(comparable)
     passes = count()
 
-    def judge(case: Case[BucketsRelease]) -> Audit:
-        k = next(k for k, one in enumerate(read.each) if one is case.release)
-
+    def judge(case: Case[BucketsRelease], k: int) -> Audit:
         def walk(against: Table) -> Walked:
             assert people is not None
             return _walked(read, read.entries[k], against, people, place / f"people{next(passes)}", own[k])
@@ -112,14 +110,32 @@ def _buckets(asked: _Asked) -> _Judged:
 
         return audit_buckets(case, (read.entries[k].shown(case.release), walk) if read.entries else None, walk_noise)
 
-    case: Case[Any] = Case(whole, comparable, None, None, None, draw)
-    audit = audit_apart(case, judge) if manifest.apart else judge(case)
+    audit = _each(whole, read.each, comparable, draw, judge)
     quasi = {f"qit {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
     return _Judged(audit, quasi | _named([one.domain.table for one in read.each]), problems)
 
 
 def _named(secrets: Sequence[pa.Table]) -> dict[str, pa.Table]:
     return {f"st{k}": one for k, one in enumerate(secrets)}
+
+
+def _each(release: Any, parts: Sequence[Any], table: Table | None, draw: bool, judge: Callable[[Case[Any], int], Audit]) -> Audit:
+    """Return the audit of a release by that of each of its parts, one a secret that is protected by itself."""
+
+    def judged(case: Case[Any]) -> Audit:
+        return judge(case, next(k for k, one in enumerate(parts) if one is case.release))
+
+    case: Case[Any] = Case(release, table, None, None, None, draw)
+    return audit_apart(case, judged) if release.manifest.apart else judged(case)
+
+
+def _distinct(table: Table | None, people: Blocks | None, place: Path) -> Callable[[int], _Distinct | None]:
+    """Return who gives the people of a table with a value of the k-th secret; nobody where there is no table."""
+    if table is None:
+        return lambda k: None
+    assert people is not None
+    own, everybody = _own_codes(table), _Distinct(table, people, place / "people")
+    return lambda k: everybody.of(own[k])
 
 
 def _own_codes(table: Table | None) -> list[Array]:
@@ -144,17 +160,8 @@ def _ranges(asked: _Asked) -> _Judged:
     shown = {"records": pa.table({name: one for box in each[0].boxes for name, one in box_arrays(box, none).items()})}
     shown |= _named([one.domain.table.slice(0, 0) for one in each])
     comparable = _comparable(manifest, shown, table, problems)
-    own, everybody = _own_codes(comparable), None
-    if comparable is not None:
-        assert people is not None
-        everybody = _Distinct(comparable, people, place / "people")
-
-    def judge(case: Case[Any]) -> Audit:
-        k = next(k for k, one in enumerate(each) if one is case.release)
-        return audit_ranges(case, None if everybody is None else everybody.of(own[k]))
-
-    case: Case[Any] = Case(release, comparable, None, None, None, draw)
-    audit = audit_apart(case, judge) if manifest.apart else judge(case)
+    everybody = _distinct(comparable, people, place)
+    audit = _each(release, each, comparable, draw, lambda case, k: audit_ranges(case, everybody(k)))
     texts = {box.name: pa.table({box.name: box.values}) for box in each[0].boxes}
     return _Judged(audit, texts | _named([one.domain.table for one in each]), problems)
 
@@ -165,18 +172,9 @@ def _columns(asked: _Asked) -> _Judged:
     problems = list(stored.problems)
     release: Any = read_tables(manifest, stored.tables, problems)
     comparable = _comparable(manifest, dict(stored.tables), table, problems)
-    own, parts = _own_codes(comparable), release.parts if manifest.apart else (release,)
-    everybody = None
-    if comparable is not None:
-        assert people is not None
-        everybody = _Distinct(comparable, people, place / "people")
-
-    def judge(case: Case[Any]) -> Audit:
-        k = next(k for k, one in enumerate(parts) if one is case.release)
-        return audit_columns(case, None if everybody is None else everybody.of(own[k]))
-
-    case: Case[Any] = Case(release, comparable, None, None, None, draw)
-    return _Judged(audit_apart(case, judge) if manifest.apart else judge(case), dict(stored.tables), problems)
+    everybody, each = _distinct(comparable, people, place), release.parts if manifest.apart else (release,)
+    audit = _each(release, each, comparable, draw, lambda case, k: audit_columns(case, everybody(k)))
+    return _Judged(audit, dict(stored.tables), problems)
 
 
 def _randomized(asked: _Asked) -> _Judged:
@@ -195,8 +193,8 @@ def _randomized(asked: _Asked) -> _Judged:
         return added_counts(counted(numbers, table), numbers.slots, _Exposed(lambda: counted(numbers, table)))
 
     slots = ReadParts.of(read.release).slots
-    placed = None if asked.placed is None else asked.placed[slots.part, slots.value]
-    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, placed)
+    in_parts = None if asked.in_parts is None else asked.in_parts[slots.part, slots.value]
+    audit = audit_randomized(Case(read.release, comparable, None, None, None, asked.draw), walk, in_parts)
     quasi = {f"records {column.name}": pa.table({column.name: column.values}) for column in read.release.quasi}
     return _Judged(audit, quasi | {"records": read.release.domain.table}, problems)
 
@@ -311,11 +309,9 @@ class _Files:
         for *codes, secret in self.people or ():
             _scatter([place[codes[j]] for place, j in zip(theirs, order, strict=True)], [secret], original)
         for mine, real in zip(published, original, strict=True):
-            columns, (*others, secret) = mine.read(), real.read()
+            columns, (*others, secret) = mine.take(), real.take()
             key = row_keys([np.concatenate(pair) for pair in zip(columns, others, strict=False)], sizes)
             yield _Together(key, columns[len(sizes) :], secret)
-            for file in (mine, real):
-                file.path.unlink(missing_ok=True)
 
 
 def _walked(read: Reread, entries: Entries, table: Table, people: Blocks, place: Path, own: Array) -> Walked:
@@ -372,10 +368,4 @@ def _scatter(
     which = (hashed(codes) % np.uint64(len(files))).astype(np.int64)
     if along is not None:
         along(rest[0], which)
-    places = sorted_with_places(which)[1]
-    ends = np.cumsum(np.bincount(which, minlength=len(files)))
-    begin = 0
-    for file, end in zip(files, ends.tolist(), strict=True):
-        some = places[begin:end]
-        file.append([*(code[some] for code in codes), *(one[some].astype(np.int32) for one in rest)])
-        begin = end
+    scatter([*codes, *rest], which, files)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -123,12 +124,9 @@ def deal(people: Blocks, sizes: Sequence[int], slots: Slots, random: Randomness,
 
 def ranked_files(ordered: Sequence[Blocks], sizes: Sequence[int], random: Randomness, place: Path, at_once: int) -> list[Blocks]:
     """Return everybody by value, then by a coin of her place in these files, which comes last; in files of one block each."""
-    attempt = 0
-    while True:
-        ranked = _ranked(ordered, sizes, random.spawn(attempt), place, at_once)
-        if ranked is not None:
-            break
-        attempt += 1  # two people of one value drew equal coins: all draw again
+    # Where two people of one value drew equal coins, all draw again.
+    drawn = (_ranked(ordered, sizes, random.spawn(attempt), place, at_once) for attempt in count())
+    ranked = next(found for found in drawn if found is not None)
     for file in ordered:
         file.path.unlink(missing_ok=True)
     return ranked
@@ -154,15 +152,13 @@ def _ranked(
         expected = start[columns[-1]] + ((key >> np.uint64(32)) * many >> np.uint64(32)).astype(np.int64)
         scatter([*columns, key], expected // at_once, files)
     for file in files:
-        columns = file.read()
+        columns = file.take()
         order = np.lexsort((columns[-1], columns[-2]))
         *rest, value, key = (column[order] for column in columns)
         if ((key[1:] == key[:-1]) & (value[1:] == value[:-1])).any():
             for one in files:
                 one.path.unlink(missing_ok=True)
             return None
-        file.path.unlink(missing_ok=True)
-        file.rows.clear()
         file.append([*rest, value, key])
     return files
 
@@ -177,7 +173,7 @@ def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place:
     for file in ranked:
         if not file.total:
             continue
-        *codes, value, _ = file.read()
+        *codes, value, _ = file.take()
         group = np.empty(len(value), np.int64)
         heads = np.flatnonzero(np.append(True, value[1:] != value[:-1]))
         for begin, end in zip(heads.tolist(), [*heads[1:].tolist(), len(value)], strict=True):
@@ -185,11 +181,8 @@ def _seated(ranked: Sequence[Blocks], sizes: Sequence[int], slots: Slots, place:
             group[begin:end] = slots.take(one, int(taken[one]), int(taken[one]) + end - begin)
             taken[one] += end - begin
         scatter([*codes, value, group], group * many // slots.groups, files)
-        file.path.unlink(missing_ok=True)
     for file in files:
-        columns = file.read()
-        file.path.unlink(missing_ok=True)
-        file.rows.clear()
+        columns = file.take()
         order = ascending([columns[-1], *packed(columns, sizes)])
         file.append([column[order] for column in columns])
     return files
@@ -274,14 +267,12 @@ def _arranged(
     layout = files[0].layout
     targets = [Blocks(place / f"arranged{k}", layout) for k in range(int(part[-1]) + 1)]
     for file in files:
-        columns = file.read()
+        columns = file.take()
         columns[-1] = number[columns[-1]]
         scatter(columns, part[columns[-1]], targets)
-        file.path.unlink(missing_ok=True)
     rows, entries = [], []
     for k, target in enumerate(targets):
-        columns = target.read()
-        target.path.unlink(missing_ok=True)
+        columns = target.take()
         order = ascending([columns[-1], *packed(columns, sizes[:-1])])
         *codes, value, group = (column[order] for column in columns)
         rows.append(Blocks(place / f"rows{k}", Layout((*layout.types[:-2], _LONG))))

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.boxes import weights_by_pairs
 from sfumato.groups.counted import Leaf, TopCuts, secret_shape, top_cuts
 from sfumato.groups.cuts import column_weights
-from sfumato.groups.soft import Rule
 from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress
 from sfumato.randomness import Randomness
 from sfumato.scale.collect import Kept
 from sfumato.scale.outline import Outline
-from sfumato.scale.shard import Cut, Cutting, Matching
+from sfumato.scale.shard import Cut, Rules
 from sfumato.scale.shown import ranged
 from sfumato.scale.tally import Counter, Frame, Sum, frame_of
 
@@ -36,20 +33,6 @@ class People(Protocol):
         """Yield every leaf cut to the end, from left to right along the cuts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """What decides about cuts, fixed before the first one."""
-
-    cutting: Cutting
-    floor: int
-    weights: object
-    rule: Rule | None
-    classical: Classical | None = None
-    form: str = "buckets"
-    alpha: Fraction | None = None
-    matching: Matching | None = None
-
-
 def boxes(
     outline: Outline, people: People, bounds: Bounds, rules: Rules, random: Randomness, *, shard: int, progress: Progress
 ) -> tuple[list[Kept], TopCuts]:
@@ -59,21 +42,15 @@ def boxes(
     frame = replace(frame, axes=frame.axes._replace(weights=_weights(outline, frame, people, rules)))
     sizes = tuple(column.size for column in outline.table.quasi)
     absent = None if rules.form == "buckets" else ranged(outline.table.quasi, rules.form)
-    how = Cut(
-        frame, sizes, bounds, rules.cutting, rules.floor, rules.rule, random, rules.classical, absent, rules.alpha,
-        rules.matching, outline.rows,
-    )  # fmt: skip
+    how = Cut(frame, sizes, bounds, rules, random, absent, outline.rows)
     progress("cutting quasi space", 0.35)
-    secret = secret_shape(bounds)
-    most = max(shard, 2 * rules.floor)
-    counter, accepted = Counter(frame, people.total), how.acceptance()
     cuts = top_cuts(
-        counter,
+        Counter(frame, people.total),
         frame.axes,
-        secret,
-        accepted,
+        secret_shape(bounds),
+        how.acceptance(),
         people=outline.rows,
-        shard=most,
+        shard=max(shard, 2 * rules.floor),
         alpha=rules.alpha,
         whole=rules.matching is not None,
     )
@@ -105,8 +82,8 @@ def pieces(leaves: Sequence[Leaf]) -> list[int]:
     return found
 
 
-def shard_of(nodes: Integers, leaves: Sequence[Leaf], tree: Integers) -> Array:
-    """Return for the leaf node of each row the number of its leaf."""
-    number = np.full(len(tree), -1, np.int64)
-    number[[leaf.node for leaf in leaves]] = np.arange(len(leaves))
-    return number[nodes]
+def shard_of(frame: Frame, rows: Sequence[Array], cuts: TopCuts) -> Array:
+    """Return the number of the leaf that each row lies in."""
+    number = np.full(len(cuts.tree), -1, np.int64)
+    number[[leaf.node for leaf in cuts.leaves]] = np.arange(len(cuts.leaves))
+    return number[frame.nodes(frame.codes(rows), cuts.tree)]

@@ -95,15 +95,13 @@ def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
     Boxes are disjoint in quasi space, so that no two of them have a first row in common and nothing else has to be compared.
     `order`, if given, lists the boxes along the cuts in the order of their numbers.
     """
-    sizes, firsts, shard, offset, piece = [], [], [], [], []
-    for place, one in enumerate(shards):
-        made = one.made
-        sizes.append(made.sizes)
-        firsts.append(made.firsts)
-        shard.append(np.full(len(made.sizes), place))
-        offset.append(np.cumsum(made.sizes) - made.sizes)
-        piece.append(np.full(len(made.sizes), one.piece))
-    size, first, of_shard, at, of_piece = (np.concatenate(parts) for parts in (sizes, firsts, shard, offset, piece))
+    boxes_of = [len(one.made.sizes) for one in shards]
+    size, first = np.concatenate([one.made.sizes for one in shards]), np.concatenate([one.made.firsts for one in shards])
+    of_shard = np.repeat(np.arange(len(shards)), boxes_of)
+    at = np.concatenate([np.cumsum(one.made.sizes) - one.made.sizes for one in shards])
+    of_piece = np.repeat([one.piece for one in shards], boxes_of)
+    before = np.repeat(np.cumsum(boxes_of) - boxes_of, boxes_of)
+    along = before + np.concatenate([one.made.box for one in shards]) - np.cumsum(of_piece > 0)
     whole = np.cumsum(of_piece == 0) - 1  # pieces of one box follow one another
     boxes = int(whole[-1]) + 1
     head = np.flatnonzero(of_piece == 0)
@@ -125,7 +123,7 @@ def collect(shards: Sequence[Kept], order: Integers | None = None) -> Collected:
         value=value,
         count=count,
         told=None if told is None else told[head][order],
-        along=_along(shards, of_piece)[head][order],
+        along=along[head][order],
     )
 
 
@@ -181,13 +179,3 @@ def _entries(shards: Sequence[Kept], number: Integers, boxes: int) -> tuple[Inte
         count = np.add.reduceat(count, np.flatnonzero(fresh))
         group, value = group[fresh], value[fresh]
     return np.bincount(group, minlength=boxes).astype(np.int64), value, count
-
-
-def _along(shards: Sequence[Kept], piece: Integers) -> Integers:
-    """Return for every run the number of its box along the cuts."""
-    found, before = [], 0
-    for one in shards:
-        found.append(before + one.made.box)
-        before += len(one.made.box)
-    along = np.concatenate(found)
-    return along - np.cumsum(piece > 0)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import InputError
+from sfumato.scale.people import Sql
 from sfumato.table.extras import extra
 
 BATCH = 1 << 20
@@ -20,7 +21,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class Duck:
+class Duck(Sql):
     """A connection of its own, and the source under a name."""
 
     def __init__(self, spill: Path, *, memory: int, threads: int) -> None:
@@ -65,38 +66,9 @@ class Duck:
         self.connection.execute(f"CREATE VIEW {quoted(name)} AS {sql}")
         self.source = name
 
-    def schema(self) -> pa.Schema:
-        """Return names and Arrow types of the source's columns."""
-        return self.table(f"SELECT * FROM {quoted(self.source)} LIMIT 0").schema
-
     def table(self, sql: str) -> pa.Table:
         """Return the result of a query, which must be small."""
         return self._reader(sql, BATCH).read_all()
-
-    def number(self, sql: str) -> int:
-        """Return the one number that a query gives."""
-        return int(self.table(sql).column(0)[0].as_py())
-
-    def rows(self) -> int:
-        """Return how many rows the source has."""
-        return self.number(f"SELECT count(*) FROM {quoted(self.source)}")
-
-    def distinct(self, names: Sequence[str]) -> pa.Table:
-        """Return the different combinations of these columns, and how often each occurs, in a last column."""
-        listed = ", ".join(f"{quoted(name)} AS c{k}" for k, name in enumerate(names))
-        keys = ", ".join(f"c{k}" for k in range(len(names)))
-        found = self.table(f"SELECT {keys}, count(*) AS n FROM (SELECT {listed} FROM {quoted(self.source)}) GROUP BY {keys}")
-        return found
-
-    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
-        """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
-        keys = ", ".join(quoted(name) for name in names)
-        some = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in names)
-        found = self.table(
-            f"SELECT count(*), coalesce(sum(n), 0)::BIGINT FROM "
-            f"(SELECT count(*) AS n FROM {quoted(self.source)} WHERE {some} GROUP BY {keys} HAVING count(*) > 1)"
-        )
-        return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
 
     def batches(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield rows with the number of each known combination (in `distinct`, from 0 on), and further columns as they are."""

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 
+from sfumato.groups.counted import TopCuts
 from sfumato.randomness import Randomness
+from sfumato.scale.boxes import pieces, shard_of
+from sfumato.scale.collect import Kept, keep
 from sfumato.scale.duck import Duck, quoted
 from sfumato.scale.engine import Limits
-from sfumato.scale.layout import Blocks
-from sfumato.scale.local import LocalPeople
+from sfumato.scale.layout import Blocks, Layout, scatter, summed
 from sfumato.scale.outline import Outline, outline
 from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import code_rows, fingerprints, hashed_rows
+from sfumato.scale.shard import Cut, make_shard
 from sfumato.scale.source import listed_files, names_of, parquet_files
+from sfumato.scale.tally import Add, Sum
 from sfumato.table.assemble import Rows
 from sfumato.table.coding import Reading
 from sfumato.table.fingerprint import Fingerprint
 from sfumato.table.people import PersonKey
 from sfumato.table.schema import Schema
 from sfumato.table.textfile import ReadOptions
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPeople:
+    """Everybody's codes in one file: counted in threads, divided into shards in one pass, cut one shard at a time."""
+
+    blocks: Blocks
+    place: Path
+    threads: int
+
+    @property
+    def total(self) -> Sum:
+        """How sums over all blocks are made."""
+
+        def total(empty: Callable[[], Any], add: Add) -> Any:
+            return summed(self.blocks, empty, add, self.threads)
+
+        return total
+
+    def shards(self, how: Cut, cuts: TopCuts, tell: Callable[[float], None]) -> Iterator[Kept]:
+        """Yield every leaf cut to the end; its people are read once more, from a file of their own."""
+        self.place.mkdir(mode=0o700)
+        files = [Blocks(self.place / f"shard{k}", self.blocks.layout) for k in range(len(cuts.leaves))]
+        for columns in self.blocks:
+            which = shard_of(how.frame, columns, cuts)
+            scatter(columns, which, files)
+        layout = Layout(self.blocks.layout.types[:-1])
+        for k, (leaf, piece) in enumerate(zip(cuts.leaves, pieces(cuts.leaves), strict=True)):
+            tell(k / len(files))
+            made = make_shard(how, leaf, files[k].take())
+            yield keep(self.place, f"boxes{k}", layout, leaf, made, piece)
 
 
 class DuckEngine:

@@ -70,13 +70,12 @@ class Entries:
         """Return how many entries count fewer people than are certainly there."""
         found = 0
         for (low, high), file in zip(self.ranges(), certain.files, strict=True):
-            bucket, value, people = file.read()
+            bucket, value, people = file.take()
             mine, count = self.part(low, high)
             key = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1])) * len(self.domain) + mine
             total = np.zeros(len(key), np.int64)
             np.add.at(total, np.searchsorted(key, bucket * len(self.domain) + value), people)
             found += int((total > count).sum())
-            file.path.unlink(missing_ok=True)
         return found
 
 
@@ -176,11 +175,9 @@ class Lists:
 
     def read(self, k: int) -> tuple[Integers, Histograms]:
         """Return the buckets of a file, ascending, and what they show, numbered in that order."""
-        bucket, length = self.heads[k].read()
-        (value,) = self.values[k].read()
+        bucket, length = self.heads[k].take()
+        (value,) = self.values[k].take()
         group = np.repeat(np.arange(len(bucket), dtype=np.int32), length)
-        for file in (self.heads[k], self.values[k]):
-            file.path.unlink(missing_ok=True)
         return bucket, Histograms(group, value.astype(np.int32), np.ones(len(value), np.int64), length, self.entries.domain)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,15 @@ class Blocks:
 
     def read(self) -> list[Array]:
         """Return the columns of all blocks together."""
-        blocks = list(self)
-        if len(blocks) == 1:
-            return blocks[0]
-        if not blocks:
-            return [np.zeros(0, kind) for kind in self.layout.types]
-        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+        blocks = list(self) or [[np.zeros(0, kind) for kind in self.layout.types]]
+        return blocks[0] if len(blocks) == 1 else [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+    def take(self) -> list[Array]:
+        """Return the same, and remove the file; it may then be written anew."""
+        columns = self.read()
+        self.path.unlink(missing_ok=True)
+        self.rows.clear()
+        return columns
 
     def slice(self, begin: int, end: int) -> list[Array]:
         """Return these rows of a file of one block."""
@@ -116,10 +120,7 @@ def summed(blocks: Blocks, empty: Any, add: Any, threads: int) -> Any:
         for columns in waiting:
             add(columns, total)
         return total
-    totals = [empty() for _ in range(threads)]
-    from threading import Lock
-
-    lock = Lock()
+    totals, lock = [empty() for _ in range(threads)], Lock()
 
     def work(total: Any) -> None:
         while True:

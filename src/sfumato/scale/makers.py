@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.arrays import Array, Integers
+from sfumato.arrays import Integers
 from sfumato.errors import NotProvable
 from sfumato.groups.counted import TopCuts
 from sfumato.groups.cuts import Space, axes, column_weights
@@ -20,16 +20,15 @@ from sfumato.groups.fragments.cover import require_presence
 from sfumato.groups.grouping import Grouping, Histograms, canonical_order, require_bounds
 from sfumato.groups.mondrian import classical
 from sfumato.groups.near.matched import block_of, least_box, variety_of
-from sfumato.groups.near.order import Scale
-from sfumato.groups.near.widths import domain_widths
+from sfumato.groups.near.order import Scale, domain_widths
 from sfumato.groups.noisy import join_boxes, with_sets
-from sfumato.groups.soft import soft_rule
+from sfumato.groups.soft import Rule, soft_rule
 from sfumato.groups.streams import Step
 from sfumato.methods import Method
-from sfumato.methods.base import Task
+from sfumato.methods.base import Task, size_figures
 from sfumato.methods.multi_size import plan_figures
 from sfumato.methods.noisy_boxes import odds_within
-from sfumato.methods.randomizing import closed_domain
+from sfumato.methods.randomizing import closed_domain, declared_places
 from sfumato.methods.randomizing import plan_figures as plan_figures_of
 from sfumato.methods.show.columns import fragment_facts
 from sfumato.methods.show.manifest import Stated, apart_manifest, group_manifest
@@ -44,15 +43,14 @@ from sfumato.release.boxes import Box
 from sfumato.release.columns import ColumnsRelease
 from sfumato.release.manifest import Manifest
 from sfumato.scale.blind import AnatomySlots, RoundRobin, Slots, deal
-from sfumato.scale.boxes import People, Rules, boxes
+from sfumato.scale.boxes import People, boxes
 from sfumato.scale.collect import Collected, Kept, collect, collect_columns, collect_ranges
 from sfumato.scale.joined import join_rows, whole_tree
 from sfumato.scale.layout import Blocks
 from sfumato.scale.outline import Outline
 from sfumato.scale.randomized import randomized_records
-from sfumato.scale.shard import Matching
+from sfumato.scale.shard import Matching, Rules
 from sfumato.scale.write import write_buckets, write_dealt, write_ranges, write_records, write_small
-from sfumato.table.column import Domain
 
 
 class Work(NamedTuple):
@@ -81,15 +79,13 @@ class Written(NamedTuple):
     manifest: Manifest
     figures: dict[str, Any]
     sizes: Integers
-    placed: Integers | None = None
+    in_parts: Integers | None = None
     """[parts × values]: how many people of each true value are in each part of a randomized release."""
 
 
 def make_boxes(work: Work, method: Any) -> Written:
     """Cut boxes, check every count against its bound, and write them."""
-    tight = work.task.against == "reader"
-    rule = None if tight else soft_rule(work.task.bounds, method.patience)
-    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
+    cutting, rule = _cutting(work.task, method)
     shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, form=method.form))
     written = _written(work, method, shards, cutting, {})
     sizes = written.sizes
@@ -138,13 +134,9 @@ def make_near(work: Work, method: Any) -> Written:
     least = least_box(task.bounds, floor)
     shards, _ = work.cut(Rules("safe", least, weights, None, None, method.form, None, matching))
     written = _written(work, method, shards, "matched", {})
-    told = [one.made.figures for one in shards]
-    figures = {
-        "boxes": sum(one["boxes"] for one in told),
-        "people_left_over": sum(one["people_left_over"] for one in told),
-        "group_sizes": sorted({size for one in told for size in one["group_sizes"]}),
-        "blocks": sum(one["blocks"] for one in told),
-    }
+    own = [one.made.figures for one in shards]
+    figures: dict[str, Any] = {name: sum(one[name] for one in own) for name in ("boxes", "people_left_over", "blocks")}
+    figures["group_sizes"] = sorted({size for one in own for size in one["group_sizes"]})
     return written._replace(figures={**written.figures, **figures})
 
 
@@ -160,9 +152,7 @@ def make_ambiguity(work: Work, method: Any) -> Written:
     alpha = Fraction(task.requirement.presence or 1)
     covered = prod(int(np.count_nonzero(counts)) for counts in work.found.counts)
     require_presence(columns, work.found.rows, alpha, bounded=task.bounds.protects, covered=covered)
-    tight = task.against == "reader"
-    rule = None if tight else soft_rule(task.bounds, method.patience)
-    cutting: Any = "tight" if tight else "safe" if rule is None else "soft"
+    cutting, rule = _cutting(task, method)
     shards, _ = work.cut(Rules(cutting, method.floor, method.weights, rule, None, "columns", alpha))
     made, shown = collect_columns(shards, columns)
     _check(made, task.bounds)
@@ -180,7 +170,15 @@ def make_ambiguity(work: Work, method: Any) -> Written:
         parts.append(ColumnsRelease(own, quasi, start, domain, *entries, told=made.told))
         first += len(domain)
     release: Any = ApartColumns(stated, tuple(parts)).canonical() if stated.apart else parts[0].canonical()
-    return Written(write_small(work.directory, stated, release.tables()), _figures(made.sizes), release.sizes)
+    return Written(write_small(work.directory, stated, release.tables()), size_figures(made.sizes), release.sizes)
+
+
+def _cutting(task: Task, method: Any) -> tuple[Any, Rule | None]:
+    """Return how boxes are cut against the requirement's adversary, and the rule of soft cuts."""
+    if task.against == "reader":
+        return "tight", None
+    rule = soft_rule(task.bounds, method.patience)
+    return "safe" if rule is None else "soft", rule
 
 
 def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict[str, str]) -> Written:
@@ -201,23 +199,13 @@ def _written(work: Work, method: Any, shards: list[Kept], basis: Any, said: dict
         public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
         stated = _stated(task, method, grouping, public)
         manifest = write_buckets(work.directory, stated, work.found, made)
-    return Written(manifest, _figures(made.sizes), made.sizes)
+    return Written(manifest, size_figures(made.sizes), made.sizes)
 
 
 def _stated(task: Task, method: Any, grouping: Grouping, public: dict[str, Any]) -> Manifest:
     """Return the manifest of groups, also where each of several secrets is protected by itself."""
     stated = [group_manifest(one, method, method.form, grouping, public) for one in task.parts()]
     return stated[0] if not task.bounds.apart else apart_manifest(task, [Stated(one) for one in stated])
-
-
-def _figures(sizes: Integers) -> dict[str, Any]:
-    """Return what the publisher is told of groups of these sizes."""
-    return {
-        "groups": len(sizes),
-        "smallest": int(sizes.min()),
-        "largest": int(sizes.max()),
-        "loss": int(((sizes - 1) ** 2).sum()),
-    }
 
 
 def make_blind(work: Work, method: Any) -> Written:
@@ -245,10 +233,9 @@ def make_anatomy(work: Work, method: Any) -> Written:
 
 
 def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, complete: bool = True) -> Written:
-    task, table = work.task, work.found.table
+    task = work.task
     task.progress("assigning people to groups", 0.4)
-    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
-    dealt = deal(work.coded(), sizes, slots, task.random, work.scratch("dealt"), work.shard)
+    dealt = deal(work.coded(), work.found.sizes, slots, task.random, work.scratch("dealt"), work.shard)
     for begin in range(0, dealt.entries.total, work.shard):
         group, value, count = dealt.entries.part(begin, min(begin + work.shard, dealt.entries.total))
         shown = Histograms((group - group[0]).astype(np.int32), value.astype(np.int32), count)
@@ -257,7 +244,7 @@ def _dealt(work: Work, method: Any, slots: Slots, figures: dict[str, Any], *, co
     public = {"buckets": grouping.groups, "decoys": 0, "suppression": False}
     task.progress("writing", 0.75)
     manifest = write_dealt(work.directory, group_manifest(task, method, "buckets", grouping, public), work.found, dealt)
-    return Written(manifest, {**_figures(dealt.sizes), **figures}, dealt.sizes)
+    return Written(manifest, {**size_figures(dealt.sizes), **figures}, dealt.sizes)
 
 
 def make_randomized(work: Work, method: Any) -> Written:
@@ -275,13 +262,11 @@ def make_randomized(work: Work, method: Any) -> Written:
             hint='engine = "memory"',
         )
     task.progress("randomizing values", 0.4)
-    sizes = [*(column.size for column in table.quasi), len(table.sensitive.domain)]
-    codes = _declared(work.found, domain)
-    place = work.scratch("randomized")
-    made = randomized_records(work.coded(), sizes, plan, codes, len(domain), number, task.random, place, work.shard)
+    codes, place = declared_places(table, domain), work.scratch("randomized")
+    made = randomized_records(work.coded(), work.found.sizes, plan, codes, len(domain), number, task.random, place, work.shard)
     task.progress("writing", 0.75)
     manifest = write_records(work.directory, empty.manifest, work.found, domain, made.rows)
-    return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.placed)
+    return Written(manifest, plan_figures_of(plan), np.ones(0, np.int64), made.in_parts)
 
 
 def make_noisy(work: Work, method: Any) -> Written:
@@ -298,7 +283,8 @@ def make_noisy(work: Work, method: Any) -> Written:
     made = collect(shards)
     cut = len(made.sizes)
     task.progress("adding noise to every count", 0.7)
-    counts = _true_counts(made, _declared(work.found, domain), len(domain))
+    counts = np.zeros((cut, len(domain)), np.int64)  # boxes in their order along the cuts
+    counts[np.repeat(made.along, made.entries), declared_places(work.found.table, domain)[made.value]] = made.count
     counts += two_sided(ratio, counts.size, task.random.spawn(Step.NOISE)).reshape(counts.shape)
     draws, kept, counts = None, True, counts[made.along] if not method.joins(task.requirement) else counts
     if method.joins(task.requirement):
@@ -323,19 +309,6 @@ def make_noisy(work: Work, method: Any) -> Written:
     manifest = write_buckets(work.directory, stated, work.found, shown, domain=domain, draws=draws)
     figures = {"gamma": str(gamma), "epsilon": float(np.log(float(gamma))), "floor": floor, "boxes": cut}
     return Written(manifest, {**figures, "groups": groups, "kept": kept}, made.sizes)
-
-
-def _declared(found: Outline, domain: Domain) -> Array:
-    """Return the declared number of each of the table's values."""
-    place = {label: code for code, label in enumerate(domain.labels)}
-    return np.array([place[label] for label in found.table.sensitive.labels], dtype=np.int64)
-
-
-def _true_counts(made: Collected, declared: Array, values: int) -> Integers:
-    """Return [boxes × values], boxes in their order along the cuts."""
-    counts = np.zeros((len(made.sizes), values), np.int64)
-    counts[np.repeat(made.along, made.entries), declared[made.value]] = made.count
-    return counts
 
 
 def _check(made: Collected, bounds: Bounds) -> None:
@@ -386,10 +359,13 @@ def scales(method: Method) -> str:
     """Return why a method is made in memory only; empty where engines make it too."""
     if (method.name, method.form) in MAKERS:
         return ""
-    forms = sorted(form for name, form in MAKERS if name == method.name)
-    if forms:
-        return f"only its form {forms[0]!r} is made beyond memory"
-    return REASONS.get(method.name, "it looks at all people at once")
+    made = _made_form(method)
+    return f"only its form {made!r} is made beyond memory" if made else REASONS.get(method.name, "it looks at all people at once")
+
+
+def _made_form(method: Method) -> str:
+    """Return a form in which the method is made beyond memory; empty where there is none."""
+    return min((form for name, form in MAKERS if name == method.name), default="")
 
 
 def maker_of(method: Method, *, each: bool = False) -> Maker:
@@ -404,12 +380,11 @@ def maker_of(method: Method, *, each: bool = False) -> Maker:
         )
     if not why:
         return MAKERS[method.name, method.form]
-    forms = sorted(form for name, form in MAKERS if name == method.name)
-    if forms:
+    if _made_form(method):
         raise NotProvable(
             f"method {method.name!r} in the form {method.form!r} is made in memory only: beyond it nothing puts together "
             "what its groups show in this form",
-            hint=f'form = "{forms[0]}", or engine = "memory"',
+            hint=f'form = "{_made_form(method)}", or engine = "memory"',
         )
     raise NotProvable(
         f"method {method.name!r} is made in memory only: {why}",

@@ -93,6 +93,11 @@ class Outline:
         return self.table.rows
 
     @property
+    def sizes(self) -> list[int]:
+        """How many codes each quasi column has, then the sensitive attribute."""
+        return [*(column.size for column in self.table.quasi), len(self.table.sensitive.domain)]
+
+    @property
     def stack(self) -> Small:
         """[secrets × codes of the sensitive attribute]: the values of each secret that is protected by itself, one after another.
 

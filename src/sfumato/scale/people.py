@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,40 +27,54 @@ from sfumato.table.people import (
 from sfumato.table.source import comparable
 
 
-class Sql(Protocol):
+class Sql(ABC):
     """An engine that understands SQL, and has the source under a name."""
 
     source: str
 
+    @abstractmethod
     def quoted(self, name: str) -> str:
         """Return a name as its SQL has it."""
 
-    def schema(self) -> pa.Schema:
-        """Return names and Arrow types of the source's columns."""
-
+    @abstractmethod
     def table(self, sql: str) -> pa.Table:
         """Return the result of a query, which must be small."""
 
-    def number(self, sql: str) -> int:
-        """Return the one number that a query gives."""
-
-    def rows(self) -> int:
-        """Return how many rows the source has."""
-
-    def distinct(self, names: Sequence[str]) -> pa.Table:
-        """Return the different values of columns (c0, c1, …), and how often each occurs (n)."""
-
-    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
-        """Return how many combinations of these columns have several rows, and how many rows those are."""
-
+    @abstractmethod
     def lend(self, name: str, table: pa.Table) -> str:
         """Give a small table a name, and return that as SQL has it."""
 
+    @abstractmethod
     def keep(self, name: str, sql: str, *, made: bool = True) -> str:
         """Give the result of a query a name, computed once where it is `made`; return the name as SQL has it."""
 
+    @abstractmethod
     def use(self, name: str) -> None:
         """Make what was kept under a name the source."""
+
+    def schema(self) -> pa.Schema:
+        """Return names and Arrow types of the source's columns."""
+        return self.table(f"SELECT * FROM {self.quoted(self.source)} LIMIT 0").schema
+
+    def number(self, sql: str) -> int:
+        """Return the one number that a query gives."""
+        return int(self.table(sql).column(0)[0].as_py())
+
+    def distinct(self, names: Sequence[str]) -> pa.Table:
+        """Return the different combinations of these columns (c0, c1, …), and how often each occurs (n)."""
+        listed = ", ".join(f"{self.quoted(name)} AS c{k}" for k, name in enumerate(names))
+        keys = ", ".join(f"c{k}" for k in range(len(names)))
+        return self.table(f"SELECT {keys}, count(*) AS n FROM (SELECT {listed} FROM {self.quoted(self.source)}) GROUP BY {keys}")
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
+        keys = ", ".join(map(self.quoted, names))
+        some = " OR ".join(f"{self.quoted(name)} IS NOT NULL" for name in names)
+        found = self.table(
+            f"SELECT count(*) AS many, CAST(coalesce(sum(n), 0) AS BIGINT) AS people FROM "
+            f"(SELECT count(*) AS n FROM {self.quoted(self.source)} WHERE {some} GROUP BY {keys} HAVING count(*) > 1)"
+        )
+        return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
 
 
 _SAMPLE = 200_000
@@ -73,7 +88,7 @@ def choose(
     quoted = engine.quoted
     keys = ", ".join(quoted(name) for name in rule.key)
     source = quoted(engine.source)
-    rows = engine.rows()
+    rows = engine.number(f"SELECT count(*) FROM {source}")
     for name in rule.key:
         absent = engine.number(f"SELECT count(*) FROM {source} WHERE {quoted(name)} IS NULL")
         if absent:

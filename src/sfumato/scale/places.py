@@ -75,12 +75,10 @@ def _divided(blocks: Blocks, sizes: Sequence[int], level: int, low: int, high: i
         blocks.path.unlink(missing_ok=True)
         return
     if blocks.total <= at_once:
-        columns = blocks.read()
+        columns = blocks.take()
         order = ascending(packed(columns, sizes))
-        blocks.path.unlink(missing_ok=True)
-        one = Blocks(blocks.path, blocks.layout)
-        one.append([column[order] for column in columns])
-        yield one
+        blocks.append([column[order] for column in columns])
+        yield blocks
         return
     run = packs(sizes)[level]
     high = min(high, int(np.prod([sizes[j] for j in run], dtype=np.int64)))

@@ -23,7 +23,7 @@ class Records:
     """Records in canonical order (part, quasi codes, value), and how many people of each true value are in each part."""
 
     rows: Series
-    placed: Integers
+    in_parts: Integers
 
 
 def randomized_records(
@@ -48,7 +48,7 @@ def randomized_records(
     dealt = len(plan.parts) > 1 and not plan.declared
     if dealt:
         files = ranked_files(files, sizes, random.spawn(Step.DEAL), place, at_once)
-    placed = np.zeros((len(plan.parts), values), np.int64)
+    in_parts = np.zeros((len(plan.parts), values), np.int64)
     ends = np.cumsum(entries.counts)
     taken = entries_before = np.zeros(0, np.int64)
     if dealt:
@@ -64,12 +64,12 @@ def randomized_records(
                 rank = _ranks(true, taken)
                 entry = np.searchsorted(ends, entries_before[true] + rank, side="right")
             made = randomize(true, plan, values, random.spawn(Step.RECORDS).spawn(block), entry)
-            np.add.at(placed, (number[made.part], true), 1)
+            np.add.at(in_parts, (number[made.part], true), 1)
             yield [number[made.part].astype(np.int32), *codes, made.value]
 
     layout = Layout((np.dtype(np.int32), *people.layout.types[:-1], np.dtype(np.int32)))
     rows = sorted_files(records(), layout, [len(plan.parts), *sizes[:-1], values], place / "records", at_once)
-    return Records(Series(rows), placed)
+    return Records(Series(rows), in_parts)
 
 
 def _ranks(value: Array, taken: Integers) -> Integers:
@@ -88,8 +88,7 @@ def _aligned(files: Sequence[Blocks]) -> Iterator[list[Array]]:
     for file in files:
         if not file.total:
             continue
-        columns = file.read()
-        file.path.unlink(missing_ok=True)
+        columns = file.take()
         if held is not None:
             columns = [np.concatenate(pair) for pair in zip(held, columns, strict=True)]
         whole = len(columns[0]) // BLOCK * BLOCK

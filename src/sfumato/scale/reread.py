@@ -50,11 +50,7 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
 
     What cannot be such a release raises `FormatError`; what can be said about it all the same is listed.
     """
-    problems: list[str] = []
-    kind = kind_of(manifest)
-    extra = not_listed(directory, manifest)
-    if extra:
-        problems.append(f"{extra} files lie in the release that its manifest does not list")
+    problems, kind = _unlisted(directory, manifest), kind_of(manifest)
     quasi_names, _, kinds = published_names(manifest)
     wanted = {name: kinds[name] for name in quasi_names} | {BUCKET: "group"}
     local = _Local(place, quasi_names)
@@ -89,14 +85,19 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         entries.append(read_entries(own, parts, sizes, place / f"secret{k}"))
         each.append(BucketsRelease.without_entries(own, small, quasi, sizes, entries[k].domain))
     # As a release of several secrets lists its tables: those of the first, then what the others show of values.
-    told: list[Keys] = [_keys(one, len(sizes)) for one in each[0].told_of_buckets()[0 if noisy else 1 :]]
+    shown: list[Keys] = [_keys(one, len(sizes)) for one in each[0].told_of_buckets()[0 if noisy else 1 :]]
     if noisy:
-        told += [_keys(one.told_of_buckets()[0], len(sizes)) for one in each[1:]]
+        shown += [_keys(one.told_of_buckets()[0], len(sizes)) for one in each[1:]]
     else:
-        told = [entries[0].keys, *told, *(one.keys for one in entries[1:])]
-    if not ordered or _buckets_fall(rows, [column.size for column in quasi], told):
+        shown = [entries[0].keys, *shown, *(one.keys for one in entries[1:])]
+    if not ordered or _buckets_fall(rows, [column.size for column in quasi], shown):
         problems.append(f"the rows or groups of table 'qit' are {_ORDER}")
     return Reread(each[0], rows, tuple(problems), tuple(each), tuple(entries))
+
+
+def _unlisted(directory: Path, manifest: Manifest) -> list[str]:
+    extra = not_listed(directory, manifest)
+    return [f"{extra} files lie in the release that its manifest does not list"] if extra else []
 
 
 Keys = Callable[[int, int], tuple[Integers, Integers]]
@@ -131,10 +132,7 @@ class CountedRecords(RandomizedRelease):
 
 def reread_records(directory: Path, manifest: Manifest, place: Path) -> RereadRecords:
     """Return what a release of the form randomized holds, read a part at a time into a private place; see `reread`."""
-    problems: list[str] = []
-    extra = not_listed(directory, manifest)
-    if extra:
-        problems.append(f"{extra} files lie in the release that its manifest does not list")
+    problems = _unlisted(directory, manifest)
     names, secret, kinds = published_names(manifest)
     require_tables(dict.fromkeys(manifest.tables, pa.table({})), RandomizedRelease.form, (RECORDS,))
     wanted = {name: kinds[name] for name in names} | {PART: "group"} | {name: kinds[name] for name in secret}
@@ -240,9 +238,9 @@ def _buckets_fall(rows: Blocks, widths: list[int], tables: Sequence[Keys]) -> bo
         if end - low > 1:
             whole = slice(0, len(bucket) if end > high else begin)
             own = np.searchsorted(bucket[whole], np.arange(low, end + 1)).astype(np.int64)
-            told = [one(low, end) for one in tables]
-            keys = [row_keys([code[whole] for code in codes], widths), *(key for key, _ in told)]
-            if groups_fall(keys, [own, *(start for _, start in told)]):
+            others = [one(low, end) for one in tables]
+            keys = [row_keys([code[whole] for code in codes], widths), *(key for key, _ in others)]
+            if groups_fall(keys, [own, *(start for _, start in others)]):
                 return True
         if low < high and end == high:
             # The next block begins with the last bucket again; the one before it is compared with it there.

@@ -10,15 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small, combine_codes, taken
-from sfumato.groups._cut_kernels import Safe, Tight
-from sfumato.groups._even_kernels import Even
+from sfumato.groups._cover_kernels import Cover
+from sfumato.groups._cut_kernels import Even
 from sfumato.groups._mondrian_kernels import Classical
 from sfumato.groups.counted import Leaf
-from sfumato.groups.cuts import Space, cut_space, need_table, secret_of
-from sfumato.groups.fragments._box_kernels import Covered
-from sfumato.groups.fragments.boxes import CoveringAccounts
+from sfumato.groups.cuts import Space, accepting, cut_space, secret_of
 from sfumato.groups.fragments.cover import covering_table
-from sfumato.groups.grouping import Grouping, histograms
+from sfumato.groups.grouping import Grouping, histograms, need_table
 from sfumato.groups.near.matched import matched_groups
 from sfumato.groups.noisy import Tree, even_tree
 from sfumato.groups.soft import Accounts, Rule
@@ -76,25 +74,33 @@ class Matching:
 
 
 @dataclass(frozen=True, eq=False)
+class Rules:
+    """What decides about cuts, fixed before the first one."""
+
+    cutting: Cutting
+    floor: int
+    weights: object
+    rule: Rule | None
+    classical: Classical | None = None
+    form: str = "buckets"
+    alpha: Fraction | None = None
+    """A bound on presence that every box keeps."""
+    matching: Matching | None = None
+    """How people are matched inside boxes, which are then not shown."""
+
+
+@dataclass(frozen=True, eq=False)
 class Cut:
     """How boxes are cut, wherever they lie: everything that a worker has to know beside the people of its box."""
 
     frame: Frame
     sizes: tuple[int, ...]
     bounds: Bounds
-    cutting: Cutting
-    floor: int
-    rule: Rule | None
+    rules: Rules
     random: Randomness
-    classical: Classical | None = None
-    absent: tuple[int, ...] | None = None
+    absent: tuple[int, ...] | None
     """Where boxes are shown column by column, as ranges or lists of values: see `ranged`. Else their people's rows are."""
-
-    alpha: Fraction | None = None
-    """A bound on presence that every box keeps."""
-    matching: Matching | None = None
-    """How people are matched inside boxes, which are then not shown."""
-    people: int = 0
+    people: int
 
     def acceptance(
         self, *, begin: int = 0, told: int | None = None, most: int | None = None, codes: Small | None = None
@@ -103,22 +109,15 @@ class Cut:
 
         `codes` are those of these people, where cuts must leave enough combinations on both sides; else the caller sees to that.
         """
-        covering = None if self.alpha is None or codes is None else covering_table(codes.shape[1], self.alpha)
-        if self.cutting == "soft":
-            assert self.rule is not None
-            given: dict[str, Any] = {"begin": begin, "most": most} | ({} if told is None else {"first": told})
-            if covering is not None and codes is not None:
-                return CoveringAccounts(self.bounds, self.rule, self.floor, self.random, codes, covering, **given)
-            return Accounts(self.bounds, self.rule, self.floor, self.random, **given)
-        if covering is not None and codes is not None:
-            return Covered(*need_table(self.bounds, most=most), max(self.floor, 1), self.cutting == "tight", codes, covering)
-        if self.cutting == "noisy":
-            return Even(self.floor)
-        if self.classical is not None:
+        rules = self.rules
+        if rules.cutting == "noisy":
+            return Even(rules.floor)
+        if rules.classical is not None:
             need, start = need_table(self.bounds, most=most)
-            return self.classical._replace(need=need, start=start)
-        kind = Tight if self.cutting == "tight" else Safe
-        return kind(*need_table(self.bounds, most=most), max(self.floor, 1))
+            return rules.classical._replace(need=need, start=start)
+        cover = None if rules.alpha is None or codes is None else Cover(codes, covering_table(codes.shape[1], rules.alpha))
+        account = {"begin": begin} | ({} if told is None else {"first": told})
+        return accepting(self.bounds, rules.cutting, rules.floor, rules.rule, self.random, cover=cover, most=most, **account)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,61 +150,38 @@ def make_shard(how: Cut, leaf: Leaf, columns: Sequence[Array]) -> Made:
     by_values = ascending(combine_codes(coded), used_up=True)
     columns = [taken(column, by_values) for column in columns]
     quasi, secrets = list(columns[:-1]), np.stack(how.frame.secrets(columns))
-    group, groups, told = np.zeros(people, np.int32), 1, None
-    if how.cutting == "soft":
-        told = np.array([leaf.told], dtype=np.int64)
-    tree = None
-    axes = how.frame.axes
+    rules, axes = how.rules, how.frame.axes
+    group, groups, tree = np.zeros(people, np.int32), 1, None
     figures: Mapping[str, Any] = {}
-    if how.matching is not None:
-        rows_, found = how.matching.groups(how, leaf, columns, people == how.people)
-        quasi, secrets = rows_[:-1], np.stack(how.frame.secrets(rows_))
+    told = np.array([leaf.told], dtype=np.int64) if rules.cutting == "soft" else None
+    if rules.matching is not None:
+        rows, found = rules.matching.groups(how, leaf, columns, people == how.people)
+        quasi, secrets = rows[:-1], np.stack(how.frame.secrets(rows))
         group, groups, figures = found.group, found.groups, found.figures
-    elif how.cutting == "noisy" and not leaf.final:
-        space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
-        tree = even_tree(space, axes.weights, how.floor)
-        group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
     elif not leaf.final:
         space = Space(how.frame.codes(quasi), axes.first, axes.missing, axes.position)
-        codes = None if how.alpha is None else space.codes.astype(np.int32)
-        acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
-        seen = secret_of(secrets, how.bounds)
-        found = cut_space(space, seen, np.arange(people, dtype=np.int32), acceptance, basis=how.cutting, weights=axes.weights)
-        group, groups = found.group, found.groups
-        told = acceptance.told if isinstance(acceptance, Accounts) else None
+        if rules.cutting == "noisy":
+            tree = even_tree(space, axes.weights, rules.floor)
+            group, groups, tree = tree.group, tree.boxes, replace(tree, group=tree.group[:0])
+        else:
+            codes = None if rules.alpha is None else space.codes.astype(np.int32)
+            acceptance = how.acceptance(begin=leaf.begin, told=leaf.told, most=people, codes=codes)
+            secret, order = secret_of(secrets, how.bounds), np.arange(people, dtype=np.int32)
+            found = cut_space(space, secret, order, acceptance, basis=rules.cutting, weights=axes.weights)
+            group, groups, told = found.group, found.groups, found.told
     shown = histograms(np.tile(group, len(secrets)), secrets.ravel(), how.frame.values)
+    sizes = np.bincount(group, minlength=groups).astype(np.int64)
+    entries, value = np.bincount(shown.group, minlength=groups).astype(np.int64), shown.value.astype(np.int64)
     if how.absent is not None:
-        return Made(
-            rows=[],
-            sizes=np.bincount(group, minlength=groups).astype(np.int64),
-            firsts=np.zeros((groups, 0), np.int64),
-            entries=np.bincount(shown.group, minlength=groups).astype(np.int64),
-            value=shown.value.astype(np.int64),
-            count=shown.count,
-            told=told,
-            box=np.arange(groups),
-            tree=tree,
-            figures=figures,
-            seen=tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True)),
-        )
+        seen = tuple(seen_in(codes, group, groups, *of) for codes, *of in zip(quasi, how.sizes, how.absent, strict=True))
+        nothing, box = np.zeros((groups, 0), np.int64), np.arange(groups)
+        return Made([], sizes, nothing, entries, value, shown.count, told, box, tree, seen, figures)
     key = combine_codes([(codes, size) for codes, size in zip(quasi, how.sizes, strict=True)])
-    entries = Shown("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
-    order = canonical_order([Shown("qit", group, key), entries], groups)  # boxes differ by their first rows
-    rows, number = order.rows[0], order.number
-    box = np.argsort(number)
-    sizes = np.bincount(group, minlength=groups)[box].astype(np.int64)
-    begins = np.cumsum(sizes) - sizes
-    ordered = [codes[rows] for codes in quasi]
-    by_number = np.argsort(number[shown.group], kind="stable")
-    return Made(
-        rows=ordered,
-        sizes=sizes,
-        firsts=np.stack([codes[begins].astype(np.int64) for codes in ordered], axis=1),
-        entries=np.bincount(shown.group, minlength=groups)[box].astype(np.int64),
-        value=shown.value[by_number].astype(np.int64),
-        count=shown.count[by_number],
-        told=None if told is None else told[box],
-        box=box,
-        tree=tree,
-        figures=figures,
-    )
+    counted = Shown("st", shown.group, shown.value * np.int64(people + 1) + shown.count)
+    canonical = canonical_order([Shown("qit", group, key), counted], groups)  # boxes differ by their first rows
+    box = np.argsort(canonical.number)
+    sizes, ordered = sizes[box], [codes[canonical.rows[0]] for codes in quasi]
+    firsts = np.stack([codes[np.cumsum(sizes) - sizes].astype(np.int64) for codes in ordered], axis=1)
+    by_number = np.argsort(canonical.number[shown.group], kind="stable")
+    told = None if told is None else told[box]
+    return Made(ordered, sizes, firsts, entries[box], value[by_number], shown.count[by_number], told, box, tree, figures=figures)

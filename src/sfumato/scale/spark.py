@@ -25,7 +25,7 @@ from sfumato.scale import boxes
 from sfumato.scale.collect import Kept, keep
 from sfumato.scale.engine import Limits
 from sfumato.scale.layout import Blocks, Layout, hashed
-from sfumato.scale.outline import Outline, outline
+from sfumato.scale.outline import Known, Outline, outline
 from sfumato.scale.people import choose, suspects
 from sfumato.scale.rows import Hashes, fingerprints, row_hashes
 from sfumato.scale.shard import Cut, make_shard
@@ -53,42 +53,19 @@ _MOST_PIECES = 1000
 _HASH = np.dtype(np.uint64)
 
 
-class SparkSource:
-    """A Spark DataFrame as domains and rows need it."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-        self.functions = extra("pyspark.sql.functions")
-
-    def distinct(self, names: Sequence[str]) -> pa.Table:
-        """Return the different combinations of these columns (c0, c1, …), and how often each occurs (n)."""
-        f = self.functions
-        listed = [f.col(f"`{name}`").alias(f"c{k}") for k, name in enumerate(names)]
-        keys = [f"c{k}" for k in range(len(names))]
-        return self.frame.select(*listed).groupBy(*keys).agg(f.count(f.lit(1)).alias("n")).toArrow()
-
-    def repeated(self, names: Sequence[str]) -> tuple[int, int]:
-        """Return how many combinations of these columns have several rows, and how many rows; without those that are all null."""
-        f = self.functions
-        columns = [f.col(f"`{name}`") for name in names]
-        some = self.frame.where(f.coalesce(*(column.cast("string") for column in columns)).isNotNull())
-        counts = some.groupBy(*columns).agg(f.count(f.lit(1)).alias("n")).where("n > 1")
-        found = counts.agg(f.count(f.lit(1)), f.coalesce(f.sum("n"), f.lit(0))).first()
-        return int(found[0]), int(found[1])
-
-    def numbered(self, known: Mapping[tuple[str, ...], pa.Table], plain: Sequence[str]) -> Any:
-        """Return the rows with the number of each known combination (i0, i1, …), and further columns (p0, p1, …)."""
-        f, frame = self.functions, self.frame
-        session = frame.sparkSession
-        frame = frame.select(*(f.col(f"`{name}`").alias(_safe(k)) for k, name in enumerate(frame.columns)))
-        place = {name: _safe(k) for k, name in enumerate(self.frame.columns)}
-        for k, (names, values) in enumerate(known.items()):
-            listed = values.drop_columns(["n"]).rename_columns([f"k{k}_{j}" for j in range(len(names))])
-            small = session.createDataFrame(listed.append_column(f"i{k}", pa.array(range(values.num_rows), pa.int32())))
-            on = [f.col(place[name]).eqNullSafe(f.col(f"k{k}_{j}")) for j, name in enumerate(names)]
-            frame = frame.join(f.broadcast(small), on, "left").drop(*(f"k{k}_{j}" for j in range(len(names))))
-        kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
-        return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
+def numbered(frame: Any, known: Sequence[Known], plain: Sequence[str]) -> Any:
+    """Return the rows with the number of each known combination (i0, i1, …), and further columns (p0, p1, …)."""
+    f, session = extra("pyspark.sql.functions"), frame.sparkSession
+    place = {name: f"column{k}" for k, name in enumerate(frame.columns)}
+    frame = frame.toDF(*place.values())
+    for k, one in enumerate(known):
+        keys = [f"k{k}_{j}" for j in range(len(one.names))]
+        listed = one.combinations.drop_columns(["n"]).rename_columns(keys)
+        small = session.createDataFrame(listed.append_column(f"i{k}", pa.array(range(listed.num_rows), pa.int32())))
+        on = [f.col(place[name]).eqNullSafe(f.col(key)) for name, key in zip(one.names, keys, strict=True)]
+        frame = frame.join(f.broadcast(small), on, "left").drop(*keys)
+    kept = [f.col(place[name]).alias(f"p{j}") for j, name in enumerate(plain)]
+    return frame.select(*(f"i{k}" for k in range(len(known))), *kept)
 
 
 def frame_of_files(source: Any) -> Any:
@@ -102,17 +79,12 @@ def frame_of_files(source: Any) -> Any:
     return session.read.parquet(*(str(file.absolute()) for file in files))
 
 
-def _safe(k: int) -> str:
-    return f"column{k}"
-
-
 class SparkEngine:
     """A source under Spark: `Engine` says what it gives. `source` is a DataFrame, or paths that the session's cluster reads."""
 
     def __init__(self, source: Any, place: Path, limits: Limits, *, random: Randomness | int | bytes | None = None) -> None:
-        self.place, self.limits, self.random = place, limits, random
+        self.source, self.place, self.limits, self.random = source, place, limits, random
         self._sql: SparkSql | None = None
-        self.source = SparkSource(source)
         self._coded: Blocks | None = None
         self._marks: tuple[Fingerprint, Fingerprint] | None = None
         self._frame: Any = None
@@ -126,7 +98,7 @@ class SparkEngine:
 
     def names(self) -> list[str]:
         """Return the names of the source's columns."""
-        return list(self.source.frame.columns)
+        return list(self.source.columns)
 
     def scratch(self, name: str) -> Path:
         """Return a new private directory for work on the driver."""
@@ -136,41 +108,39 @@ class SparkEngine:
 
     def outline(self, schema: Schema) -> Outline:
         """Return the table without its rows."""
-        schema.check_columns(self.source.frame.columns, "the source")
+        schema.check_columns(self.source.columns, "the source")
         rows = Rows(schema)
         every = list(dict.fromkeys([*rows.used, *rows.beside]))
         choice, found = None, cast("tuple[PersonKey, ...]", ())
-        frame = self.source.frame.select(*(f"`{name}`" for name in every))
-        if schema.people_rule.key or rows.in_doubt:
-            self._sql = SparkSql(frame)
-            if schema.people_rule.key:
-                choice = choose(self._sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
-            if rows.in_doubt:
-                looked = [name for name in self._sql.frame.columns if name not in schema.sensitive]
-                found = suspects(self._sql, looked, tuple(schema.people_rule.key))
-            frame = self._sql.frame
-        self.source = SparkSource(frame.select(*(f"`{name}`" for name in rows.used)))
-        self._whole = self.source
-        self._outline = outline(self.source, schema, Reading(), without=self._without, choice=choice, suspects=found)
+        sql = self._sql = SparkSql(self.source.select(*(f"`{name}`" for name in every)))
+        if schema.people_rule.key:
+            choice = choose(sql, schema.people_rule, every, [*schema.quasi, *schema.sensitive], self.random)
+        if rows.in_doubt:
+            looked = [name for name in sql.frame.columns if name not in schema.sensitive]
+            found = suspects(sql, looked, tuple(schema.people_rule.key))
+        sql.use("used", sql.frame.select(*(f"`{name}`" for name in rows.used)))
+        self._whole = self._kept = sql.frame
+        self._outline = outline(sql, schema, Reading(), without=self._without, choice=choice, suspects=found)
         return self._outline
 
-    def _without(self, absent: Mapping[str, pa.Array]) -> SparkSource:
-        f, frame = self.source.functions, self.source.frame
+    def _without(self, absent: Mapping[str, pa.Array]) -> SparkSql:
+        assert self._sql is not None
+        f = extra("pyspark.sql.functions")
         for name, values in absent.items():
             column = f.col(f"`{name}`")
             for value in values.to_pylist():
                 same = f.isnan(column) if isinstance(value, float) and np.isnan(value) else column.eqNullSafe(f.lit(value))
-                frame = frame.where(~same)
-        self.source = SparkSource(frame)
-        return self.source
+                self._kept = self._kept.where(~same)
+        self._sql.use("kept", self._kept)
+        return self._sql
 
     def people(self, outline: Outline) -> SparkPeople:
         """Return everybody's codes, in the cluster."""
-        numbered = self.source.numbered({one.names: one.combinations for one in outline.known}, ())
+        frame = numbered(self._kept, outline.known, ())
         layout = Layout(outline.types)
         codes = [one.codes for one in outline.known]
-        shared = numbered.sparkSession.sparkContext.broadcast((codes, layout))
-        coded = numbered.mapInArrow(partial(_coded, shared=shared), "rows int, block binary")
+        shared = frame.sparkSession.sparkContext.broadcast((codes, layout))
+        coded = frame.mapInArrow(partial(_coded, shared=shared), "rows int, block binary")
         # On the disks of executors: their memory does not grow with people, and nothing has to make room for a result.
         self._frame = coded.persist(extra("pyspark").StorageLevel.DISK_ONLY)
         return SparkPeople(self._frame, layout, self.place / "shards")
@@ -187,11 +157,10 @@ class SparkEngine:
     def fingerprints(self) -> tuple[Fingerprint, Fingerprint]:
         """Return the fingerprint of the table as it came, and of who is in it."""
         if self._marks is None:
-            known = self._outline.every
-            numbered = self._whole.numbered({one.names: one.combinations for one in known}, self._outline.table.schema.identifier)
-            shared = numbered.sparkSession.sparkContext.broadcast([one.hashes for one in known])
-            names = tuple(self._outline.table.schema.identifier)
-            frame = numbered.mapInArrow(partial(_hashes, shared=shared, names=names), "rows int, block binary")
+            known, names = self._outline.every, tuple(self._outline.table.schema.identifier)
+            rows = numbered(self._whole, known, names)
+            shared = rows.sparkSession.sparkContext.broadcast([one.hashes for one in known])
+            frame = rows.mapInArrow(partial(_hashes, shared=shared, names=names), "rows int, block binary")
             found = pieces(frame, self._outline.rows, _hash_layout(names))
             self._marks = fingerprints(found, self._outline, self.scratch("hashes"))
         return self._marks
@@ -343,7 +312,7 @@ def _divided(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Reco
     """Divide blocks by the leaf that each row lies in."""
     how, cuts, layout = shared.value
     for columns in _blocks(batches, layout):
-        which = boxes.shard_of(how.frame.nodes(columns[:-1], cuts.tree), cuts.leaves, cuts.tree)
+        which = boxes.shard_of(how.frame, columns, cuts)
         yield _parts(columns, which, len(cuts.leaves), layout, "shard")
 
 

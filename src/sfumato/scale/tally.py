@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Array, Integers, Small
-from sfumato.groups._counted_kernels import add_histograms, add_lefts, add_pairs, tree_nodes
-from sfumato.groups._cut_kernels import add_by_code
+from sfumato.groups._counted_kernels import add_codes, add_lefts, add_pairs, add_values, tree_nodes
+from sfumato.groups._cut_kernels import Axes, add_by_code
 from sfumato.groups.category_order import doubled_ranks, is_unordered, places_by_sums
-from sfumato.groups.counted import Axes
 from sfumato.groups.cuts import axes as axes_of
 from sfumato.groups.cuts import narrow_type
 from sfumato.scale.outline import Outline
@@ -20,6 +19,7 @@ from sfumato.scale.outline import Outline
 Add = Callable[[Sequence[Array], Any], None]
 Sum = Callable[[Callable[[], Any], Add], Any]
 """Given how to make an empty total and how to add a block's columns to it, return the sum over all blocks."""
+_AddBoxes = Callable[[Sequence[Array], Small, Integers, Sequence[Integers]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class Frame:
             np.take(place.astype(found.dtype), column, out=found[row], mode="clip")
         return found
 
-    def nodes(self, columns: Sequence[Array], tree: Integers) -> Integers:
-        """Return the leaf of a tree that each row lies in."""
-        found = np.empty(len(columns[0]), np.int64)
-        tree_nodes(self.codes(columns), tree, self.axes.first, self.axes.published, found)
+    def nodes(self, codes: Small, tree: Integers) -> Integers:
+        """Return the leaf of a tree that each row lies in, given its codes as cuts see them."""
+        found = np.empty(codes.shape[1], np.int64)
+        tree_nodes(codes, tree, self.axes.first, self.axes.published, found)
         return found
 
 
@@ -75,7 +75,7 @@ def frame_of(outline: Outline, weights: Array, total: Sum) -> Frame:
     first, missing, position = axes_of(columns)
     published = np.concatenate([np.argsort(place) for place in places]).astype(np.int64)
     stack = outline.stack
-    return Frame(Axes(first, missing, position, published, weights), tuple(places), int(stack.max(initial=-1)) + 1, stack)
+    return Frame(Axes(first, missing, position, weights, published), tuple(places), int(stack.max(initial=-1)) + 1, stack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,60 +88,55 @@ class Counter:
     def histograms(self, tree: Integers, box: Integers) -> tuple[Integers, Integers]:
         """Return [boxes × codes of all columns] and [boxes × values]."""
         frame = self.frame  # alone: what is added up elsewhere must not carry along how sums are made
-        first, published, boxes = frame.axes.first, frame.axes.published, int(box.max()) + 1
 
-        def empty() -> tuple[Integers, Integers]:
-            return np.zeros((boxes, int(first[-1])), np.int64), np.zeros((boxes, frame.values), np.int64)
-
-        def add(rows: Sequence[Array], to: tuple[Integers, Integers]) -> None:
-            histogram, counts = to
+        def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
+            add_codes(codes, mine, frame.axes.first, to[0])
             for secret in frame.secrets(rows):
-                add_histograms(frame.codes(rows), secret, tree, box, first, published, histogram, counts)
-                histogram = np.zeros_like(histogram)  # of quasi values once
+                add_values(secret, mine, to[1])
 
-        found: tuple[Integers, Integers] = self.total(empty, add)
-        return found
+        histogram, counts = self._summed(tree, box, [(int(frame.axes.first[-1]),), (frame.values,)], add)
+        return histogram, counts
 
     def lefts(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
         """Return [boxes × columns × values] on the left of these cuts."""
         frame = self.frame
-        first, published = frame.axes.first, frame.axes.published
-        shape = (int(box.max()) + 1, len(frame.places), frame.values)
 
-        def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            codes = frame.codes(rows)
+        def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
             for secret in frame.secrets(rows):
-                add_lefts(codes, secret, tree, box, first, published, boundary, joins, to[0])
+                add_lefts(codes, secret, mine, boundary, joins, to[0])
 
-        found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
-        return found
+        return self._summed(tree, box, [(len(frame.places), frame.values)], add)[0]
 
     def pairs(self, tree: Integers, box: Integers) -> Integers:
         """Return [boxes × codes of all columns × values]."""
         frame = self.frame
-        first, published = frame.axes.first, frame.axes.published
-        shape = (int(box.max()) + 1, int(first[-1]), frame.values)
 
-        def add(rows: Sequence[Array], to: tuple[Integers]) -> None:
-            codes = frame.codes(rows)
+        def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
             for secret in frame.secrets(rows):
-                add_pairs(codes, secret, tree, box, first, published, to[0])
+                add_pairs(codes, secret, mine, frame.axes.first, to[0])
 
-        found: Integers = self.total(lambda: (np.zeros(shape, np.int64),), add)[0]
-        return found
+        return self._summed(tree, box, [(int(frame.axes.first[-1]), frame.values)], add)[0]
 
     def left_codes(self, tree: Integers, box: Integers, boundary: Integers, joins: Integers) -> Integers:
         """Return [boxes × columns × codes of all columns] on the left of these cuts."""
-        frame = self.frame
-        first, published = frame.axes.first, frame.axes.published
-        sizes, boxes = np.diff(first).tolist(), int(box.max()) + 1
+        sizes = np.diff(self.frame.axes.first).tolist()
+
+        def add(rows: Sequence[Array], codes: Small, mine: Integers, to: Sequence[Integers]) -> None:
+            for one, total in zip(codes, to, strict=True):
+                add_lefts(codes, one.astype(np.int32), mine, boundary, joins, total)
+
+        return np.concatenate(self._summed(tree, box, [(len(sizes), size) for size in sizes], add), axis=2)
+
+    def _summed(self, tree: Integers, box: Integers, shapes: Sequence[tuple[int, ...]], add: _AddBoxes) -> Sequence[Integers]:
+        """Return sums, each with a row a box, of what `add` adds for rows, their codes as cuts see them, and their boxes."""
+        frame, boxes = self.frame, int(box.max()) + 1
 
         def empty() -> list[Integers]:
-            return [np.zeros((boxes, len(sizes), size), np.int64) for size in sizes]
+            return [np.zeros((boxes, *shape), np.int64) for shape in shapes]
 
-        def add(rows: Sequence[Array], to: list[Integers]) -> None:
+        def added(rows: Sequence[Array], to: Sequence[Integers]) -> None:
             codes = frame.codes(rows)
-            for one, total in zip(codes, to, strict=True):
-                add_lefts(codes, one.astype(np.int32), tree, box, first, published, boundary, joins, total)
+            add(rows, codes, box[frame.nodes(codes, tree)], to)
 
-        return np.concatenate(self.total(empty, add), axis=2)
+        found: Sequence[Integers] = self.total(empty, added)
+        return found

@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sfumato.arrays import Integers
 from sfumato.auditor.result import Audit
 from sfumato.errors import FormatError
 from sfumato.methods import Method
-from sfumato.privacy.requirement import Bounds, Requirement
+from sfumato.privacy.requirement import Requirement
 from sfumato.progress import Progress, listening, silent
 from sfumato.randomness import Randomness
 from sfumato.release.atomic import flush, let_in, move_new, refuse_existing, workshop
-from sfumato.release.base import Release
 from sfumato.release.files import read_manifest
 from sfumato.release.manifest import Manifest
 from sfumato.scale.audit import JUDGES, audit_parts
 from sfumato.scale.choice import EngineName, is_spark
 from sfumato.scale.engine import Engine, Limits
-from sfumato.scale.publish import prepare
-from sfumato.table.fingerprint import Fingerprint
+from sfumato.scale.publish import Published, prepare
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.textfile import ReadOptions
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A release that lies in a directory, its audit, and what only the publisher may see. Its people are not in memory.
-
-    `table` has the domains and counts of the table that was published, without its rows.
-    """
-
-    directory: Path
-    manifest: Manifest
-    audit: Audit
-    private: Mapping[str, Any]
-    method: Method
-    bounds: Bounds
-    table: Table
-    sizes: Integers
-    """Number of people in each group."""
-    fingerprints: tuple[Fingerprint, Fingerprint] | None = None
-
-    @property
-    def rows(self) -> int:
-        """Number of people published."""
-        return self.manifest.rows
-
-    def load(self) -> Release:
-        """Return the release in memory."""
-        return Release.load(self.directory)
 
 
 def publish_source(
@@ -91,11 +60,12 @@ def publish_source(
         work.mkdir(mode=0o700)
         holder = _engine(engine, source, work, chosen, options=options, random=random)
         try:
-            made = prepare(
+            done = prepare(
                 holder,
                 schema,
                 requirement,
                 target,
+                out,
                 method=method,
                 random=random,
                 progress=tell,
@@ -103,12 +73,10 @@ def publish_source(
                 budget=budget,
                 limits=chosen,
             )
-            marks = holder.fingerprints() if fingerprinted else None
+            if fingerprinted:
+                done = replace(done, fingerprints=holder.fingerprints())
         finally:
             holder.close()
-        done = Published(
-            out, made.manifest, made.audit, made.private, made.method, made.bounds, made.outline.table, made.sizes, marks
-        )
         let_in()
         if receipt is not None:
             receipt(done, target)

@@ -36,9 +36,14 @@ def write_buckets(
 
     The values of boxes are codes of the domain, the table's own where none is given.
     """
-    tables = {"qit": _write(directory, "qit", boxes.rows, lambda begin, end: _qit(outline, boxes, begin, end))}
-    for name, (shown, group, value, count) in _secrets(outline, manifest, boxes, domain).items():
-        tables[name] = _write(directory, name, len(value), _st(shown, group, value, count))
+
+    def rows(begin: int, end: int) -> pa.Table:
+        codes, box = boxes.part(begin, end)
+        return _qit(outline, codes, box)
+
+    tables = {"qit": _write(directory, "qit", boxes.rows, rows)}
+    for name, (shown, *entries) in _secrets(outline, manifest, boxes, domain).items():
+        tables[name] = _write(directory, name, len(entries[0]), _st(shown, entries))
     return _completed(directory, manifest, tables, {**account_tables(boxes.told), **noise_tables(draws, BUCKET)})
 
 
@@ -78,13 +83,11 @@ def write_dealt(directory: Path, manifest: Manifest, outline: Outline, dealt: De
 
     def rows(begin: int, end: int) -> pa.Table:
         *codes, group = dealt.rows.part(begin, end)
-        return pa.table({**_quasi(outline, codes), BUCKET: pa.array((group + 1).astype(np.int32))})
+        return _qit(outline, codes, group)
 
     def entries(begin: int, end: int) -> pa.Table:
         group, value, count = dealt.entries.part(begin, end)
-        st: dict[str, pa.Array] = {BUCKET: pa.array((group + 1).astype(np.int32))}
-        st |= sensitive_columns(domain, value.astype(np.int32))
-        return pa.table({**st, COUNT: pa.array(count, pa.int64())})
+        return _entries(domain, group + 1, value, count)
 
     tables = {
         "qit": _write(directory, "qit", dealt.rows.total, rows),
@@ -140,11 +143,8 @@ def _slices(table: pa.Table) -> Any:
     return lambda begin, end: table.slice(begin, end - begin)
 
 
-def _qit(outline: Outline, boxes: Collected, begin: int, end: int) -> pa.Table:
-    codes, box = boxes.part(begin, end)
-    columns = _quasi(outline, codes)
-    columns[BUCKET] = pa.array((box + 1).astype(np.int32))
-    return pa.table(columns)
+def _qit(outline: Outline, codes: Sequence[Array], group: Array) -> pa.Table:
+    return pa.table({**_quasi(outline, codes), BUCKET: pa.array((group + 1).astype(np.int32))})
 
 
 def _secrets(outline: Outline, manifest: Manifest, boxes: Collected, domain: Domain | None) -> dict[str, Any]:
@@ -161,11 +161,10 @@ def _secrets(outline: Outline, manifest: Manifest, boxes: Collected, domain: Dom
     return found
 
 
-def _st(domain: Domain, group: Array, value: Array, count: Array) -> Any:
-    def part(begin: int, end: int) -> pa.Table:
-        st: dict[str, pa.Array] = {BUCKET: pa.array(group[begin:end])}
-        st |= sensitive_columns(domain, value[begin:end].astype(np.int32))
-        st[COUNT] = pa.array(count[begin:end], pa.int64())
-        return pa.table(st)
+def _st(domain: Domain, entries: Sequence[Array]) -> Any:
+    return lambda begin, end: _entries(domain, *(one[begin:end] for one in entries))
 
-    return part
+
+def _entries(domain: Domain, group: Array, value: Array, count: Array) -> pa.Table:
+    values = sensitive_columns(domain, value.astype(np.int32))
+    return pa.table({BUCKET: pa.array(group.astype(np.int32)), **values, COUNT: pa.array(count, pa.int64())})

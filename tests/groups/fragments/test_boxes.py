@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sfumato import FPrivacy, LDiversity
 from sfumato.errors import Infeasible, PolicyError
+from sfumato.groups._cover_kernels import covers, reaches
 from sfumato.groups.cuts import Space, column_weights, cut_boxes
-from sfumato.groups.fragments._box_kernels import covers, reaches
 from sfumato.groups.fragments.boxes import presence_boxes
 from sfumato.groups.fragments.cover import NEVER, combinations, combined, covering_table
 from tests.groups.fragments._crowds import ALPHAS, attempt, covered, crowd, crowds, groups_of, keeps_bounds, places

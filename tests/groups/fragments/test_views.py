@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sfumato import LDiversity
 from sfumato.errors import Infeasible
-from sfumato.groups.cuts import need_table
 from sfumato.groups.fragments._view_kernels import GOOD, GREY, Matched, judge, meets
 from sfumato.groups.fragments.matchings import association, meeting, worst
 from sfumato.groups.fragments.views import Views, smallest_first, view_boxes
+from sfumato.groups.grouping import need_table
 from sfumato.papers.overlapping.views import published_groups
 from sfumato.privacy import FPrivacy, PresenceAssociation
 from tests.groups.fragments._crowds import crowd, groups_of, keeps_bounds, places

@@ -24,8 +24,7 @@ from sfumato.groups.near._anneal_kernels import (
     undo,
 )
 from sfumato.groups.near.anneal import _small_needs, annealed_groups, first_groups, schedule
-from sfumato.groups.near.order import NEIGHBOURS, Scale, neighbours
-from sfumato.groups.near.widths import domain_widths
+from sfumato.groups.near.order import NEIGHBOURS, Scale, domain_widths, neighbours
 from sfumato.groups.near.window import Search, Windows
 from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import SeededRandomness

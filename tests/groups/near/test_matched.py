@@ -15,9 +15,8 @@ from sfumato.groups.grouping import histograms, require_bounds
 from sfumato.groups.near._match_kernels import assign, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.matched import matched_groups, variety
-from sfumato.groups.near.order import Scale
+from sfumato.groups.near.order import Scale, domain_widths
 from sfumato.groups.near.packing import group_sizes, pack, pack_classes
-from sfumato.groups.near.widths import domain_widths
 from sfumato.groups.settings.plan import plan
 from sfumato.privacy import BetaLikeness, FPrivacy, LDiversity
 from sfumato.randomness import SeededRandomness

@@ -155,14 +155,12 @@ def _least_matched(acceptance: Any, counts: Any, size: int) -> Any:
     return acceptance.least
 
 
-def _divide_matched(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    size = evenly(mine, column, width, absent, least)
+def _divide_matched(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    size = evenly(mine, across, least)
     if size == 0:
         return 0
     for part in (mine[:size], mine[size:]):
-        if not (judge(part, sensitive.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
+        if not (judge(part, secret.codes[0], acceptance) == GOOD if acceptance.strict else hopeful(part, acceptance)):
             return 0
     return size
 

@@ -9,35 +9,18 @@ alone, so safe cuts stay safe.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
-from sfumato.arrays import Array, Integers, Small
-from sfumato.basis import Basis
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
-from sfumato.groups.fragments._box_kernels import Covered, SoftCovered
+from sfumato.arrays import Array
+from sfumato.groups._cover_kernels import Cover
+from sfumato.groups.cuts import Space, column_weights, cut_boxes
 from sfumato.groups.fragments.cover import covering_table, require_presence
 from sfumato.groups.grouping import Grouping
-from sfumato.groups.soft import Accounts, Rule
+from sfumato.groups.soft import Rule
 from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
-from sfumato.randomness import Randomness, SecureRandomness
+from sfumato.randomness import Randomness
 from sfumato.table.column import Column
-
-
-@dataclass(eq=False)
-class CoveringAccounts(Accounts):
-    """Accounts of soft cuts whose sides have to cover enough combinations too."""
-
-    codes: Small
-    covering: Integers
-
-    def acceptance(self, ledger: Integers) -> SoftCovered:
-        """Return the acceptance of boxes with these accounts."""
-        need, start, floor, accounts = super().acceptance(ledger)
-        return SoftCovered(need, start, floor, accounts, self.codes, self.covering)
 
 
 def presence_boxes(
@@ -60,14 +43,15 @@ def presence_boxes(
     people = sensitive.shape[-1]
     require_presence(columns, people, alpha, bounded=bounds.protects)
     space = Space.of(columns)
-    covering = covering_table(people, alpha)
-    acceptance: Covered | Accounts
-    if soft is None:
-        need, start = need_table(bounds)
-        acceptance = Covered(need, start, max(floor, 1), tight, space.codes, covering)
-    else:
-        acceptance = CoveringAccounts(bounds, soft, floor, random or SecureRandomness(), space.codes, covering)
-    rows, secret = np.arange(people, dtype=np.int32), secret_of(sensitive, bounds)
-    basis: Basis = "tight" if tight else "safe" if soft is None else "soft"
-    chosen = column_weights(columns, weights)
-    return cut_space(space, secret, rows, acceptance, basis=basis, weights=chosen, progress=progress)
+    return cut_boxes(
+        space,
+        sensitive,
+        bounds,
+        tight=tight,
+        floor=floor,
+        weights=column_weights(columns, weights),
+        soft=soft,
+        random=random,
+        cover=Cover(space.codes, covering_table(people, alpha)),
+        progress=progress,
+    )

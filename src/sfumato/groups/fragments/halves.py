@@ -18,9 +18,9 @@ from math import prod
 import numpy as np
 
 from sfumato.arrays import Array, Integers
-from sfumato.groups.cuts import column_weights, need_table
+from sfumato.groups.cuts import column_weights
 from sfumato.groups.fragments.cover import require_presence
-from sfumato.groups.grouping import Grouping
+from sfumato.groups.grouping import Grouping, need_table
 from sfumato.privacy.requirement import Bounds
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column

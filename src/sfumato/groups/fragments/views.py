@@ -12,11 +12,11 @@ from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import ceil_inverse, decimal_text, percent
 from sfumato.groups._cut_kernels import cut_level
-from sfumato.groups.cuts import Space, need_table, secret_of
+from sfumato.groups.cuts import Space, cut_levels, secret_of, tree_of
 from sfumato.groups.fragments._view_kernels import CERTAIN_PRESENCE, GOOD, GREY, Matched, judge_boxes
 from sfumato.groups.fragments.cover import combined
 from sfumato.groups.fragments.matchings import Worst, worst
-from sfumato.groups.grouping import Grouping
+from sfumato.groups.grouping import Grouping, need_table
 from sfumato.privacy.requirement import Bounds, round_up
 from sfumato.progress import Progress, silent
 from sfumato.table.column import Column
@@ -112,33 +112,20 @@ def _cut(
     need, start = need_table(bounds)
     enough = ceil_inverse(alpha)
     least = enough * min(bounds.needs)
-    weight = np.array([_BEHIND if column.name in moved else 1.0 for column in columns])
+    axes = space.axes(np.array([_BEHIND if column.name in moved else 1.0 for column in columns]))
     limits = np.array([float(limit) for limit in bounds.limits])
     most = np.array([alpha.numerator * size // alpha.denominator for size in range(len(sensitive) + 1)], dtype=np.int64)
     groups = Matched(views.left, views.right, need, start, limits, most, float(alpha), least, enough, strict=True)
     secret = secret_of(sensitive, bounds)
     rows = np.arange(len(sensitive), dtype=np.int32)
 
-    def cut(low: Integers, high: Integers, acceptance: Matched) -> Integers:
-        place = (space.first, space.missing, space.position, weight)
-        return cut_level(space.codes, secret, rows, low, high, *place, acceptance)
-
-    low, high = np.array([0], dtype=np.int64), np.array([len(rows)], dtype=np.int64)
-    parts: list[tuple[Integers, Integers, Integers]] = []
-    boxes, settled = 0, 0
-    while len(low):
-        progress("cutting quasi space", settled / len(rows))
-        where = cut(low, high, groups)
+    def cut(low: Integers, high: Integers) -> Integers:
+        where = cut_level(space.codes, axes, secret, rows, low, high, groups)
         whole = where < 0
-        where[whole] = cut(low[whole], high[whole], groups._replace(strict=False))
-        parted = where >= 0
-        children = np.full((len(low), 2), -1, np.int64)
-        children[parted] = boxes + len(low) + np.arange(2 * int(parted.sum())).reshape(-1, 2)
-        parts.append((low, high, children))
-        boxes += len(low)
-        settled += int((high - low)[~parted].sum())
-        low, high = (np.stack(ends, axis=1)[parted].ravel() for ends in ((low, where), (where, high)))
-    lows, highs, child = (np.concatenate(found) for found in zip(*parts, strict=True))
+        where[whole] = cut_level(space.codes, axes, secret, rows, low[whole], high[whole], groups._replace(strict=False))
+        return where
+
+    lows, highs, child = tree_of(cut_levels(len(rows), cut, progress))
     verdict = judge_boxes(rows, lows, highs, secret.codes[0], groups)
     for box in np.flatnonzero(verdict == GREY):
         mine = rows[lows[box] : highs[box]]

@@ -30,10 +30,8 @@ class Padded(NamedTuple):
     floor: int
 
 
-def _divide_padded(
-    acceptance: Any, mine: Any, column: Any, width: int, absent: int, sensitive: Any, counts: Any, least: int
-) -> int:
-    left = evenly(mine, column, width, absent, -(-least // PADDED))
+def _divide_padded(acceptance: Any, mine: Any, across: Any, secret: Any, counts: Any, least: int) -> int:
+    left = evenly(mine, across, -(-least // PADDED))
     if left == 0:
         return 0
     if left < least:

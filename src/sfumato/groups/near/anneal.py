@@ -11,8 +11,7 @@ from numba import get_num_threads
 
 from sfumato.arrays import Array, Floats, Integers, Small
 from sfumato.errors import PolicyError
-from sfumato.groups.cuts import need_table
-from sfumato.groups.grouping import Grouping
+from sfumato.groups.grouping import Grouping, need_table
 from sfumato.groups.near._anneal_kernels import ONE
 from sfumato.groups.near._step_kernels import Pace
 from sfumato.groups.near._window_kernels import stretches

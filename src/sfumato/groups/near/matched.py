@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.arrays import Array, Floats, Integers
-from sfumato.groups.cuts import Space, column_weights, cut_space, need_table, secret_of
-from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.cuts import Space, column_weights, cut_space, secret_of
+from sfumato.groups.grouping import Grouping, canonical_order, need_table
 from sfumato.groups.near._match_kernels import Padded, match_block
 from sfumato.groups.near._order_kernels import FINE
 from sfumato.groups.near.order import Scale, seen_width
@@ -64,7 +64,6 @@ def matched_groups(
     *,
     widths: Sequence[float] | None = None,
     block: int | None = None,
-    sweeps: int = SWEEPS,
     floor: int = 100,
     weights: Mapping[str, float] | None = None,
     random: Randomness,
@@ -92,7 +91,7 @@ def matched_groups(
     key = _keys(drawn, len(sensitive), random.spawn(Step.KEYS))
     most = block or block_of(len(sensitive))
     blocks = [part for box in drawn for people in box.classes for part in _blocks(people, scale, key, most)]
-    _match(blocks, scale, sweeps, progress)
+    _match(blocks, scale, progress)
     left = [box.left for box in drawn if len(box.left)]
     grouping = _number(blocks, left, len(sensitive))
     figures = {
@@ -211,7 +210,7 @@ def _blocks(people: Integers, scale: Scale, key: Integers, block: int) -> list[I
     return done
 
 
-def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Progress) -> None:
+def _match(blocks: Sequence[Integers], scale: Scale, progress: Progress) -> None:
     """Arrange every block in place so that the k-th members of its pools are a group."""
     numeric, kinds = np.flatnonzero(scale.unit == 0), np.flatnonzero(scale.unit > 0)
     numbers = np.empty((len(scale.codes), len(numeric)), np.int64)
@@ -225,7 +224,7 @@ def _match(blocks: Sequence[Integers], scale: Scale, sweeps: int, progress: Prog
 
     def arrange(part: Integers) -> Integers:
         people = np.array(part, order="C")
-        match_block(people, numbers, categories, unit, sweeps)
+        match_block(people, numbers, categories, unit, SWEEPS)
         return people
 
     for stage in range(_STAGES):

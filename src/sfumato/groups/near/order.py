@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from sfumato.groups.cuts import Space
 from sfumato.groups.near._order_kernels import BLOCK, FINE, find_neighbours, kd_order
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
+from sfumato.table.declared import DeclaredDomain
+from sfumato.table.schema import Schema
 from sfumato.threads import in_threads
 
 NEIGHBOURS = 32
@@ -71,9 +75,33 @@ def seen_width(column: Column) -> float:
         return float(max(column.size - 1, 0))
     if len(column.values) < 2:
         return 0.0
-    low, high = column.values[0].as_py(), column.values[-1].as_py()
-    apart = high - low
+    apart = column.values[-1].as_py() - column.values[0].as_py()
     return float(apart.total_seconds() / 86_400) if column.kind == "date" else float(apart)
+
+
+def domain_widths(columns: Sequence[Column], schema: Schema) -> list[float]:
+    """Return for each column the width of its domain as declared, else as seen: upper − lower end, or categories − 1.
+
+    Dates are counted in days. A missing value counts as one more category.
+    """
+    return [_width(column, schema.domain(column.name)) for column in columns]
+
+
+def _width(column: Column, domain: DeclaredDomain | None) -> float:
+    if domain is None:
+        return seen_width(column)
+    if column.kind == "categorical":
+        known = len(column.values) if domain.values is None else len(domain.values)
+        return float(known + int(column.has_missing) - 1)
+    if domain.values is None:
+        return _apart(domain.minimum, domain.maximum)
+    listed = sorted(date.fromisoformat(text) if column.kind == "date" else float(text) for text in domain.values)
+    return _apart(listed[0], listed[-1])
+
+
+def _apart(low: Any, high: Any) -> float:
+    apart = high - low
+    return apart / timedelta(days=1) if isinstance(low, (date, datetime)) else float(apart)
 
 
 def neighbours(scale: Scale, orders: Sequence[Integers], random: Randomness) -> Small:

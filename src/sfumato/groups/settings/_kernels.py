@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Integers
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
 NO_LOSS = np.iinfo(np.int64).max
 """Larger than any loss: nothing was found yet."""
 
 
-def _compiled(function: _Function) -> _Function:
-    """Return the function compiled by numba at its first call, kept on disk afterwards."""
-    return njit(cache=True)(function)
-
-
-@_compiled
+@njit(cache=True)
 def first_pair(small: int, large: int, total: int) -> tuple[int, int, int, int]:
     """Return (b₁, b₂, Δ₁, Δ₂): the first pair of Γ(S₁, S₂) and the steps to the next; b₁ = −1 when Γ is empty.
 
@@ -44,7 +34,7 @@ def first_pair(small: int, large: int, total: int) -> tuple[int, int, int, int]:
     return rest // small, number_large, step_small, step_large
 
 
-@_compiled
+@njit(cache=True)
 def is_valid_pair(
     counts: Integers, caps_small: Integers, caps_large: Integers, small: int, large: int, n_small: int, n_large: int
 ) -> bool:
@@ -61,7 +51,7 @@ def is_valid_pair(
     return fill_small >= small * n_small and fill_large >= large * n_large
 
 
-@_compiled
+@njit(cache=True)
 def _can_fill(counts: Integers, caps: Integers, size: int, number: int) -> bool:
     """Return whether FC holds for one size."""
     need = size * number
@@ -72,7 +62,7 @@ def _can_fill(counts: Integers, caps: Integers, size: int, number: int) -> bool:
     return need <= 0
 
 
-@_compiled
+@njit(cache=True)
 def _first_valid_position(
     counts: Integers,
     caps_small: Integers,
@@ -110,7 +100,7 @@ def _first_valid_position(
     return low if _can_fill(counts, caps_large, large, b_large + low * step_large) else -1
 
 
-@_compiled
+@njit(cache=True)
 def search_two_sizes(
     counts: Integers, caps_by_size: Integers, sizes: Integers, below: int, search: int
 ) -> tuple[int, int, int, int, int]:
@@ -154,7 +144,7 @@ def search_two_sizes(
     return found
 
 
-@_compiled
+@njit(cache=True)
 def _levels(
     flow: Integers, capacity: Integers, rest: Integers, room: Integers, row_level: Integers, column_level: Integers
 ) -> bool:
@@ -199,7 +189,7 @@ def _levels(
     return False
 
 
-@_compiled
+@njit(cache=True)
 def _find_path(
     flow: Integers,
     capacity: Integers,
@@ -248,7 +238,7 @@ def _find_path(
     return 0
 
 
-@_compiled
+@njit(cache=True)
 def transport(supply: Integers, capacity: Integers, demand: Integers) -> tuple[Integers, Integers, Integers]:
     """Return (flow, row level, column level) of a maximum flow from rows to columns through `capacity` (Dinic's algorithm).
 

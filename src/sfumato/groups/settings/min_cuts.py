@@ -58,10 +58,10 @@ class Cuts:
         self.held_back.append(held_back)
         return True
 
-    def _add_cut(self, cut: Cut) -> bool:
+    def _inequality(self, cut: Cut) -> tuple[Integers, int, Flags]:
         problem = self.problem
         row = np.where(cut.sizes, problem.caps[~cut.free].sum(axis=0) - problem.sizes, 0)
-        return self._add(row, -int(problem.counts[cut.free].sum()), ~cut.free)
+        return row, -int(problem.counts[cut.free].sum()), ~cut.free
 
     def separate(self, numbers: Integers, *, scale: int, tolerance: int = 0) -> bool:
         """Add inequalities that b = numbers/scale violates by more than tolerance/scale people; return whether any was new.
@@ -76,15 +76,15 @@ class Cuts:
         padded = np.concatenate([[0], slack, [0]])
         worst = (slack < -tolerance) & (slack <= padded[:-2]) & (slack < padded[2:])
         places = np.arange(len(slack))
-        added = [self._add_cut(Cut(sizes=places <= s, free=supply <= reach[:, s])) for s in np.flatnonzero(worst)]
+        cuts = (Cut(sizes=places <= s, free=supply <= reach[:, s]) for s in np.flatnonzero(worst))
+        added = [self._add(*self._inequality(cut)) for cut in cuts]
         if any(added):
             return True
         result = solve_flow(problem.counts, problem.caps, problem.sizes, numbers, scale)
         if not isinstance(result, Cut):
             return False
-        row = np.where(result.sizes, problem.caps[~result.free].sum(axis=0) - problem.sizes, 0)
-        missing = -int(problem.counts[result.free].sum()) * scale - int(row @ numbers)
-        return missing > tolerance and self._add_cut(result)
+        row, bound, held_back = self._inequality(result)
+        return bound * scale - int(row @ numbers) > tolerance and self._add(row, bound, held_back)
 
     def matrix(self) -> tuple[Floats, Floats]:
         """Return the inequalities as (rows, bounds) for a solver."""

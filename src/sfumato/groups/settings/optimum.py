@@ -87,10 +87,6 @@ class _Search:
         self.offer(Setting.of(zip(self.problem.sizes.tolist(), numbers.tolist(), strict=True)), flow[:, numbers > 0])
         return True
 
-    def raise_bound(self, bound: int) -> None:
-        """Keep a lower bound if it is the best so far."""
-        self.lower = max(self.lower, bound)
-
     def relaxed(self) -> Floats | None:
         """Return the relaxed solution under all inequalities that it would violate, or None when there is no solution at all."""
         tolerance = int(SCALE * max(1e-3, 1e-7 * self.problem.total))
@@ -100,7 +96,7 @@ class _Search:
                 return None
             if answer.status != 0:
                 raise SfumatoError(f"the linear solver stopped: {answer.message}", hint='try strategy = "top-down"')
-            self.raise_bound(self.cuts.proven(answer))
+            self.lower = max(self.lower, self.cuts.proven(answer))
             solution: Floats = np.maximum(answer.x, 0.0)
             numbers = np.floor(solution * SCALE).astype(np.int64)
             if self.done or not self.cuts.separate(numbers, scale=SCALE, tolerance=tolerance):
@@ -121,7 +117,7 @@ class _Search:
             if whole and answer.mip_dual_bound is not None and math.isfinite(answer.mip_dual_bound):
                 # The solver's floats: lowered by a millionth, which is far more than its tolerances amount to.
                 bound = float(answer.mip_dual_bound)
-                self.raise_bound(math.ceil(bound - max(1e-3, 1e-6 * abs(bound))))
+                self.lower = max(self.lower, math.ceil(bound - max(1e-3, 1e-6 * abs(bound))))
             if answer.x is None:
                 return True
             numbers = np.round(answer.x).astype(np.int64)

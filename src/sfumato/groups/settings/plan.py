@@ -39,9 +39,7 @@ def plan(
     """
     check_bounds(bounds, strategy, max_size=max_size, once=once)
     problem = Problem.of(bounds, max_size=max_size, once=once)
-    made: Plan | None = None
-    if len(problem.sizes):
-        made = _search(problem, strategy, search, gap, time_limit, progress)
+    made = _search(problem, strategy, search, gap, time_limit, progress) if len(problem.sizes) else None
     if made is None:
         raise no_setting(bounds, problem, strategy, max_size=max_size, once=once)
     check_plan(bounds, made, once=once)

@@ -13,12 +13,11 @@ from sfumato.errors import InputError
 from sfumato.groups.grouping import Grouping, Histograms
 from sfumato.methods.show.buckets import show_buckets
 from sfumato.methods.show.columns import show_columns
-from sfumato.methods.show.manifest import apart_manifest
+from sfumato.methods.show.manifest import shown_apart
 from sfumato.methods.show.ranges import show_ranges
 from sfumato.methods.show.views import show_views
 from sfumato.release import buckets, fragments, randomized, ranges
-from sfumato.release.apart import ApartRelease
-from sfumato.release.base import APART, Release
+from sfumato.release.base import Release
 from sfumato.release.box_tables import possible_columns
 from sfumato.table.table import Table
 
@@ -62,11 +61,7 @@ def _show_apart(task: Task, grouping: Grouping, method: Method) -> Release:
         own = Histograms(shown.group[mine], shown.value[mine] - np.int32(first), shown.count[mine])
         parts.append(SHOWN[method.form](part, replace(grouping, shown=own), method))
         first += many
-    manifest = apart_manifest(task, parts)
-    kind: type[ApartRelease] = APART[method.form]  # type: ignore[assignment]
-    return kind(
-        manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in zip(parts, manifest.secrets, strict=True))
-    ).canonical()
+    return shown_apart(task, parts)
 
 
 def require_free_names(table: Table, form: str) -> None:

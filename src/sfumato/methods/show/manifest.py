@@ -91,6 +91,15 @@ def apart_manifest(task: Task, parts: Sequence[Release | Stated]) -> Manifest:
     return replace(manifest, claims=tuple(words(claim) for claim in first.claims))
 
 
+def shown_apart(task: Task, parts: Sequence[Any]) -> Release:
+    """Return the release that shows each sensitive column by itself, of these parts, in canonical order."""
+    manifest = apart_manifest(task, parts)
+    named = zip(parts, manifest.secrets, strict=True)
+    kind: Any = APART[manifest.form]
+    release: Release = kind(manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in named)).canonical()
+    return release
+
+
 def _public_schema(task: Task) -> dict[str, Any]:
     """Return names and kinds of the published columns, and how they were recoded; no identifier or dropped column."""
     domain = task.table.sensitive.domain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,8 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.groups.grouping import Grouping
-from sfumato.methods.show.manifest import apart_manifest, manifest_of, published_people
+from sfumato.methods.show.manifest import manifest_of, published_people, shown_apart
 from sfumato.release.accounts import noisy_claim
-from sfumato.release.apart import ApartBuckets
 from sfumato.release.base import Release
 from sfumato.release.buckets import BucketsRelease
 from sfumato.release.manifest import Manifest
@@ -39,34 +37,15 @@ def show_noisy(
     Where each of several columns is protected by itself, the values of one follow those of another.
     """
     shown = []
-    for one, domain, mine in zip(
-        task.parts(), domains, np.split(counts, np.cumsum([len(a) for a in domains])[:-1], axis=1), strict=True
-    ):
-        shown.append(_one(one, method, grouping, domain, mine, draws, gamma=gamma, ratio=ratio))
-    if not task.bounds.apart:
-        return shown[0].canonical()
-    manifest = apart_manifest(task, shown)
-    named = zip(shown, manifest.secrets, strict=True)
-    return ApartBuckets(manifest, tuple(replace(one, manifest=manifest.of(name)) for one, name in named)).canonical()
-
-
-def _one(
-    task: Task,
-    method: Method,
-    grouping: Grouping,
-    domain: Domain,
-    counts: Integers,
-    draws: Integers | None,
-    *,
-    gamma: Fraction,
-    ratio: Fraction,
-) -> BucketsRelease:
-    manifest = noisy_manifest(task, method, grouping.groups, gamma=gamma, ratio=ratio)
-    quasi, group = published_people(task, grouping)
-    bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
-    value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
-    native = task.table.native
-    return BucketsRelease(manifest, quasi, group, domain, bucket, value, counts.ravel(), native, draws=draws)
+    own = np.split(counts, np.cumsum([len(domain) for domain in domains])[:-1], axis=1)
+    for part, domain, mine in zip(task.parts(), domains, own, strict=True):
+        manifest = noisy_manifest(part, method, grouping.groups, gamma=gamma, ratio=ratio)
+        quasi, group = published_people(part, grouping)
+        bucket = np.repeat(np.arange(grouping.groups, dtype=np.int32), len(domain))
+        value = np.tile(np.arange(len(domain), dtype=np.int32), grouping.groups)
+        native = part.table.native
+        shown.append(BucketsRelease(manifest, quasi, group, domain, bucket, value, mine.ravel(), native, draws=draws))
+    return shown_apart(task, shown) if task.bounds.apart else shown[0].canonical()
 
 
 def noisy_manifest(task: Task, method: Method, groups: int, *, gamma: Fraction, ratio: Fraction) -> Manifest:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sfumato._jit import njit
 from sfumato.arrays import Array
+from sfumato.groups._random_kernels import high_below
 
 
 @njit(cache=True)
@@ -19,10 +18,10 @@ def mix(decoy: Array, value: Array, bucket: Array, start: Array, rows: Array, wo
     slots = len(decoy)
     width = rows.shape[1]
     for step in range(len(words) // 3):
-        one = np.int64((words[3 * step] >> np.uint64(32)) * np.uint64(slots) >> np.uint64(32))
+        one = high_below(words[3 * step], slots)
         first, after = start[value[one]], start[value[one] + 1]
-        two = first + np.int64((words[3 * step + 1] >> np.uint64(32)) * np.uint64(after - first) >> np.uint64(32))
-        place = np.int64((words[3 * step + 2] >> np.uint64(32)) * np.uint64(width) >> np.uint64(32))
+        two = first + high_below(words[3 * step + 1], after - first)
+        place = high_below(words[3 * step + 2], width)
         if decoy[one] == decoy[two]:
             continue
         other = rows[bucket[one], place]

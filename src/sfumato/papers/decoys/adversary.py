@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Flags, Integers
-from sfumato.papers.decoys.slots import Slots
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column
 
@@ -16,6 +17,34 @@ _SAMPLE = 4_000
 _FAINT = 0.1  # an association excludes a value when its estimated rate is below a tenth of the usual one
 _SURE = 2.0  # … and below half of it by two standard errors
 _TRIES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Every value shown: its bucket, whether it is a decoy; sorted by value. `counts` are the true counts per value."""
+
+    bucket: Integers
+    value: Integers
+    decoy: Flags
+    buckets: int
+    decoys: int
+    counts: Integers
+
+    @cached_property
+    def widths(self) -> Integers:
+        """Number of slots in each bucket: its people and its decoys."""
+        return np.bincount(self.bucket, minlength=self.buckets).astype(np.int64)
+
+    @cached_property
+    def by_bucket(self) -> tuple[Integers, Integers]:
+        """Slots sorted by bucket, and where each bucket's begin (one entry more than buckets)."""
+        order = np.argsort(self.bucket, kind="stable")
+        return order, np.concatenate(([0], np.cumsum(self.widths)))
+
+    def of(self, bucket: int) -> Integers:
+        """Return the slots of one bucket."""
+        order, start = self.by_bucket
+        return order[start[bucket] : start[bucket + 1]]
 
 
 def guessing(slots: Slots, random: Randomness) -> list[dict[str, float]]:

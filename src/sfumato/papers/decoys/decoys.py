@@ -20,8 +20,7 @@ from sfumato.groups.settings._kernels import transport
 from sfumato.groups.settings.setting import Plan, Setting
 from sfumato.groups.streams import Step
 from sfumato.papers.decoys._kernel import mix
-from sfumato.papers.decoys.adversary import excludable, guard, guessing
-from sfumato.papers.decoys.slots import Slots
+from sfumato.papers.decoys.adversary import Slots, excludable, guard, guessing
 from sfumato.privacy.requirement import Bounds
 from sfumato.randomness import Randomness
 from sfumato.table.column import Column

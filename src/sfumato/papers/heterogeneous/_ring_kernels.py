@@ -24,20 +24,8 @@ def _ones(word: Any) -> int:
 
 
 @njit(cache=True)
-def _ncp(low: Any, high: Any, bits: Any, weights: Any) -> float:
-    """Return ΣNCP of ranges and sets, but for a constant: one value of a set too many for each column."""
-    cost = 0.0
-    for j in range(len(low)):
-        if high[j] > low[j]:
-            cost += high[j] - low[j]
-    for w in range(len(bits)):
-        cost += _ones(bits[w]) * weights[w]
-    return cost
-
-
-@njit(cache=True)
 def _joint(low: Any, high: Any, bits: Any, weights: Any, f: int, h: int) -> float:
-    """Return ΣNCP of two groups together, as `_ncp` counts it."""
+    """Return ΣNCP of two groups together, but for a constant: one value of a set too many for each column."""
     cost = 0.0
     for j in range(low.shape[1]):
         below, above = min(low[f, j], low[h, j]), max(high[f, j], high[h, j])
@@ -60,7 +48,7 @@ def merge_until_diverse(low: Any, high: Any, bits: Any, weights: Any, counts: An
     alive = np.ones(groups, np.bool_)
     cost = np.empty(groups)
     for g in range(groups):
-        cost[g] = _ncp(low[g], high[g], bits[g], weights)
+        cost[g] = _joint(low, high, bits, weights, g, g)
     for first in np.argsort(sizes, kind="mergesort"):
         f = first
         while alive[f] and l * counts[f].max() > sizes[f]:
@@ -91,7 +79,7 @@ def merge_until_diverse(low: Any, high: Any, bits: Any, weights: Any, counts: An
 
 @njit(cache=True)
 def _window(ring: Any, begin: int, l: int, quasi: Any) -> float:
-    """Return the cost of the ℓ people of a ring from `begin` on, as `_ncp` counts it."""
+    """Return the cost of the ℓ people of a ring from `begin` on, as `_joint` counts it."""
     cost = 0.0
     size = len(ring)
     for j in range(quasi.places.shape[1]):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._jit import njit
+from sfumato.groups._random_kernels import high_below
 
 
 @njit(cache=True, nogil=True)
@@ -24,12 +25,12 @@ def walk(edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int
         limit = 4 + 2 * (n // many)
         if used + limit + 1 >= len(words):
             break
-        place = _below(words, used, many)
+        place = high_below(words[used], many)
         used += 1
         start = free[place]
         s, end = start, -1
         for _ in range(limit):
-            pick = _below(words, used, degree - (chosen[s] >= 0))
+            pick = high_below(words[used], degree - (chosen[s] >= 0))
             used += 1
             if chosen[s] >= 0 and pick >= chosen[s]:
                 pick += 1
@@ -53,12 +54,6 @@ def walk(edges: Any, degree: int, chosen: Any, holder: Any, free: Any, many: int
         many -= 1
         free[place] = free[many]
     return many
-
-
-@njit(cache=True, nogil=True)
-def _below(words: Any, place: int, limit: int) -> Any:
-    """Return a number below `limit` from a word; which matching is found need not be uniform, only which one is taken."""
-    return np.int64((words[place] >> np.uint64(32)) * np.uint64(limit) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)

@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 
 from sfumato.arrays import Integers
-from sfumato.errors import Infeasible
-from sfumato.exact import floor_times, percent
+from sfumato.exact import floor_times
+from sfumato.groups.anatomy import too_frequent
 from sfumato.groups.grouping import canonical_order
 from sfumato.privacy.requirement import Bounds
 
@@ -79,7 +79,8 @@ def diversity_pools(bounds: Bounds, l: int) -> Packing:
     Dummies with values of their own fill up where ℓ does not divide the number of people.
     """
     if max(bounds.counts) * l > bounds.total:
-        raise _not_eligible(bounds, l)
+        largest = "the largest possible ℓ for this table is {}"
+        raise too_frequent(bounds, _falling(bounds)[0], l, f"ℓ-diversity with ℓ = {l}", largest)
     size = -(-bounds.total // l)
     order = _falling(bounds)
     held = np.zeros((l, len(bounds.counts)), np.int64)
@@ -187,19 +188,6 @@ def _pack_at(counts: Sequence[int], order: Integers, size: int, pools: int, allo
 def _falling(bounds: Bounds) -> list[int]:
     """Return the values by falling count, equal ones by text."""
     return sorted(range(len(bounds.counts)), key=lambda i: (-bounds.counts[i], bounds.values[i]))
-
-
-def _not_eligible(bounds: Bounds, l: int) -> Infeasible:
-    top = _falling(bounds)[0]
-    value, share = bounds.values[top], bounds.shares[top]
-    return Infeasible(
-        f"ℓ-diversity with ℓ = {l} needs every value to have at most 1/{l} of the people; {value} has {percent(share)}",
-        hint=f"the largest possible ℓ for this table is {int(1 / share)}",
-        values=[value],
-        has={value: share},
-        needs={value: Fraction(1, l)},
-        nearest={"l": int(1 / share)},
-    )
 
 
 # Packing what is left of values into pools, each value in at most so many pieces.

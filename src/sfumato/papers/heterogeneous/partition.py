@@ -43,7 +43,7 @@ def cut_at_ranks(
         begin, end = waiting.pop()
         parts = -(-(end - begin) // largest)
         middle = begin + (end - begin) * (parts // 2) // parts
-        if parts > 1 and _cut(order, where, numeric, costs, sensitive, begin, middle, end, once, coins):
+        if parts > 1 and _cut(order[:, begin:end], where, numeric, costs, sensitive, middle - begin, once, coins):
             waiting += [(middle, end), (begin, middle)]
         else:
             starts.append(end)
@@ -51,19 +51,9 @@ def cut_at_ranks(
 
 
 def _cut(
-    order: Integers,
-    where: Floats,
-    numeric: Sequence[bool],
-    costs: Costs,
-    sensitive: Array,
-    begin: int,
-    middle: int,
-    end: int,
-    once: bool,
-    random: Randomness,
+    block: Integers, where: Floats, numeric: Sequence[bool], costs: Costs, value: Array, left: int, once: bool, random: Randomness
 ) -> bool:
-    """Sort the slots of a block so that it can be cut in the middle; return False where no column allows that."""
-    block = order[:, begin:end]
+    """Sort the slots of a block so that `left` of every pool can be cut off; return False where no column allows that."""
     spread = _spread(numeric, costs.of_rows(block[block >= 0]))
     chance = random.permutation(block.size).reshape(block.shape)
     by_spread = np.argsort(-spread, kind="stable")
@@ -72,9 +62,9 @@ def _cut(
             return False
         keys = [chance] + [_keys(where[j], block, chance) for j in by_spread[::-1] if j != first and spread[j] > 0]
         ranked = np.take_along_axis(block, np.lexsort((*keys, _keys(where[first], block, chance)), axis=1), axis=1)
-        sides = ranked[:, : middle - begin], ranked[:, middle - begin :]
-        if not once or all(roomy(split_values(side, sensitive)) for side in sides):
-            order[:, begin:end] = ranked
+        sides = ranked[:, :left], ranked[:, left:]
+        if not once or all(roomy(split_values(side, value)) for side in sides):
+            block[:] = ranked
             return True
     return False
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato._jit import njit
 from sfumato.arrays import Array, Floats, Integers, Small
-from sfumato.groups.fragments._box_kernels import reaches
+from sfumato.groups._cover_kernels import reaches
 
 FREE, RESIDUE = -2, -1
 PICKS = 32  # of how many people the one is taken who extends a group best

@@ -19,9 +19,8 @@ import numpy as np
 from sfumato.arrays import Array, Integers, Small
 from sfumato.errors import Infeasible
 from sfumato.exact import decimal_text
-from sfumato.groups.cuts import need_table
 from sfumato.groups.fragments.cover import combinations, covering_table, from_alpha
-from sfumato.groups.grouping import Grouping, canonical_order
+from sfumato.groups.grouping import Grouping, canonical_order, need_table
 from sfumato.papers.overlapping._bucket_kernels import Hashed, from_buckets
 from sfumato.papers.overlapping._scatter_kernels import RESIDUE, Crowd, insert_residues, merge_until, scatter
 from sfumato.privacy.requirement import Bounds, round_up
