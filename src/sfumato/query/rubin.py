@@ -48,8 +48,7 @@ class Combined:
     @property
     def std_errors(self) -> Floats:
         """The standard error of each estimate."""
-        errors: Floats = np.sqrt(np.diag(self.covariance))
-        return errors
+        return np.sqrt(np.diag(self.covariance))
 
     @cached_property
     def intervals(self) -> Floats:
@@ -57,8 +56,7 @@ class Combined:
         from scipy.stats import t
 
         reach = t.ppf(0.5 + self.confidence / 2, self.freedom) * self.std_errors
-        ends: Floats = np.stack([self.estimates - reach, self.estimates + reach], axis=1)
-        return ends
+        return np.stack([self.estimates - reach, self.estimates + reach], axis=1)
 
     @cached_property
     def p_values(self) -> Floats:

@@ -160,8 +160,7 @@ def _features(trend: Trend, weight: Floats) -> Floats:
         for block in trend.blocks
     ]
     per_box = np.bincount(index.bucket, weight, index.buckets) / index.sizes
-    found: Floats = np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
-    return found
+    return np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
 
 
 def add_by_values(guess: Callable[[Pieces], Guess], terms: Sequence[Term]) -> Total:

@@ -38,8 +38,7 @@ class Cells:
     def sizes(self) -> Floats:
         """People of each box."""
         box = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        people: Floats = np.bincount(box, self.weight, len(self.start) - 1).astype(np.float64)
-        return people
+        return np.bincount(box, self.weight, len(self.start) - 1).astype(np.float64)
 
     @classmethod
     def of(cls, index: BucketIndex, numbered: Small) -> Cells:

@@ -116,10 +116,9 @@ class Inside:
         boxes = self.index.count(rows, people), self.sizes
         cells = self.cells.cell, *self.joint.arrays, self.weight, self.cells.start
         chances = self.place, self.small, self.scale, self.whole
-        found: tuple[float, float, float, float, float, Floats] = kernels.ask(
+        return kernels.ask(
             rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, *chances, len(self.directions.matrix)
         )
-        return found
 
     @cached_property
     def weight(self) -> Array:
@@ -162,8 +161,7 @@ class Inside:
     @cached_property
     def share(self) -> Floats:
         """The share of each value."""
-        share: Floats = np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
-        return share
+        return np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
 
     @cached_property
     def typical(self) -> tuple[Floats, Floats, Floats]:
@@ -353,8 +351,7 @@ def box_means(cells: Cells, directions: Directions) -> Floats:
     counts = np.zeros((boxes, lines))
     for column in cells.levels.T:
         counts += np.bincount(box * lines + column, cells.weight, boxes * lines).reshape(boxes, lines)
-    means: Floats = (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
-    return means
+    return (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
 
 
 def pair_boxes(means: Floats) -> tuple[Integers, Flags]:

@@ -419,8 +419,7 @@ class _Search:
         for (step, slope, inverse), share in zip(self.pairs, reversed(shares), strict=True):
             found += step * (share - inverse * float((slope * found).sum()))
         found[0] = 0.0
-        capped: Floats = found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
-        return capped
+        return found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
 
     def _scale(self) -> float:
         if not self.pairs:

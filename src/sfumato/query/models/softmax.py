@@ -64,8 +64,7 @@ class Fit:
         """Return what the boxes tell about the weights of some values, added up."""
         parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.precision))
         used = np.flatnonzero(parts)
-        total: Floats = np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
-        return total
+        return np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
 
 
 def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
@@ -182,8 +181,7 @@ class Curvature:
         right = pull.astype(np.float32).T * self.root
         for k, factor in enumerate(self.factors):
             right[k] = spotrs(factor.T, right[k], lower=1)[0]
-        step: Floats = (right * self.root).T.astype(np.float64)
-        return step
+        return (right * self.root).T.astype(np.float64)
 
 
 def _information(
@@ -260,8 +258,7 @@ def _with_margins(counts: Floats, sizes: Floats, totals: Floats) -> Floats:
 
 def places(cells: Cells, goals: Goals) -> Integers:
     """Return where the chances of each box begin: a row for every value that it shows, an entry for every cell."""
-    many: Integers = np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
-    return many
+    return np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
 
 
 def rake(cells: Cells, directions: Directions, fit: Fit, goals: Goals) -> Array:
