@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.errors import QueryError
 from sfumato.query.engine import Cell, Grouped, Guess
-from sfumato.query.language.compile import Piece, Pieces, Rows
+from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
 
@@ -60,15 +60,14 @@ def narrow(vocabulary: Vocabulary, grouped: Grouped, cell: Cell) -> Callable[[Pi
     def to_cell(pieces: Pieces) -> Pieces:
         narrowed = []
         for piece in pieces:
-            values, tables = piece.values, dict(piece.rows.tables)
+            values, rows = piece.values, piece.rows
             for (sensitive, column, words), code in zip(grouped, cell, strict=True):
                 if sensitive:
                     values = values & (vocabulary.part_codes[column] == code)
                 else:
-                    accepted = np.arange(words.size) == code
-                    tables[column] = tables[column] & accepted if column in tables else accepted
+                    rows = rows.narrowed(column, np.arange(words.size) == code)
             if values.any():
-                narrowed.append(Piece(values, Rows(tables, piece.rows.rest)))
+                narrowed.append(Piece(values, rows))
         return tuple(narrowed)
 
     return to_cell

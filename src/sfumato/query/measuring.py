@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cmp_to_key
 from statistics import NormalDist
 from typing import Any
 
@@ -192,21 +191,13 @@ def _arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Q
     ]
     places = [place for place, row in enumerate(rows) if asked.having is None or _meets(asked.having, row)]
     for order in reversed(asked.order_by):
-        places.sort(key=_sorting([row[order.name] for row in rows]), reverse=order.descending)
+        places.sort(key=lambda place: _missing_last(rows[place][order.name]), reverse=order.descending)
     places = places[: asked.limit]
     return [replace(one, cells=tuple(one.cells[place] for place in places)) for one in answers]
 
 
-def _sorting(values: Sequence[Any]) -> Any:
-    """Return the key that sorts places by these values."""
-    return cmp_to_key(lambda one, other: _compare(values[one], values[other]))
-
-
-def _compare(one: Any, other: Any) -> int:
-    """Return which of two values comes first; missing ones come last."""
-    if one is None or other is None:
-        return int(one is None) - int(other is None)
-    return int(one > other) - int(one < other)
+def _missing_last(value: Any) -> tuple[bool, Any]:
+    return value is None, value
 
 
 def _meets(condition: Condition, row: Mapping[str, Any]) -> bool:

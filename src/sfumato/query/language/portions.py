@@ -90,11 +90,9 @@ class Meaning(Protocol):
 
     def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
         """Return the portions that these conditions cut the column's values into."""
-        ...
 
     def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return, for a condition that some values meet only partly, how they are counted and what would be exact."""
-        ...
 
 
 def worlds(columns: Sequence[tuple[Portions, Sequence[Flags]]]) -> list[tuple[float, tuple[Integers, ...]]]:

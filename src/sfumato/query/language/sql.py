@@ -429,12 +429,7 @@ def unsupported(what: str) -> QueryError:
 
 _MIRROR: dict[type, type] = {sql.LT: sql.GT, sql.LTE: sql.GTE, sql.GT: sql.LT, sql.GTE: sql.LTE}
 _ATOMS: dict[type, Callable[[Any], Condition]] = {
-    sql.EQ: _comparison,
-    sql.NEQ: _comparison,
-    sql.LT: _comparison,
-    sql.LTE: _comparison,
-    sql.GT: _comparison,
-    sql.GTE: _comparison,
+    **dict.fromkeys((sql.EQ, sql.NEQ, sql.LT, sql.LTE, sql.GT, sql.GTE), _comparison),
     sql.Between: _between,
     sql.In: _in,
     sql.Like: _like,
