@@ -49,11 +49,9 @@ class Keeping(Protocol[T]):
 
     def to_arrays(self, model: T, /) -> Mapping[str, Array]:
         """Return everything that was learned, as arrays by name."""
-        ...
 
     def from_arrays(self, arrays: Mapping[str, Array], engine: Any, /) -> T:
         """Return the model that has these arrays, for the engine of its release; `ValueError` if they do not fit it."""
-        ...
 
 
 @dataclass(frozen=True)
