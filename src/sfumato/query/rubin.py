@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Floats
 from sfumato.errors import QueryError
+from sfumato.query.answer import require_confidence, text_table
 from sfumato.table.frames import Native, to_native
 
 _GIVE = "give results that have .params and .cov_params(), or pairs of estimates and covariances"
@@ -93,17 +94,12 @@ class Combined:
         return to_native(self.to_arrow(), kind)
 
     def __str__(self) -> str:
-        rows = [self._headings, *self._rows()]
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))]) for row in rows
-        ]
-        return "\n".join([*lines, f"combined over {self.tables} completed tables"])
+        return "\n".join([*text_table([self._headings, *self._rows()]), f"combined over {self.tables} completed tables"])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        shown = notebook.table(self._headings, self._rows(), right=tuple(range(1, len(self._headings))))
+        shown = notebook.table(self._headings, self._rows(), right=range(1, len(self._headings)))
         return notebook.card(f"{len(self.names)} estimates", shown, under=f"combined over {self.tables} completed tables")
 
     @property
@@ -128,8 +124,7 @@ def combine(
     model, its terms in the same order. `freedom` are the degrees of freedom that the complete table would have left; those of
     the results (`df_resid`) where they say so.
     """
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
+    require_confidence(confidence)
     listed = list(fits)
     if len(listed) < 2:
         raise QueryError(f"combine: {len(listed)} results; how far tables differ shows from two on", hint="5 to 20 are usual")
