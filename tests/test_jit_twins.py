@@ -113,7 +113,7 @@ def test_questions_are_answered_alike():
         (one, left), (other, right) = both(_kernels.keep_rows, codes, accepted, rows, people, start)
         assert one == other
         assert left[2][:one].tolist() == right[2][:one].tolist()
-    same(_kernels.count_by_bucket, bucket, rows, 20, np.zeros(buckets, np.int64))
+    same(_kernels.count_by_bucket, bucket, rows, 20, np.zeros(0, np.int64), np.zeros(buckets, np.int64))
     same(_kernels.wanted_by_bucket, wanted, st_start, st_value, st_count, np.zeros(buckets, np.int64))
     for hits in (sizes // 2, np.zeros(buckets, np.int64), sizes.astype(np.int64)):
         same(_kernels.one_piece, hits, wanted, shown, st_start, st_value, st_count, np.zeros(values))
@@ -123,7 +123,7 @@ def test_questions_are_answered_alike():
     for times in (np.zeros(0, np.int64), COINS.integers(1, 9, people)):
         codes = np.ascontiguousarray(joint.codes.T), *joint.arrays[1:]
         same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, *codes, 15)
-    same(_kernels.add_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
+    same(_kernels.count_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
     same(_trend_kernels.take_expected, hits, sizes, COINS.normal(size=(buckets, 5)), COINS.normal(size=5))
 
 

@@ -187,7 +187,7 @@ class RandomizedEngine:
     def shown(self, rows: Small, people: int) -> Floats:
         """Return how many of the first `people` of these rows are in every slot."""
         hits = np.zeros(len(self.slots.value), np.int64)
-        _kernels.count_by_bucket(self.slot, rows, people, hits)
+        _kernels.count_by_bucket(self.slot, rows, people, self.table.each, hits)
         return hits.astype(np.float64)
 
     def find(self, wanted: Rows) -> Floats:

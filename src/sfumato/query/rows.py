@@ -140,10 +140,7 @@ class BucketIndex:
     def count(self, rows: Small, found: int) -> Integers:
         """Return how many people of the first `found` rows are in each bucket."""
         hits = np.zeros(self.buckets, np.int64)
-        if self.table.times is None:
-            _kernels.count_by_bucket(self.bucket, rows, found, hits)
-        else:
-            _kernels.add_by_bucket(self.bucket, rows, found, self.table.times, hits)
+        _kernels.count_by_bucket(self.bucket, rows, found, self.table.each, hits)
         return hits
 
     def wanted(self, values: Flags) -> Integers | Floats:
