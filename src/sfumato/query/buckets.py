@@ -33,7 +33,7 @@ import numpy as np
 
 from sfumato.arrays import Floats, Integers, Small
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, Total, add_up, learns
+from sfumato.query.engine import Cell, GroupColumns, Guess, Total, add_up, learns
 from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
@@ -111,9 +111,9 @@ class RowQuestion:
         guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
         return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
-        return occurring_cells(self.table, self.vocabulary, grouped, pieces)
+        return occurring_cells(self.table, self.vocabulary, columns, pieces)
 
 
 @dataclass(frozen=True, eq=False)

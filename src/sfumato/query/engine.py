@@ -26,7 +26,7 @@ from sfumato.query.shelf import Keeping, Shelf
 if TYPE_CHECKING:
     from sfumato.query.sums import Term
 
-Grouped = Sequence[tuple[bool, int, Words]]
+GroupColumns = Sequence[tuple[bool, int, Words]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
 
 Cell = tuple[int, ...]
@@ -104,7 +104,7 @@ class Question(Protocol):
     def add(self, terms: Sequence[Term], /, *, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces, ascending."""
 
 

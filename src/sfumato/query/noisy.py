@@ -83,18 +83,18 @@ class NoisyEngine(BucketsEngine):
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
         index, people = self.index, weigh_people(self.index.table, terms)
-        value, placed = add_as_papers(index, people)
+        value, placement_variance = add_as_papers(index, people)
         levers = np.zeros((index.buckets, index.values))
         for term in people:
             every = term.weight * index.table.heads(term.rows)
             part = np.bincount(index.bucket[term.rows], every, index.buckets) / index.sizes
             levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a bucket adds up to nothing
         noise = self.noise * float(self.draws @ (levers**2).sum(axis=1))
-        if noise + placed == 0.0:
+        if noise + placement_variance == 0.0:
             return Total(value, 0.0)
         if estimator == "paper":
-            return Total(value, noise + placed, LEANS)
-        return self.add_by_models(people, value, noise + placed, value_only=value_only)
+            return Total(value, noise + placement_variance, LEANS)
+        return self.add_by_models(people, value, noise + placement_variance, value_only=value_only)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""

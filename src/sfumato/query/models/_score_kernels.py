@@ -99,7 +99,7 @@ def spread(
     part, left = np.empty(many_scores), np.empty(many_scores)
     more, lever = np.empty(shown), np.empty(shown)
     varying = np.empty(levels.shape[1], np.int64)
-    placed, own, unsure = 0.0, 0.0, 0.0
+    placement_variance, own, unsure = 0.0, 0.0, 0.0
     alike, here = np.zeros(terms), np.zeros(terms)
     for b in range(len(start) - 1):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
@@ -172,7 +172,7 @@ def spread(
             open_ += mine - fixed_part
             here[t] = max(0.0, mine - (1.0 - free) * fixed_part) / unit[t]
             alike[t] += here[t]
-        placed += max(0.0, open_)
+        placement_variance += max(0.0, open_)
         own += _together(here, of, many_scores)
         columns = _list_varying(varies, b, varying)
         if noisy:
@@ -201,4 +201,4 @@ def spread(
                 row = levels[i, varying[t]]
                 for k in range(many):
                     differ[row, value[e + k]] += more[k]
-    return placed, _together(alike, of, many_scores), own, unsure
+    return placement_variance, _together(alike, of, many_scores), own, unsure

@@ -283,7 +283,7 @@ def _ask(
     place, small, scale, _ = packed
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
-    found, placed, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
+    found, placement_variance, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
         noise = float(vague[entry[b] + listed].sum())
@@ -302,12 +302,12 @@ def _ask(
             continue
         share = a / q
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
-        placed += max(0.0, a * (1.0 - share))
+        placement_variance += max(0.0, a * (1.0 - share))
         missed, squares, unsure = missed + u, squares + u * u, unsure + share * share * noise
         more = open_ * (asked[here] - (1.0 - free) * share * weight[here])
         for group, at in zip(codes, first_of, strict=False):
             sums += np.bincount(at + group[here].astype(np.int64), more, len(sums))
-    return found, placed, missed, squares, unsure, np.bincount(line, sums[source], lines)
+    return found, placement_variance, missed, squares, unsure, np.bincount(line, sums[source], lines)
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
@@ -336,7 +336,7 @@ def ask(
         largest = max(largest, start[b + 1] - start[b])
     spread, sums = np.empty(largest, np.float32), np.zeros(first_of[-1])
     at, by = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.float32)
-    found, placed, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
+    found, placement_variance, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         if people[b] == 0:
@@ -387,7 +387,7 @@ def ask(
         if q <= 0.0:
             continue
         share = a / q
-        placed += max(0.0, a * (1.0 - share))
+        placement_variance += max(0.0, a * (1.0 - share))
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
         missed += u
         squares += u * u
@@ -401,7 +401,7 @@ def ask(
     differ = np.zeros(lines)
     for f in range(len(source)):
         differ[line[f]] += sums[source[f]]
-    return found, placed, missed, squares, unsure, differ
+    return found, placement_variance, missed, squares, unsure, differ
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -118,10 +118,10 @@ class Inside:
 
     def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
         """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, placed, missed, squares, unsure, differ = self._ask(wanted, rows, people)
+        found, placement_variance, missed, squares, unsure, differ = self._ask(wanted, rows, people)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
-        variance = placed + open_ + unsure + own * squares + common * missed**2
+        variance = placement_variance + open_ + unsure + own * squares + common * missed**2
         return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
     def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:

@@ -101,10 +101,10 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
     terms_of = of, scores, unit, weight, both
-    placed, alike, own, unsure = kernels.spread(cells, goals, inside.place, inside.chances, *terms_of, differ)
+    placement_variance, alike, own, unsure = kernels.spread(cells, goals, inside.place, inside.chances, *terms_of, differ)
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()
-    variance = placed + open_ + unsure + a2 * own + b2 * alike
+    variance = placement_variance + open_ + unsure + a2 * own + b2 * alike
     prior = open_ / before if before > 0 and 2 * open_ > variance else 0.0
     return Inner(mean_of(inside, terms), variance, open_, prior)
 
