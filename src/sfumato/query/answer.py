@@ -9,7 +9,6 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato import notebook
-from sfumato.errors import QueryError
 from sfumato.table.column import MISSING, as_text
 from sfumato.table.frames import Native, to_native
 
@@ -230,12 +229,6 @@ def interval_text(estimate: Estimate, none: str = "no interval") -> str:
 def cell_texts(columns: tuple[str, ...], key: Mapping[str, Any]) -> list[str]:
     """Return the values of a cell as texts."""
     return [MISSING if key[name] is None else as_text(key[name]) for name in columns]
-
-
-def require_confidence(confidence: float) -> None:
-    """Refuse what is no confidence."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise QueryError(f"confidence: expected a number between 0 and 1, got {confidence!r}", hint="0.95 is usual")
 
 
 def text_table(rows: Sequence[Sequence[str]], *, keys: int = 1) -> list[str]:

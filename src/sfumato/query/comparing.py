@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from sfumato import notebook
 from sfumato.errors import QueryError
-from sfumato.query.answer import Estimate, Estimator, interval_text, require_confidence
-from sfumato.query.count import choose_estimator, engine_for
+from sfumato.query.answer import Estimate, Estimator, interval_text
+from sfumato.query.count import choose_estimator, engine_for, require_confidence
 from sfumato.query.engine import one_thread
 from sfumato.query.figures import Asking, Figure
 from sfumato.query.language.predicate import COUNT, And, Or, Query
