@@ -254,7 +254,7 @@ class BucketsEngine:
         """Return what `combine` makes of the papers' estimate of a piece, who are the first `people` of `rows`."""
         assert self.misses is not None
         shift, more = self.trend.estimate(piece, rows, people, hits)
-        inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
+        inner = self.inside.estimate(piece.values, rows, people, hits) if self.index.values <= MOST_VALUES else None
         value, variance, loose, prior = combine(value, shift, variance + more, inner, self.misses)
         return value, variance, loose, self.no_interval or prior
 

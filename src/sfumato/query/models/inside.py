@@ -116,16 +116,18 @@ class Inside:
         kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.small, self.scale, total)
         return Packed(self.place, self.small, self.scale, total)
 
-    def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
-        """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, placement_variance, missed, squares, unsure, differ = self._ask(wanted, rows, people)
+    def estimate(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> Inner:
+        """Return what is known of the first `people` of `rows`, of each box so many `hits`: how many have a wanted value."""
+        found, placement_variance, missed, squares, unsure, differ = self._ask(wanted, rows, people, hits)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
         variance = placement_variance + open_ + unsure + own * squares + common * missed**2
         return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
-    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:
-        boxes = self.index.count(rows, people), self.sizes
+    def _ask(
+        self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None
+    ) -> tuple[float, float, float, float, float, Floats]:
+        boxes = self.index.count(rows, people) if hits is None else hits, self.sizes
         each = self.index.table.each
         return kernels.ask(rows, people, each, *boxes, self.asked, self.joint, wanted, self.goals, self.packed)
 
