@@ -113,17 +113,17 @@ def test_questions_are_answered_alike():
         (one, left), (other, right) = both(_kernels.keep_rows, codes, accepted, rows, people, start)
         assert one == other
         assert left[2][:one].tolist() == right[2][:one].tolist()
-    same(_kernels.count_by_bucket, bucket, rows, 20, np.zeros(buckets, np.int64))
+    same(_kernels.count_by_bucket, bucket, rows, 20, np.zeros(0, np.int64), np.zeros(buckets, np.int64))
     same(_kernels.wanted_by_bucket, wanted, st_start, st_value, st_count, np.zeros(buckets, np.int64))
     for hits in (sizes // 2, np.zeros(buckets, np.int64), sizes.astype(np.int64)):
         same(_kernels.one_piece, hits, wanted, shown, st_start, st_value, st_count, np.zeros(values))
     levels = COINS.integers(0, 3, (people, 2)).astype(np.uint8)
-    joint = Joint.of(levels, [(0, -1, 1, 0), (1, -1, 1, 3), (0, 1, 3, 6)])
+    joint = Joint.of(levels, [(0, -1, 1, 0), (1, -1, 1, 3), (0, 1, 3, 6)], 15)
+    joint = joint._replace(codes=np.ascontiguousarray(joint.codes.T))
     hits = np.minimum(np.bincount(bucket[:20], minlength=buckets), sizes)
     for times in (np.zeros(0, np.int64), COINS.integers(1, 9, people)):
-        codes = np.ascontiguousarray(joint.codes.T), *joint.arrays[1:]
-        same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, *codes, 15)
-    same(_kernels.add_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
+        same(_trend_kernels.add_asked, rows, 20, bucket, times, hits, sizes, joint)
+    same(_kernels.count_by_bucket, bucket, rows, 20, COINS.integers(1, 9, people), np.zeros(buckets, np.int64))
     same(_trend_kernels.take_expected, hits, sizes, COINS.normal(size=(buckets, 5)), COINS.normal(size=5))
 
 
@@ -216,25 +216,9 @@ def test_the_multiplying_model_answers_alike(people):
     for many in (0, 1, 40, 3_000):
         rows = COINS.permutation(release.rows).astype(np.int32)
         wanted = COINS.random(inside.index.values) < 0.5
-        given = (
-            rows,
-            many,
-            inside.index.table.each,
-            inside.index.count(rows, many),
-            inside.sizes,
-            inside.cells.cell,
-            *inside.joint.arrays,
-            inside.weight,
-            inside.cells.start,
-            wanted,
-            *inside.goals,
-            inside.place,
-            inside.small,
-            inside.scale,
-            inside.whole,
-        )
+        given = rows, many, inside.index.table.each, inside.index.count(rows, many), inside.sizes, inside.asked, inside.joint
         one, other = (
-            function(*given, len(inside.directions.matrix))
+            function(*given, wanted, inside.goals, inside.packed)
             for function in (_softmax_kernels.ask._made, _softmax_kernels.ask._plain)
         )
         for a, b in zip(one, other, strict=True):

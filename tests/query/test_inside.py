@@ -65,7 +65,7 @@ def test_the_gradient_is_that_of_the_likelihood_by_finite_differences(noise: flo
     _, cells, directions, shown = parts(small())
     logs = np.random.default_rng(4).normal(0, 0.5, (len(directions.matrix), shown.shape[1]))
     each = np.full(len(shown), noise)
-    expected, gradient = kernels.score(*cells.arrays, np.exp(logs), shown, each)
+    expected, gradient = kernels.score(cells, np.exp(logs), shown, each)
     assert np.allclose(expected, expected_by_hand(cells, logs), atol=1e-4)
 
     def likelihood(at: np.ndarray) -> float:
@@ -87,7 +87,7 @@ def test_slopes_are_how_expected_counts_grow_by_finite_differences() -> None:
     logs = np.random.default_rng(5).normal(0, 0.5, (len(directions.matrix), shown.shape[1]))
     chosen = np.array([1, 2, 7])
     found = np.empty((3, *logs.shape), np.float32)
-    kernels.slopes(*cells.arrays, np.exp(logs), chosen, found)
+    kernels.slopes(cells, np.exp(logs), chosen, found)
     for line in range(0, len(logs), 5):
         for v in range(shown.shape[1]):
             step = np.zeros_like(logs)
@@ -100,7 +100,7 @@ def test_scoring_climbs_to_where_the_gradient_is_small() -> None:
     _, cells, directions, shown = parts(planted(rows=4_000, boxes=80)[1])
     none = np.zeros(len(shown))
     fit = learn_weights(cells, directions, shown, none, rounds=30)
-    _, gradient = kernels.score(*cells.arrays, tables_of(directions.matrix, fit.weights), shown, none)
+    _, gradient = kernels.score(cells, tables_of(directions.matrix, fit.weights), shown, none)
     left = directions.matrix.T @ gradient - fit.weights / fit.tau2
     assert np.abs(left).max() < 0.02 * shown.sum() ** 0.5
 
@@ -147,8 +147,7 @@ def test_a_question_is_the_sum_over_people_written_out() -> None:
         for i in np.flatnonzero(own):
             along[model.cells.levels[model.cells.cell[i]]] += spread[i] * (asked[i] - share)
     boxes = (model.index.count(rows, len(rows)), model.sizes)
-    cells = (model.index.table.each, *boxes, model.cells.cell, *model.joint.arrays, model.weight, model.cells.start)
-    arrays = (*cells, wanted, *model.goals, model.place, model.small, model.scale, model.whole, len(along))
+    arrays = (model.index.table.each, *boxes, model.asked, model.joint, wanted, model.goals, model.packed)
     found = kernels.ask(rows, len(rows), *arrays)
     assert counts[3] == asked[model.index.bucket == 3].sum()
     assert found[0] == pytest.approx(chance[rows].sum(), rel=1e-4)

@@ -105,11 +105,10 @@ def test_likelihood_gradient_and_information_are_those_of_the_full_matrices(
 def test_numpy_twin_and_kernel_agree_about_a_question() -> None:
     table, _ = linked(3000, 1)
     engine = RandomizedEngine.of(release_of(table, balanced_parts(table, 1), requirement=RHO))
-    learned, slots = engine.records, engine.slots
+    learned = engine.records
     rows = np.random.default_rng(1).permutation(3000)[:900].astype(np.int32)
     wanted = np.array([True, False, True, False, False, False])
-    given = (rows, 700, engine.slot, learned.cell, slots.part, slots.value, learned.levels, learned.chances, learned.seen)
-    given = (*given, learned.spread, learned.kept, wanted, len(learned.matrix))
+    given = (rows, 700, learned.everybody, wanted, len(learned.matrix))
     for one, other in zip(kernels._ask(*given), kernels.ask(*given), strict=True):
         assert one == pytest.approx(other, rel=1e-5)
 

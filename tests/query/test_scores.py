@@ -78,11 +78,8 @@ def test_a_sum_of_two_overlapping_terms_is_that_of_its_people_one_by_one(inside:
     for t, u in itertools.product(range(2), repeat=2):
         both[t, u] = np.bincount(inside.cells.cell, full[t] * full[u], len(inside.cells.weight))
     found = np.zeros_like(differ)
-    goals = inside.goals
-    got = kernels.spread(
-        *inside.cells.arrays, goals.entry, goals.value, goals.vague, goals.leans, inside.place, inside.chances, of, distinct,
-        np.ones(2), weight, both, found,
-    )  # fmt: skip
+    of_terms = of, distinct, np.ones(2), weight, both
+    got = kernels.spread(inside.cells, inside.goals, inside.place, inside.chances, *of_terms, found)
     assert mean_of(inside, terms) == pytest.approx(mean, rel=1e-5)
     assert got[0] == pytest.approx(placed, rel=1e-5)
     assert np.allclose(found, differ, atol=1e-5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -195,12 +194,12 @@ def test_kernels_agree_with_numpy() -> None:
     sizes = np.full(6, 10)
     rows = np.sort(random.permutation(60)[:25]).astype(np.int32)
     hits = np.bincount(bucket[rows], minlength=6)
-    joint = Joint.of(levels, [(0, -1, 1, 0), (0, 1, 4, 4)])
-    arrays: tuple[Any, ...] = (np.ascontiguousarray(joint.codes.T), *joint.arrays[1:], 20)
+    joint = Joint.of(levels, [(0, -1, 1, 0), (0, 1, 4, 4)], 20)
+    joint = joint._replace(codes=np.ascontiguousarray(joint.codes.T))
     ones = np.zeros(0, np.int64)
-    found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, *arrays)
-    assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, *arrays)).all()
-    assert (found == add_asked._plain(rows, 25, bucket, ones, hits, sizes, *arrays)).all()
+    found = add_asked.py_func(rows, 25, bucket, ones, hits, sizes, joint)
+    assert (found == add_asked(rows, 25, bucket, ones, hits, sizes, joint)).all()
+    assert (found == add_asked._plain(rows, 25, bucket, ones, hits, sizes, joint)).all()
     partly = rows[hits[bucket[rows]] < 10]
     assert (found[:4] == np.bincount(levels[partly, 0], minlength=4)).all()
     assert (found[4:] == np.bincount(levels[partly, 0] * 4 + levels[partly, 1], minlength=16)).all()

@@ -14,40 +14,24 @@ from sfumato.charts.library import Chart, chart_library
 VEGA_LITE = "5.20"
 """The version of the charts' language that they are drawn by: every altair since 5 writes what it understands."""
 
-LIGHT: Mapping[str, str] = {
-    "ink": "#1f2328",
-    "soft": "#59636e",
-    "grid": "#e3e8ed",
-    "axis": "#818b98",
-    "paper": "#ffffff",
-    "0": "#0969da",
-    "1": "#bc4c00",
-    "2": "#1a7f37",
-    "3": "#8250df",
-    "4": "#cf222e",
-    "5": "#9a6700",
-    "6": "#1b7c83",
-    "7": "#6e7781",
-    "8": "#bf3989",
-    "9": "#57606a",
+_COLOURS = {
+    "ink": ("#1f2328", "#f0f6fc"),
+    "soft": ("#59636e", "#9198a1"),
+    "grid": ("#e3e8ed", "#2b323b"),
+    "axis": ("#818b98", "#656c76"),
+    "paper": ("#ffffff", "#0d1117"),
+    "0": ("#0969da", "#58a6ff"),
+    "1": ("#bc4c00", "#f0883e"),
+    "2": ("#1a7f37", "#4ac26b"),
+    "3": ("#8250df", "#b083f0"),
+    "4": ("#cf222e", "#ff7b72"),
+    "5": ("#9a6700", "#d4a72c"),
+    "6": ("#1b7c83", "#56d4dd"),
+    "7": ("#6e7781", "#9198a1"),
+    "8": ("#bf3989", "#f778ba"),
+    "9": ("#57606a", "#b1bac4"),
 }
-DARK: Mapping[str, str] = {
-    "ink": "#f0f6fc",
-    "soft": "#9198a1",
-    "grid": "#2b323b",
-    "axis": "#656c76",
-    "paper": "#0d1117",
-    "0": "#58a6ff",
-    "1": "#f0883e",
-    "2": "#4ac26b",
-    "3": "#b083f0",
-    "4": "#ff7b72",
-    "5": "#d4a72c",
-    "6": "#56d4dd",
-    "7": "#9198a1",
-    "8": "#f778ba",
-    "9": "#b1bac4",
-}
+LIGHT, DARK = ({name: pair[which] for name, pair in _COLOURS.items()} for which in range(2))
 """The colours by name: writing, lines of the axes, what is behind, and one a series."""
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif'

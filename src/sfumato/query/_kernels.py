@@ -34,26 +34,20 @@ def keep_rows(codes: Any, accepted: Any, rows: Any, count: int, start: bool) -> 
     return kept
 
 
-def _count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
-    hits += np.bincount(bucket[rows[:count]], minlength=len(hits))
+def _count_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+    many = times[rows[:count]] if len(times) else None
+    hits += np.bincount(bucket[rows[:count]], many, len(hits)).astype(np.int64)
 
 
 @njit(cache=True, nogil=True, plain=_count_by_bucket)
-def count_by_bucket(bucket: Any, rows: Any, count: int, hits: Any) -> None:
-    """Add to `hits` the number of the given rows in each bucket."""
-    for j in range(count):
-        hits[bucket[rows[j]]] += 1
-
-
-def _add_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
-    np.add.at(hits, bucket[rows[:count]], times[rows[:count]])
-
-
-@njit(cache=True, nogil=True, plain=_add_by_bucket)
-def add_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
-    """Add to `hits` the number of people in each bucket, where each of the given rows stands for several."""
-    for j in range(count):
-        hits[bucket[rows[j]]] += times[rows[j]]
+def count_by_bucket(bucket: Any, rows: Any, count: int, times: Any, hits: Any) -> None:
+    """Add to `hits` the people of the given rows in each bucket: a row stands for times[row], for one if `times` is empty."""
+    if len(times):
+        for j in range(count):
+            hits[bucket[rows[j]]] += times[rows[j]]
+    else:
+        for j in range(count):
+            hits[bucket[rows[j]]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -162,10 +156,15 @@ def times(matrix: Any, vector: Any) -> Any:
     return out
 
 
-def _weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
+def log_weights(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
+    """Return the log marginal likelihood of each association strength in `grid`, up to a constant."""
     s2 = spread2 / (1.0 + grid)
     scale = s2[:, None] * (1.0 + grid[:, None] * mu)
-    logs = 0.5 * np.log(s2 * (1.0 + grid * total_gain)) - 0.5 * (np.log(scale) + t * t / scale).sum(axis=1)
+    return 0.5 * np.log(s2 * (1.0 + grid * total_gain)) - 0.5 * (np.log(scale) + t * t / scale).sum(axis=1)
+
+
+def _weigh(t: Any, spread2: float, grid: Any, mu: Any, total_gain: float) -> Any:
+    logs = log_weights(t, spread2, grid, mu, total_gain)
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,8 +18,26 @@ SHOWN = 20
 """Cells of a grouped answer that its text shows."""
 
 
+class Framed:
+    """What has its figures as a table, in Arrow or as a frame."""
+
+    native: Native
+
+    def to_arrow(self) -> pa.Table:
+        """Return the figures as a table."""
+        raise NotImplementedError
+
+    def frame(self, kind: Native | None = None) -> Any:
+        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
+        return to_native(self.to_arrow(), kind or self.native)
+
+    def to_pandas(self) -> Any:
+        """Return the same table as a pandas frame."""
+        return self.frame("pandas")
+
+
 @dataclass(frozen=True, repr=False)
-class Estimate:
+class Estimate(Framed):
     """An estimated number of people, or another figure of them: `measure` is its name.
 
     >>> Estimate(120.4, 3.1, 114.3, 126.5, 0.95, "likelihood")
@@ -83,14 +101,6 @@ class Estimate:
 
         return plot_answer([("", self)], ())
 
-    def frame(self, kind: Native | None = None) -> Any:
-        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
-        return to_native(self.to_arrow(), kind or self.native)
-
-    def to_pandas(self) -> Any:
-        """Return the same table as a pandas frame."""
-        return self.frame("pandas")
-
     def __str__(self) -> str:
         if self.low is None or self.high is None:
             text = f"{self.written(self.value)} (standard error {self.written(self.std_error)}, no interval)"
@@ -101,7 +111,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, repr=False)
-class GroupedAnswer:
+class GroupedAnswer(Framed):
     """One estimate per cell of a GROUP BY; counts add up to the estimate of the same question without GROUP BY, `total`.
 
     >>> import pyarrow as pa
@@ -126,51 +136,36 @@ class GroupedAnswer:
 
     def __str__(self) -> str:
         """Return the cells as a small table in text, the first of them when there are many, then the notes."""
-        confidence = self.total.confidence
-        rows = [(*self.columns, self.total.measure, "std. error", f"{100 * confidence:g} % interval")]
-        for key, estimate in self.cells[:SHOWN]:
-            named = [MISSING if key[name] is None else as_text(key[name]) for name in self.columns]
-            interval = "none" if estimate.low is None else interval_text(estimate)
-            rows.append((*named, estimate.written(estimate.value, ","), estimate.written(estimate.std_error, ","), interval))
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        keys = len(self.columns)
-        lines = [
-            "  ".join(text.ljust(w) if j < keys else text.rjust(w) for j, (text, w) in enumerate(zip(row, wide, strict=True)))
-            for row in rows
-        ]
-        if len(self.cells) > SHOWN:
-            lines.append(f"… and {len(self.cells) - SHOWN:,} more")
-        lines.append(f"in all: {self.total}")
-        return "\n".join(line.rstrip() for line in lines)
+        lines = text_table([self._headings, *self._rows("none")], keys=len(self.columns))
+        return "\n".join([*lines, *self._more, f"in all: {self.total}"])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the cells as a table, the first of them when there are many, and the total."""
-        headings = (*self.columns, self.total.measure, "std. error", f"{100 * self.total.confidence:g} % interval")
-        rows = [
-            (
-                *(MISSING if key[name] is None else as_text(key[name]) for name in self.columns),
-                estimate.written(estimate.value, ","),
-                estimate.written(estimate.std_error, ","),
-                interval_text(estimate),
-            )
-            for key, estimate in self.cells[:SHOWN]
-        ]
-        more = [f"… and {len(self.cells) - SHOWN:,} more"] if len(self.cells) > SHOWN else []
-        places = range(len(self.columns), len(headings))
-        shown = notebook.table(headings, rows, right=tuple(places))
-        return notebook.card(f"{len(self.cells):,} cells", shown, notebook.paragraphs([*more, f"in all: {self.total}"]))
+        shown = notebook.table(self._headings, self._rows(), right=range(len(self.columns), len(self._headings)))
+        return notebook.card(f"{len(self.cells):,} cells", shown, notebook.paragraphs([*self._more, f"in all: {self.total}"]))
 
-    def to_pandas(self) -> Any:
-        """Return the cells as a pandas frame: the grouped columns, then count, std_error, low, high."""
-        return self.frame("pandas")
+    @property
+    def _headings(self) -> tuple[str, ...]:
+        return (*self.columns, self.total.measure, "std. error", f"{100 * self.total.confidence:g} % interval")
+
+    @property
+    def _more(self) -> list[str]:
+        return [f"… and {len(self.cells) - SHOWN:,} more"] if len(self.cells) > SHOWN else []
+
+    def _rows(self, none: str = "no interval") -> list[tuple[str, ...]]:
+        rows = []
+        for key, one in self.cells[:SHOWN]:
+            figures = one.written(one.value, ","), one.written(one.std_error, ","), interval_text(one, none)
+            rows.append((*cell_texts(self.columns, key), *figures))
+        return rows
 
     def plot(self) -> Any:
         """Return a chart of the cells, each a point with its interval (needs the extra `report`)."""
         from sfumato.query.plots import plot_answer
 
-        return plot_answer([(cell_text(self.columns, key), one) for key, one in self.cells], self.columns)
+        return plot_answer([(", ".join(cell_texts(self.columns, key)), one) for key, one in self.cells], self.columns)
 
     def to_arrow(self) -> pa.Table:
         """Return a table: the grouped columns, then the figure under its name (count), std_error, low, high."""
@@ -186,13 +181,9 @@ class GroupedAnswer:
             data[free] = pa.array([one[name] for one in figures], pa.float64())
         return pa.table(data)
 
-    def frame(self, kind: Native | None = None) -> Any:
-        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
-        return to_native(self.to_arrow(), kind or self.native)
-
 
 @dataclass(frozen=True, repr=False)
-class SeveralAnswers:
+class SeveralAnswers(Framed):
     """The answers to a question that asks for several figures, by their names: of the same cells, in the same order."""
 
     answers: tuple[Estimate | GroupedAnswer, ...]
@@ -227,25 +218,24 @@ class SeveralAnswers:
                 data[own] = found.column(place)
         return pa.table(data)
 
-    def frame(self, kind: Native | None = None) -> Any:
-        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
-        return to_native(self.to_arrow(), kind or self.native)
 
-    def to_pandas(self) -> Any:
-        """Return the same table as a pandas frame."""
-        return self.frame("pandas")
-
-
-def interval_text(estimate: Estimate) -> str:
+def interval_text(estimate: Estimate, none: str = "no interval") -> str:
     """Return the interval as text, or that there is none."""
     if estimate.low is None or estimate.high is None:
-        return "no interval"
+        return none
     return f"{estimate.written(estimate.low, ',')} to {estimate.written(estimate.high, ',')}"
 
 
-def cell_text(columns: tuple[str, ...], key: Mapping[str, Any]) -> str:
-    """Return the name of a cell: its values."""
-    return ", ".join(MISSING if key[name] is None else as_text(key[name]) for name in columns)
+def cell_texts(columns: tuple[str, ...], key: Mapping[str, Any]) -> list[str]:
+    """Return the values of a cell as texts."""
+    return [MISSING if key[name] is None else as_text(key[name]) for name in columns]
+
+
+def text_table(rows: Sequence[Sequence[str]], *, keys: int = 1) -> list[str]:
+    """Return the lines of a table in text: the first `keys` columns on the left of their place, the others on the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust] * keys + [str.rjust] * (len(wide) - keys)
+    return ["  ".join(side(text, w) for text, w, side in zip(row, wide, sides, strict=True)).rstrip() for row in rows]
 
 
 Answer = Estimate | GroupedAnswer | SeveralAnswers

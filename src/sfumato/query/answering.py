@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 from sfumato.query.answer import Estimate, Estimator, GroupedAnswer
 from sfumato.query.engine import Engine, Guess, Question
-from sfumato.query.group_by import find_grouped, narrow, reconcile
+from sfumato.query.group_by import find_columns, narrow, reconcile
 from sfumato.query.language.compile import Compiled, compile_condition
 from sfumato.query.language.predicate import Query
 from sfumato.table.frames import Native
@@ -23,19 +23,19 @@ def answer(engine: Engine, asked: Query, estimator: Estimator, confidence: float
     whole = replace(total.estimate(estimator, confidence, compiled.notes), native=native)
     if not asked.group_by:
         return whole
-    grouped = find_grouped(question.vocabulary, asked.group_by)
+    columns = find_columns(question.vocabulary, asked.group_by)
     keys, outcomes = [], []
-    for cell in question.cells(grouped, compiled.pieces):
-        part = _outcome(question, compiled.narrowed(narrow(question.vocabulary, grouped, cell)))
+    for cell in question.cells(columns, compiled.pieces):
+        part = _outcome(question, compiled.narrowed(narrow(question.vocabulary, columns, cell)))
         if part.middle.most > 0:
-            keys.append({words.name: words.decode(code) for (_, _, words), code in zip(grouped, cell, strict=True)})
+            keys.append({words.name: words.decode(code) for (_, _, words), code in zip(columns, cell, strict=True)})
             outcomes.append(part)
     settled = reconcile([part.middle for part in outcomes], total.middle)
     cells = tuple(
         (key, replace(part, middle=middle).estimate(estimator, confidence))
         for key, part, middle in zip(keys, outcomes, settled, strict=True)
     )
-    return GroupedAnswer(asked.group_by, cells, tuple(words.type for _, _, words in grouped), whole, native)
+    return GroupedAnswer(asked.group_by, cells, tuple(words.type for _, _, words in columns), whole, native)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sfumato.arrays import Array, Flags, Floats, Integers
 from sfumato.errors import QueryError, did_you_mean
 from sfumato.query.answer import Estimator
 from sfumato.query.buckets import RowQuestion
-from sfumato.query.engine import Cell, Engine, Grouped, Guess, Total
+from sfumato.query.engine import Cell, Engine, GroupColumns, Guess, Total
 from sfumato.query.language.compile import Pieces, Rows
 from sfumato.query.language.disjoint import disjoint
 from sfumato.query.language.predicate import Query, atoms_of
@@ -161,9 +161,9 @@ class SeveralQuestion:
                 variance += (1.0 if t == u else 2.0) * float(shared @ apart)
         return Total(value, max(variance, 0.0), INDEPENDENT if people else "")
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces."""
-        found: Iterable[Cell] = replace(self.first, vocabulary=self.vocabulary).cells(grouped, pieces)
+        found: Iterable[Cell] = replace(self.first, vocabulary=self.vocabulary).cells(columns, pieces)
         return found
 
     def _hits(self, rows: Rows) -> tuple[Floats, Floats]:

@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import Floats
+from sfumato.arrays import Floats, Integers, Small
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, Total, add_up, learns
+from sfumato.query.engine import Cell, GroupColumns, Guess, Total, add_up, learns
 from sfumato.query.group_by import occurring_cells
 from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.predicate import Query
@@ -44,7 +44,7 @@ from sfumato.query.models.scores import Weighed, sum_of
 from sfumato.query.models.softmax import MAX_VALUES as MOST_VALUES
 from sfumato.query.models.trend import ENOUGH_BOXES, FEWEST_BOXES, MISSES, Misses, Trend, learn_trend
 from sfumato.query.rows import BucketIndex, RowIndex
-from sfumato.query.sums import Term, add_as_papers, deviation_of, shift_of, weigh_people
+from sfumato.query.sums import Term, add_as_papers, by_score, deviation_of, shift_of, weigh_people
 from sfumato.release.buckets import BucketsRelease
 from sfumato.table.column import Column
 
@@ -111,9 +111,9 @@ class RowQuestion:
         guess, add = (partial(one, estimator=estimator) for one in (engine.guess, engine.add))
         return cls(engine.vocabulary.for_terms(asked.terms), engine.index.table, guess, add)
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> list[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> list[Cell]:
         """Return the combinations of values that can occur in these pieces."""
-        return occurring_cells(self.table, self.vocabulary, grouped, pieces)
+        return occurring_cells(self.table, self.vocabulary, columns, pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +179,23 @@ class BucketsEngine:
             return Total(value, variance, LEANS)
         if self.misses is None:
             return self._add_by_association(terms, people)
+        return self.add_by_models(people, value, variance, value_only=value_only)
+
+    def add_by_models(self, people: list[Weighed], value: float, variance: float, *, value_only: bool) -> Total:
+        """Return what both models of the inside of boxes make of the papers' estimate of a sum."""
+        assert self.misses is not None
         shift, more = shift_of(self.trend, people)
         inner = sum_of(self.inside, people, value_only=value_only) if self.index.values <= MOST_VALUES else None
         value, variance, _, prior = combine(
             value, shift, variance + more, inner, self.misses, deviation=deviation_of(self.index, people)
         )
-        return Total(value, variance, (NEAR if not self.misses.cover else "") or few_boxes(self.index.buckets) or prior)
+        return Total(value, variance, self.no_interval or prior)
+
+    @property
+    def no_interval(self) -> str:
+        """Why no answer of the models has an interval, if so."""
+        assert self.misses is not None
+        return few_boxes(self.index.buckets) if self.misses.cover else NEAR
 
     def _add_by_association(self, terms: Sequence[Term], people: list[Weighed]) -> Total:
         """Return a sum from blind buckets: terms of one score are one covariate of people, errors of several scores add up."""
@@ -193,15 +204,8 @@ class BucketsEngine:
             low, span = float(ends[0]), terms[0].times * float(ends[1] - ends[0])
             count = self._by_association(Piece(terms[0].scores == ends[1], terms[0].rows))
             return Total(low * float(people[0].weight.sum()) + span * count.inside, (span * count.std_error) ** 2)
-        value = 0.0
-        together: dict[bytes, list[Weighed]] = {}
-        for weighed in people:
-            together.setdefault(weighed.scores.tobytes(), []).append(weighed)
-        error = 0.0
-        for like in together.values():
-            weight = np.zeros(index.rows)
-            for weighed in like:
-                weight[weighed.rows] += weighed.weight
+        value = error = 0.0
+        for like, weight in by_score(index, people):
             by_bucket = np.bincount(index.bucket, weight, index.buckets) / np.maximum(index.shown, 1)
             shown = index.st_count * np.repeat(by_bucket, np.diff(index.st_start))
             each: Floats = np.bincount(index.st_value, shown, index.values).astype(np.float64)
@@ -241,11 +245,18 @@ class BucketsEngine:
         assert self.misses is not None
         why, loose = "" if self.misses.cover else NEAR, 0.0
         if least != most:
-            shift, more = self.trend.estimate(piece, rows, people, hits)
-            inner = self.inside.estimate(piece.values, rows, people) if self.index.values <= MOST_VALUES else None
-            value, variance, loose, prior = combine(value, shift, variance + more, inner, self.misses)
-            why = why or few_boxes(self.index.buckets) or prior
+            value, variance, loose, why = self.guess_by_models(piece, rows, people, hits, value, variance)
         return Guess(float(value), math.sqrt(variance), float(least), float(most), why, loose=loose)
+
+    def guess_by_models(
+        self, piece: Piece, rows: Small, people: int, hits: Integers, value: float, variance: float
+    ) -> tuple[float, float, float, str]:
+        """Return what `combine` makes of the papers' estimate of a piece, who are the first `people` of `rows`."""
+        assert self.misses is not None
+        shift, more = self.trend.estimate(piece, rows, people, hits)
+        inner = self.inside.estimate(piece.values, rows, people, hits) if self.index.values <= MOST_VALUES else None
+        value, variance, loose, prior = combine(value, shift, variance + more, inner, self.misses)
+        return value, variance, loose, self.no_interval or prior
 
     def _as_papers(self, pieces: Pieces) -> Guess:
         """Return the papers' estimate, with the exact variance of a random placement.

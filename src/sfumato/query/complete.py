@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.arrays import Integers, Small
 from sfumato.errors import QueryError
-from sfumato.query.buckets import TELLING
+from sfumato.query.buckets import TELLING, BucketsEngine
 from sfumato.query.count import engine_of
 from sfumato.query.engine import one_thread
 from sfumato.query.models.inside import Inside
 from sfumato.query.models.placing import draw_values, person_chances
 from sfumato.query.models.records import Records, learnable
 from sfumato.query.models.softmax import MAX_VALUES
-from sfumato.query.rows import BucketIndex
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.apart import parts_of
 from sfumato.release.base import Release
@@ -52,15 +51,6 @@ class FewBoxesWarning(UserWarning):
 
 class UnlinkedWarning(UserWarning):
     """Secrets that are protected each by itself, in one completed table: their link with one another is not in it."""
-
-
-class _Boxed(Protocol):
-    """An engine that has a model of the inside of boxes."""
-
-    @property
-    def index(self) -> BucketIndex: ...
-    @property
-    def inside(self) -> Inside: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,20 +194,19 @@ def _recorded(release: Release) -> Records:
         return found
 
 
-def _boxed(release: Release) -> _Boxed:
-    engine: Any = engine_of(release)
-    if release.form in _WHY_NOT or not hasattr(type(engine), "inside"):
+def _boxed(release: Release) -> BucketsEngine:
+    engine = engine_of(release)
+    if release.form in _WHY_NOT or not isinstance(engine, BucketsEngine):
         why = _WHY_NOT.get(release.form, "no model of it is known")
         raise QueryError(
             f"a release of the form {release.form!r} cannot be completed: {why}",
             hint="boxes, noisy ones, near groups and randomized records can be completed; counts are answered from every release",
         )
-    index: BucketIndex = engine.index
-    if not engine.no_likelihood and getattr(engine, "misses", True) is not None and index.values <= MAX_VALUES:
-        boxed: _Boxed = engine
-        return boxed
-    if index.values > MAX_VALUES:
-        why = f"it has {index.values:,} sensitive values, and a model of the inside of boxes is learned for at most {MAX_VALUES}"
+    values = engine.index.values
+    if not engine.no_likelihood and engine.misses is not None and values <= MAX_VALUES:
+        return engine
+    if values > MAX_VALUES:
+        why = f"it has {values:,} sensitive values, and a model of the inside of boxes is learned for at most {MAX_VALUES}"
     else:
         why = engine.no_likelihood or "its buckets are not boxes of near people"
     raise QueryError(f"this release cannot be completed: {why}", hint="counts are answered from every release: release.count(…)")

@@ -21,13 +21,13 @@ import pyarrow as pa
 
 from sfumato import notebook
 from sfumato.errors import QueryError
-from sfumato.query.answer import Estimate, Estimator, GroupedAnswer
+from sfumato.query.answer import Estimate, Estimator, Framed, GroupedAnswer, text_table
 from sfumato.query.count import count
 from sfumato.query.language.predicate import Query
 from sfumato.query.language.sql import parse_sql
 from sfumato.release.base import Release
 from sfumato.table.column import MISSING, as_text
-from sfumato.table.frames import Native, to_native
+from sfumato.table.frames import Native
 
 SHOWN = 20
 """Rows and columns that the text of a crosstab shows."""
@@ -55,7 +55,7 @@ class AssociationTest:
 
 
 @dataclass(frozen=True, repr=False)
-class Crosstab:
+class Crosstab(Framed):
     """Counts of two columns' values together, how many times as many as if unrelated (lift), and a test of association.
 
     `counts[i][j]` belongs to `rows[i]` and `columns[j]`; `lift` is None where nobody is expected.
@@ -94,19 +94,13 @@ class Crosstab:
 
     def __str__(self) -> str:
         headings, rows, left = self.shown()
-        wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-        lines = [
-            "  ".join(text.ljust(w) if j == 0 else text.rjust(w) for j, (text, w) in enumerate(zip(row, wide, strict=True)))
-            for row in (headings, *rows)
-        ]
-        lines += [left] if left else []
-        return "\n".join([*(line.rstrip() for line in lines), _LEGEND, str(self.test)])
+        return "\n".join([*text_table([headings, *rows]), *([left] if left else []), _LEGEND, str(self.test)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         headings, rows, left = self.shown()
-        shown = notebook.table(headings, rows, right=tuple(range(1, len(headings))))
+        shown = notebook.table(headings, rows, right=range(1, len(headings)))
         return notebook.card(
             f"{self.names[0]} and {self.names[1]}", shown, notebook.paragraphs(filter(None, [left, self.test])), under=_LEGEND
         )
@@ -123,14 +117,6 @@ class Crosstab:
                     found[name].append(value)
         kinds = [pa.string()] * 2 + [pa.float64()] * len(_FIGURES)
         return pa.table({name: pa.array(values, kind) for (name, values), kind in zip(found.items(), kinds, strict=True)})
-
-    def frame(self, kind: Native | None = None) -> Any:
-        """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
-        return to_native(self.to_arrow(), kind or self.native)
-
-    def to_pandas(self) -> Any:
-        """Return the same table as a pandas frame."""
-        return self.frame("pandas")
 
     def plot(self) -> Any:
         """Return a heat map of lift (needs the extra `report`)."""

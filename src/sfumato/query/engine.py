@@ -26,7 +26,7 @@ from sfumato.query.shelf import Keeping, Shelf
 if TYPE_CHECKING:
     from sfumato.query.sums import Term
 
-Grouped = Sequence[tuple[bool, int, Words]]
+GroupColumns = Sequence[tuple[bool, int, Words]]
 """Per column of a GROUP BY: whether it is sensitive, its number among its kind, its words."""
 
 Cell = tuple[int, ...]
@@ -97,19 +97,15 @@ class Question(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """The words that its conditions are understood in."""
-        ...
 
     def guess(self, pieces: Pieces, /) -> Guess:
         """Return the estimated number of people in disjoint pieces of the question."""
-        ...
 
     def add(self, terms: Sequence[Term], /, *, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
-        ...
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterable[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterable[Cell]:
         """Return the combinations of values that can occur in these pieces, ascending."""
-        ...
 
 
 class Engine(Protocol):
@@ -118,16 +114,13 @@ class Engine(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """The columns of the release and their values."""
-        ...
 
     @property
     def no_likelihood(self) -> str:
         """Why the likelihood estimator cannot be used; "" where it can, and is then the default."""
-        ...
 
     def ask(self, asked: Query, estimator: Estimator) -> Question:
         """Return the question made ready."""
-        ...
 
 
 T = TypeVar("T")

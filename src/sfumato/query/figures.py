@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.errors import QueryError
 from sfumato.query.engine import Question, Total
-from sfumato.query.language.compile import Compiled, Piece, Pieces, Rows, compile_condition
+from sfumato.query.language.compile import Compiled, Piece, Pieces, compile_condition
 from sfumato.query.language.numbers import Scale, scale_of
 from sfumato.query.language.predicate import Aggregate, And, Condition
 from sfumato.query.language.vocabulary import Vocabulary
@@ -88,10 +88,10 @@ class Asking:
         if self.aggregate.kind == "share" and inside is None:
             if narrow is None:
                 raise QueryError("SHARE needs a condition, or a GROUP BY", hint="SHARE(diagnosis = 'Flu')")
-            return self._found(cell, self.whole, None, end)
-        return self._found(cell if inside is None else inside, cell, inside, end)
+            return self._found(cell, self.whole, end)
+        return self._found(cell if inside is None else inside, cell, end)
 
-    def _found(self, top: Compiled, bottom: Compiled, inside: Compiled | None, end: str) -> Figure | None:
+    def _found(self, top: Compiled, bottom: Compiled, end: str = "middle") -> Figure | None:
         tops, bottoms = _worlds(top), _worlds(bottom)
         ratio = self.ratio(top.pieces, bottom.pieces, end)
         partly = top.partly or bottom.partly
@@ -133,8 +133,8 @@ class Asking:
                 terms.append(Term(piece.rows, numbers))
                 people.append(Term(piece.rows, values.astype(np.float64), unit=1.0))
             else:
-                rows, allowed = _with_numbers(piece.rows, column, scale)
-                used |= allowed
+                rows = piece.rows.narrowed(column, scale.known)
+                used |= rows.tables[column]
                 finite = Numbers(column, np.nan_to_num(each, posinf=0.0, neginf=0.0))
                 terms.append(Term(rows, piece.values.astype(np.float64), numbers=finite))
                 people.append(Term(rows, piece.values.astype(np.float64), unit=1.0))
@@ -158,12 +158,12 @@ class Asking:
                 if sensitive:
                     codes = self.question.vocabulary.part_codes[column]
                     return tuple(Piece(one.values & accepted[codes], one.rows) for one in pieces)
-                return tuple(Piece(one.values, _narrowed(one.rows, column, accepted)) for one in pieces)
+                return tuple(Piece(one.values, one.rows.narrowed(column, accepted)) for one in pieces)
 
             return to
 
         share = replace(self, aggregate=Aggregate("share"), scale=None, place=None)
-        return share._found(cell.narrowed(cut(under & known)), cell.narrowed(cut(known)), None, "middle")
+        return share._found(cell.narrowed(cut(under & known)), cell.narrowed(cut(known)))
 
 
 def _worlds(compiled: Compiled) -> Worlds:
@@ -172,17 +172,6 @@ def _worlds(compiled: Compiled) -> Worlds:
 
 def _count(pieces: Pieces) -> list[Term]:
     return [Term(piece.rows, piece.values.astype(np.float64), unit=1.0) for piece in pieces]
-
-
-def _narrowed(rows: Rows, column: int, accepted: np.ndarray) -> Rows:
-    known = rows.tables.get(column)
-    return Rows({**rows.tables, column: accepted if known is None else known & accepted}, rows.rest)
-
-
-def _with_numbers(rows: Rows, column: int, scale: Scale) -> tuple[Rows, np.ndarray]:
-    """Return the people who have a number, and the codes that they may have."""
-    narrowed = _narrowed(rows, column, scale.known)
-    return narrowed, narrowed.tables[column]
 
 
 def _linear(ratio: Ratio, value: float, people: float) -> list[Term]:
@@ -195,11 +184,7 @@ def _linear(ratio: Ratio, value: float, people: float) -> list[Term]:
             if term.numbers is not None
         ]
     top = [replace(term, times=term.times / people) for term in ratio.top]
-    return merged([*top, *(replace(term, times=-value * term.times / people) for term in _unitless(ratio))])
-
-
-def _unitless(ratio: Ratio) -> list[Term]:
-    """Return the terms of the denominator; where the numerator is one of numbers, they have its unit."""
-    assert ratio.bottom is not None
-    own = any(term.unit is None for term in ratio.top)
-    return [replace(term, unit=None) if own else term for term in ratio.bottom]
+    bottom = [replace(term, times=-value * term.times / people) for term in ratio.bottom]
+    if any(term.unit is None for term in ratio.top):  # a numerator of numbers: the denominator has its unit
+        bottom = [replace(term, unit=None) for term in bottom]
+    return merged([*top, *bottom])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import QueryError
-from sfumato.query.engine import Cell, Grouped, Guess
-from sfumato.query.language.compile import Piece, Pieces, Rows
+from sfumato.query.engine import Cell, GroupColumns, Guess
+from sfumato.query.language.compile import Piece, Pieces
 from sfumato.query.language.vocabulary import Vocabulary
 from sfumato.query.rows import RowIndex
 
@@ -18,12 +18,12 @@ MAX_CELLS = 10_000
 """Cells of a GROUP BY that are answered at once."""
 
 
-def find_grouped(vocabulary: Vocabulary, names: tuple[str, ...]) -> Grouped:
+def find_columns(vocabulary: Vocabulary, names: tuple[str, ...]) -> GroupColumns:
     """Return where the columns of a GROUP BY are; one that is named twice is an error."""
-    grouped = [vocabulary.find(name) for name in names]
+    columns = [vocabulary.find(name) for name in names]
     if len(set(names)) < len(names):
         raise QueryError("GROUP BY names a column twice")
-    return grouped
+    return columns
 
 
 def require_few_cells(cells: int) -> None:
@@ -32,19 +32,19 @@ def require_few_cells(cells: int) -> None:
         raise QueryError(f"GROUP BY makes more than {MAX_CELLS} cells", hint="group by fewer columns, or add a WHERE condition")
 
 
-def occurring_cells(table: RowIndex, vocabulary: Vocabulary, grouped: Grouped, pieces: Sequence[Piece]) -> list[Cell]:
+def occurring_cells(table: RowIndex, vocabulary: Vocabulary, columns: GroupColumns, pieces: Sequence[Piece]) -> list[Cell]:
     """Return the cells that can occur where rows are shown: per piece those of its rows with those of its values."""
     cells: set[Cell] = set()
     for piece in pieces:
         buffer, people = table.find(piece.rows)
-        rows = _distinct([table.codes[j][buffer[:people]] for sensitive, j, _ in grouped if not sensitive], people)
-        parts = [vocabulary.part_codes[j][piece.values] for sensitive, j, _ in grouped if sensitive]
+        rows = _distinct([table.codes[j][buffer[:people]] for sensitive, j, _ in columns if not sensitive], people)
+        parts = [vocabulary.part_codes[j][piece.values] for sensitive, j, _ in columns if sensitive]
         values = _distinct(parts, int(piece.values.sum()))
         require_few_cells(len(rows) * len(values) + len(cells))
         for row in rows:
             for value in values:
                 of_quasi, of_parts = iter(row), iter(value)
-                cells.add(tuple(next(of_parts) if sensitive else next(of_quasi) for sensitive, _, _ in grouped))
+                cells.add(tuple(next(of_parts) if sensitive else next(of_quasi) for sensitive, _, _ in columns))
     return sorted(cells)
 
 
@@ -54,21 +54,20 @@ def _distinct(columns: list[Any], length: int) -> list[Cell]:
     return [tuple(map(int, row)) for row in np.unique(np.stack([c.astype(np.int64) for c in columns], axis=1), axis=0)]
 
 
-def narrow(vocabulary: Vocabulary, grouped: Grouped, cell: Cell) -> Callable[[Pieces], Pieces]:
+def narrow(vocabulary: Vocabulary, columns: GroupColumns, cell: Cell) -> Callable[[Pieces], Pieces]:
     """Return the function that narrows pieces down to one cell."""
 
     def to_cell(pieces: Pieces) -> Pieces:
         narrowed = []
         for piece in pieces:
-            values, tables = piece.values, dict(piece.rows.tables)
-            for (sensitive, column, words), code in zip(grouped, cell, strict=True):
+            values, rows = piece.values, piece.rows
+            for (sensitive, column, words), code in zip(columns, cell, strict=True):
                 if sensitive:
                     values = values & (vocabulary.part_codes[column] == code)
                 else:
-                    accepted = np.arange(words.size) == code
-                    tables[column] = tables[column] & accepted if column in tables else accepted
+                    rows = rows.narrowed(column, np.arange(words.size) == code)
             if values.any():
-                narrowed.append(Piece(values, Rows(tables, piece.rows.rest)))
+                narrowed.append(Piece(values, rows))
         return tuple(narrowed)
 
     return to_cell

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cmp_to_key
 from statistics import NormalDist
 from typing import Any
 
@@ -16,7 +15,7 @@ from sfumato.query.answer import Answer, Estimate, Estimator, GroupedAnswer, Sev
 from sfumato.query.answering import answer
 from sfumato.query.engine import Engine, Question, one_thread
 from sfumato.query.figures import Asking, Figure, Narrow
-from sfumato.query.group_by import find_grouped, narrow
+from sfumato.query.group_by import find_columns, narrow
 from sfumato.query.language.compile import few
 from sfumato.query.language.predicate import COUNT, And, Between, Condition, In, Missing, Not, Or, Query
 from sfumato.table.frames import Native
@@ -30,8 +29,8 @@ def measure(engine: Engine, asked: Query, estimator: Estimator, confidence: floa
         answers = [_one(engine, replace(asked, select=(figure,)), estimator, confidence, native) for figure in asked.select]
     names = tuple(figure.name for figure in asked.select)
     if asked.group_by:
-        grouped = _common([one for one in answers if isinstance(one, GroupedAnswer)])
-        answers = list(_arranged(grouped, names, asked))
+        common = _common([one for one in answers if isinstance(one, GroupedAnswer)])
+        answers = list(_arranged(common, names, asked))
     return answers[0] if len(answers) == 1 else SeveralAnswers(tuple(answers), names, native)
 
 
@@ -49,22 +48,22 @@ def _one(engine: Engine, asked: Query, estimator: Estimator, confidence: float, 
         if found is None:
             raise QueryError("nobody meets the condition, so there is no such figure", hint="ask COUNT(*) of it")
         return replace(found, note="; ".join(filter(None, [found.note, *absent])))
-    grouped = find_grouped(question.vocabulary, asked.group_by)
+    columns = find_columns(question.vocabulary, asked.group_by)
     cells: list[tuple[Mapping[str, Any], Estimate]] = []
-    for cell in question.cells(grouped, asking.whole.pieces):
-        to_cell = narrow(question.vocabulary, grouped, cell)
+    for cell in question.cells(columns, asking.whole.pieces):
+        to_cell = narrow(question.vocabulary, columns, cell)
         if question.guess(to_cell(asking.whole.pieces)).most <= 0:
             continue
         found = teller.tell(asking, to_cell)
         if found is not None:
-            key = {words.name: words.decode(code) for (_, _, words), code in zip(grouped, cell, strict=True)}
+            key = {words.name: words.decode(code) for (_, _, words), code in zip(columns, cell, strict=True)}
             cells.append((key, found))
     if figure.kind == "share" and figure.condition is None:
         total = Estimate(1.0, 0.0, 1.0, 1.0, confidence, estimator, native=native, measure=figure.name)
     else:
         total = teller.tell(asking) or Estimate(math.nan, 0.0, None, None, confidence, estimator, measure=figure.name)
     total = replace(total, note="; ".join(filter(None, [total.note, *absent])))
-    return GroupedAnswer(asked.group_by, tuple(cells), tuple(words.type for _, _, words in grouped), total, native)
+    return GroupedAnswer(asked.group_by, tuple(cells), tuple(words.type for _, _, words in columns), total, native)
 
 
 def ask(engine: Engine, asked: Query, estimator: Estimator) -> Question:
@@ -192,21 +191,13 @@ def _arranged(answers: Sequence[GroupedAnswer], names: tuple[str, ...], asked: Q
     ]
     places = [place for place, row in enumerate(rows) if asked.having is None or _meets(asked.having, row)]
     for order in reversed(asked.order_by):
-        places.sort(key=_sorting([row[order.name] for row in rows]), reverse=order.descending)
+        places.sort(key=lambda place: _missing_last(rows[place][order.name]), reverse=order.descending)
     places = places[: asked.limit]
     return [replace(one, cells=tuple(one.cells[place] for place in places)) for one in answers]
 
 
-def _sorting(values: Sequence[Any]) -> Any:
-    """Return the key that sorts places by these values."""
-    return cmp_to_key(lambda one, other: _compare(values[one], values[other]))
-
-
-def _compare(one: Any, other: Any) -> int:
-    """Return which of two values comes first; missing ones come last."""
-    if one is None or other is None:
-        return int(one is None) - int(other is None)
-    return int(one > other) - int(one < other)
+def _missing_last(value: Any) -> tuple[bool, Any]:
+    return value is None, value
 
 
 def _meets(condition: Condition, row: Mapping[str, Any]) -> bool:

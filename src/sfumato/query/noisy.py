@@ -22,20 +22,16 @@ import numpy as np
 
 from sfumato.arrays import Integers
 from sfumato.query.answer import Estimator
-from sfumato.query.buckets import LEANS, RowQuestion, combine
+from sfumato.query.buckets import LEANS, BucketsEngine
 from sfumato.query.engine import Guess, Total, add_up, learned, learns
 from sfumato.query.language.compile import Piece, Pieces
-from sfumato.query.language.predicate import Query
 from sfumato.query.language.vocabulary import Vocabulary, declared_in
 from sfumato.query.models.inside import Inside, learn_inside
-from sfumato.query.models.scores import sum_of
-from sfumato.query.models.softmax import MAX_VALUES
 from sfumato.query.models.trend import FEWEST_BOXES, MISSES, Trend, learn_trend
 from sfumato.query.rows import BucketIndex
-from sfumato.query.sums import Term, add_as_papers, deviation_of, shift_of, weigh_people
+from sfumato.query.sums import Term, add_as_papers, weigh_people
 from sfumato.release.accounts import noise_variance
 from sfumato.release.buckets import BucketsRelease
-from sfumato.table.column import Column
 
 DRIFT = 0.06
 """By how much of what is left open inside boxes the model errs alike in all of them: found on real tables, where it counts once
@@ -46,12 +42,9 @@ FEW = f"no interval: with fewer than {FEWEST} buckets too little is known of col
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyEngine:
+class NoisyEngine(BucketsEngine):
     """A buckets release with noise laid out for many questions: the variance of one draw, and how many are in each bucket."""
 
-    index: BucketIndex
-    vocabulary: Vocabulary
-    columns: tuple[Column, ...]
     noise: float
     draws: Integers
 
@@ -61,7 +54,8 @@ class NoisyEngine:
         columns = release.runs().quasi
         vocabulary = Vocabulary.of(columns, release.domain, declared_in(release.manifest.schema))
         draws = np.ones(len(release.sizes), np.int64) if release.draws is None else release.draws
-        return cls(noisy_index(release), vocabulary, columns, noise_variance(release.manifest), draws)
+        noise = noise_variance(release.manifest)
+        return cls(noisy_index(release), vocabulary, columns, blind=False, misses=MISSES["noisy"], noise=noise, draws=draws)
 
     @property
     def no_likelihood(self) -> str:
@@ -81,30 +75,26 @@ class NoisyEngine:
         """What the boxes teach about the chances of each person."""
         return learn_inside(self.index, self.columns, (self.noise * self.draws).astype(np.float64))
 
-    def ask(self, asked: Query, estimator: Estimator) -> RowQuestion:
-        """Return the question made ready."""
-        return RowQuestion.of(self, asked, estimator)
+    @property
+    def no_interval(self) -> str:
+        """Why no answer of the models has an interval, if so."""
+        return FEW if self.index.buckets < FEWEST else ""
 
     def add(self, terms: Sequence[Term], *, estimator: Estimator, value_only: bool = False) -> Total:
         """Return the estimated sum over people; its value alone takes less time."""
         index, people = self.index, weigh_people(self.index.table, terms)
-        value, placed = add_as_papers(index, people)
+        value, placement_variance = add_as_papers(index, people)
         levers = np.zeros((index.buckets, index.values))
         for term in people:
             every = term.weight * index.table.heads(term.rows)
             part = np.bincount(index.bucket[term.rows], every, index.buckets) / index.sizes
             levers += part[:, None] * (term.scores - term.scores.mean())  # the noise of a bucket adds up to nothing
         noise = self.noise * float(self.draws @ (levers**2).sum(axis=1))
-        if noise + placed == 0.0:
+        if noise + placement_variance == 0.0:
             return Total(value, 0.0)
         if estimator == "paper":
-            return Total(value, noise + placed, LEANS)
-        shift, more = shift_of(self.trend, people)
-        inner = sum_of(self.inside, people, value_only=value_only) if index.values <= MAX_VALUES else None
-        value, variance, _, prior = combine(
-            value, shift, noise + placed + more, inner, MISSES["noisy"], deviation=deviation_of(index, people)
-        )
-        return Total(value, variance, FEW if index.buckets < FEWEST else prior)
+            return Total(value, noise + placement_variance, LEANS)
+        return self.add_by_models(people, value, noise + placement_variance, value_only=value_only)
 
     def guess(self, pieces: Pieces, *, estimator: Estimator) -> Guess:
         """Return the estimated number of people in disjoint pieces of a question."""
@@ -126,11 +116,8 @@ class NoisyEngine:
         value, variance = float(part @ wanted), float(mixed.sum()) + noise
         why, loose = LEANS, 0.0
         if estimator == "likelihood":
-            shift, more = self.trend.estimate(piece, rows, found, hits)
-            inner = self.inside.estimate(piece.values, rows, found) if index.values <= MAX_VALUES else None
-            drift = (DRIFT * float(mixed.sum())) ** 2
-            value, variance, loose, prior = combine(value, shift, variance + more + drift, inner, MISSES["noisy"])
-            why = FEW if index.buckets < FEWEST else prior
+            variance += (DRIFT * float(mixed.sum())) ** 2
+            value, variance, loose, why = self.guess_by_models(piece, rows, found, hits, value, variance)
         return Guess(value, math.sqrt(variance), 0.0, float(people), why, raw=value, loose=loose)
 
 

@@ -10,7 +10,7 @@ answers have an honest interval.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato import notebook
+from sfumato.query.answer import text_table
 from sfumato.query.engine import one_thread
 from sfumato.query.typical import Typical
 from sfumato.release.apart import parts_of
@@ -62,8 +63,8 @@ class Quality:
 
     def __str__(self) -> str:
         groups = "" if self.groups is None else f" in {self.groups:,} groups"
-        lines = [f"{self.people:,} people{groups}", *_text(_COLUMNS, self.column_rows()), ""]
-        lines += _text(_QUESTION, self.question_rows())
+        lines = [f"{self.people:,} people{groups}", *text_table([_COLUMNS, *self.column_rows()]), ""]
+        lines += text_table([_QUESTION, *self.question_rows()])
         return "\n".join([*lines, *([self.note] if self.note else [])])
 
     __repr__ = __str__
@@ -128,14 +129,6 @@ _QUESTION = ("typical questions", "asked", "expected error", "with interval")
 
 def _part(number: float | None) -> str:
     return "–" if number is None else f"{100 * number:.0f} %" if number >= 0.1 else f"{100 * number:.1f} %"
-
-
-def _text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    wide = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(w) if j == 0 else cell.rjust(w) for j, (cell, w) in enumerate(zip(row, wide, strict=True)))
-        for row in (headings, *rows)
-    ]
 
 
 def quality(release: Release) -> Quality | QualityOfEach:

@@ -172,8 +172,7 @@ class RandomizedEngine:
     @cached_property
     def inverse(self) -> Floats:
         """1/p of every slot."""
-        found: Floats = 1 / self.slots.kept
-        return found
+        return 1 / self.slots.kept
 
     @cached_property
     def inverse_sums(self) -> Floats:
@@ -188,7 +187,7 @@ class RandomizedEngine:
     def shown(self, rows: Small, people: int) -> Floats:
         """Return how many of the first `people` of these rows are in every slot."""
         hits = np.zeros(len(self.slots.value), np.int64)
-        _kernels.count_by_bucket(self.slot, rows, people, hits)
+        _kernels.count_by_bucket(self.slot, rows, people, self.table.each, hits)
         return hits.astype(np.float64)
 
     def find(self, wanted: Rows) -> Floats:
@@ -202,14 +201,12 @@ class RandomizedEngine:
         """
         inside = self.inverse * values[self.slots.value]
         spread = self.slots.by_part(inside) / self.inverse_sums
-        found: Floats = inside - (self.inverse - 1) * spread[self.slots.part]
-        return found
+        return inside - (self.inverse - 1) * spread[self.slots.part]
 
     def reconstruct(self, shown: Floats) -> Floats:
         """Return the unbiased estimate of the people behind every slot."""
         added = (self.slots.by_part(shown * self.inverse) - self.slots.by_part(shown)) / self.inverse_sums
-        found: Floats = (shown - added[self.slots.part]) * self.inverse
-        return found
+        return (shown - added[self.slots.part]) * self.inverse
 
     @learns(Rates)
     def rates(self) -> Rates:
@@ -244,5 +241,4 @@ def _drawn(release: RandomizedRelease, slots: Slots) -> Floats | None:
     if any(part.shares is None or part.weight is None for part in release.parts):
         return None
     own = np.array([float(part.weight * share) for part in release.parts for share in part.shares])  # type: ignore[operator, union-attr]
-    found: Floats = own / slots.by_value(own)[slots.value]
-    return found
+    return own / slots.by_value(own)[slots.value]

@@ -30,7 +30,7 @@ import numpy as np
 from sfumato.arrays import Integers
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimator
-from sfumato.query.engine import Cell, Grouped, Guess, Total, learned, learns
+from sfumato.query.engine import Cell, GroupColumns, Guess, Total, learned, learns
 from sfumato.query.group_by import require_few_cells
 from sfumato.query.language.compile import Pieces
 from sfumato.query.language.disjoint import Conjunction, disjoint
@@ -141,10 +141,10 @@ class BoxesQuestion:
         np.minimum(total.share, 1.0, out=total.share)
         return total
 
-    def cells(self, grouped: Grouped, pieces: Pieces) -> Iterator[Cell]:
+    def cells(self, columns: GroupColumns, pieces: Pieces) -> Iterator[Cell]:
         """Return the combinations of values that the condition leaves open."""
         choices: list[Sequence[int]] = []
-        for sensitive, column, words in grouped:
+        for sensitive, column, words in columns:
             if not sensitive and self.cuts[column] is not None:
                 raise QueryError(
                     f"GROUP BY {words.name}: the column is published as ranges of a continuum, which has no single values",

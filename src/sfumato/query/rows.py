@@ -126,14 +126,12 @@ class BucketIndex:
     def st_real(self) -> Floats:
         """Expected number of people behind each row of `st`: the count itself, less the decoys' part."""
         length = np.diff(self.st_start)
-        real: Floats = self.st_count.astype(np.float64) * np.repeat(self.sizes / np.maximum(self.shown, 1), length)
-        return real
+        return self.st_count.astype(np.float64) * np.repeat(self.sizes / np.maximum(self.shown, 1), length)
 
     @cached_property
     def totals(self) -> Floats:
         """Expected number of people with each value."""
-        totals: Floats = np.bincount(self.st_value, weights=self.st_real, minlength=self.values).astype(np.float64)
-        return totals
+        return np.bincount(self.st_value, weights=self.st_real, minlength=self.values).astype(np.float64)
 
     def hits(self, wanted: Rows) -> Integers:
         """Return how many people of each bucket meet the condition."""
@@ -142,10 +140,7 @@ class BucketIndex:
     def count(self, rows: Small, found: int) -> Integers:
         """Return how many people of the first `found` rows are in each bucket."""
         hits = np.zeros(self.buckets, np.int64)
-        if self.table.times is None:
-            _kernels.count_by_bucket(self.bucket, rows, found, hits)
-        else:
-            _kernels.add_by_bucket(self.bucket, rows, found, self.table.times, hits)
+        _kernels.count_by_bucket(self.bucket, rows, found, self.table.each, hits)
         return hits
 
     def wanted(self, values: Flags) -> Integers | Floats:

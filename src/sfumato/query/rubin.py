@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato import notebook
 from sfumato.arrays import Floats
 from sfumato.errors import QueryError
+from sfumato.query.answer import text_table
 from sfumato.table.frames import Native, to_native
 
 _GIVE = "give results that have .params and .cov_params(), or pairs of estimates and covariances"
@@ -48,8 +49,7 @@ class Combined:
     @property
     def std_errors(self) -> Floats:
         """The standard error of each estimate."""
-        errors: Floats = np.sqrt(np.diag(self.covariance))
-        return errors
+        return np.sqrt(np.diag(self.covariance))
 
     @cached_property
     def intervals(self) -> Floats:
@@ -57,8 +57,7 @@ class Combined:
         from scipy.stats import t
 
         reach = t.ppf(0.5 + self.confidence / 2, self.freedom) * self.std_errors
-        ends: Floats = np.stack([self.estimates - reach, self.estimates + reach], axis=1)
-        return ends
+        return np.stack([self.estimates - reach, self.estimates + reach], axis=1)
 
     @cached_property
     def p_values(self) -> Floats:
@@ -95,17 +94,12 @@ class Combined:
         return to_native(self.to_arrow(), kind)
 
     def __str__(self) -> str:
-        rows = [self._headings, *self._rows()]
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))]) for row in rows
-        ]
-        return "\n".join([*lines, f"combined over {self.tables} completed tables"])
+        return "\n".join([*text_table([self._headings, *self._rows()]), f"combined over {self.tables} completed tables"])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        shown = notebook.table(self._headings, self._rows(), right=tuple(range(1, len(self._headings))))
+        shown = notebook.table(self._headings, self._rows(), right=range(1, len(self._headings)))
         return notebook.card(f"{len(self.names)} estimates", shown, under=f"combined over {self.tables} completed tables")
 
     @property

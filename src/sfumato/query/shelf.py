@@ -49,11 +49,9 @@ class Keeping(Protocol[T]):
 
     def to_arrays(self, model: T, /) -> Mapping[str, Array]:
         """Return everything that was learned, as arrays by name."""
-        ...
 
     def from_arrays(self, arrays: Mapping[str, Array], engine: Any, /) -> T:
         """Return the model that has these arrays, for the engine of its release; `ValueError` if they do not fit it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -131,12 +129,19 @@ class Shelf:
             path.unlink()
 
 
-def fitting(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kind: str = "<f8") -> Array:
-    """Return an array of this type and shape (None fits any length); `ValueError` for another, which a kernel might misread."""
+def fitting(
+    arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kind: str = "<f8", *, below: int | None = None
+) -> Array:
+    """Return an array of this type and shape (None fits any length); `ValueError` for another, which a kernel might misread.
+
+    With `below` it holds whole numbers from 0 to before that.
+    """
     array = arrays[name]
     given = array.shape
     if array.dtype.str != kind or len(given) != len(shape) or any(b not in (None, a) for a, b in zip(given, shape, strict=True)):
         raise ValueError(f"{name} does not fit")
+    if below is not None and len(array) and not 0 <= int(array.min()) <= int(array.max()) < below:
+        raise ValueError(f"{name}: a number out of range")
     return array
 
 

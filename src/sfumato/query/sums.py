@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -114,11 +114,22 @@ def deviation_of(index: BucketIndex, terms: Sequence[Weighed]) -> float:
         if term.unit is None:
             heads = index.table.heads(term.rows)
             counted = np.bincount(box, index.st_count * (term.scores[index.st_value] != 0), index.buckets)
-            people = np.bincount(index.bucket[term.rows], np.ones(len(term.rows)) * heads, index.buckets) / np.maximum(
-                index.shown, 1
-            )
+            asked = np.bincount(index.bucket[term.rows], np.ones(len(term.rows)) * heads, index.buckets)
+            people = asked / np.maximum(index.shown, 1)
             total += term.unit_for(share, heads) / 2 * max(float(people @ counted), 0.0)
     return total
+
+
+def by_score(index: BucketIndex, terms: Sequence[Weighed]) -> Iterator[tuple[list[Weighed], Floats]]:
+    """Yield the terms that have the same scores together, with the weight of every row in them."""
+    together: dict[bytes, list[Weighed]] = {}
+    for term in terms:
+        together.setdefault(term.scores.tobytes(), []).append(term)
+    for like in together.values():
+        weight = np.zeros(index.rows)
+        for term in like:
+            weight[term.rows] += term.weight
+        yield like, weight
 
 
 def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
@@ -127,17 +138,11 @@ def shift_of(trend: Trend, terms: Sequence[Weighed]) -> tuple[float, float]:
     box = np.repeat(np.arange(index.buckets), np.diff(index.st_start))
     share = index.totals / index.people
     shift = error = 0.0
-    together: dict[bytes, list[Weighed]] = {}
-    for term in terms:
-        together.setdefault(term.scores.tobytes(), []).append(term)
-    for like in together.values():
+    for like, weight in by_score(index, terms):
         scores = like[0].scores
         spread2 = float(share @ scores**2 - (share @ scores) ** 2)
         if spread2 <= 1e-12 * float((scores**2).max(initial=0.0)):
             continue
-        weight = np.zeros(index.rows)
-        for term in like:
-            weight[term.rows] += term.weight
         asked = _features(trend, weight) * model.scale
         along = asked @ model.turn
         score = scores @ model.score
@@ -160,8 +165,7 @@ def _features(trend: Trend, weight: Floats) -> Floats:
         for block in trend.blocks
     ]
     per_box = np.bincount(index.bucket, weight, index.buckets) / index.sizes
-    found: Floats = np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
-    return found
+    return np.concatenate([np.zeros(0), *parts]) - per_box @ trend.sums
 
 
 def add_by_values(guess: Callable[[Pieces], Guess], terms: Sequence[Term]) -> Total:

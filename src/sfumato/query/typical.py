@@ -11,13 +11,13 @@ import numpy as np
 from sfumato.errors import QueryError
 from sfumato.query.answer import Estimate
 from sfumato.query.answering import answer
+from sfumato.query.buckets import BucketsEngine
 from sfumato.query.count import choose_estimator, engine_of
 from sfumato.query.language.compile import Rows
 from sfumato.query.language.numbers import scale_of
 from sfumato.query.language.predicate import Aggregate, And, Condition, In, Missing, Query
 from sfumato.query.language.vocabulary import Words
 from sfumato.query.measuring import measure
-from sfumato.query.models.inside import Inside
 from sfumato.randomness import Randomness, randomness
 from sfumato.release.base import Release
 
@@ -106,9 +106,9 @@ class Typical:
 
     def _learned(self, j: int, cells: Sequence[tuple[Level, int]]) -> float | None:
         """Return which part of the variance of the weights before the boxes tell, where the model of boxes answers."""
-        if getattr(self.engine, "misses", True) is None or not hasattr(type(self.engine), "inside") or not cells:
+        if not isinstance(self.engine, BucketsEngine) or self.engine.misses is None or not cells:
             return None
-        inside: Inside = getattr(self.engine, "inside")  # noqa: B009  (boxes have it, other forms do not)
+        inside = self.engine.inside
         left = before = 0.0
         for level, value in cells:
             rows, people = inside.index.table.find(Rows({j: np.isin(np.arange(self.words.quasi[j].size), level)}))

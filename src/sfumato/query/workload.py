@@ -28,12 +28,10 @@ class TableLike(Protocol):
     @property
     def quasi(self) -> tuple[Column, ...]:
         """The quasi columns."""
-        ...
 
     @property
     def sensitive(self) -> Sensitive:
         """The sensitive attribute."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,7 @@ def _usable(weights: Integers) -> Integers:
     rows = weights.reshape(-1, weights.shape[-1])
     whole = rows.sum(axis=0)
     empty = rows.sum(axis=1) == 0
-    usable: Integers = np.where(empty[:, None], whole if whole.any() else 1, rows)
-    return usable
+    return np.where(empty[:, None], whole if whole.any() else 1, rows)
 
 
 def _drawn(weights: Integers, which: Integers, random: Randomness) -> Integers:
@@ -57,13 +56,11 @@ def whole_weights(shares: Array) -> Integers:
     """Return shares, in any unit, as whole numbers: what a model in floats says is no more exact than that."""
     clean = np.maximum(np.nan_to_num(np.asarray(shares, np.float64)), 0.0)
     top = float(clean.sum())
-    weights: Integers = np.rint(clean / top * _SCALE).astype(np.int64) if top > 0 else np.ones(clean.shape, np.int64)
-    return weights
+    return np.rint(clean / top * _SCALE).astype(np.int64) if top > 0 else np.ones(clean.shape, np.int64)
 
 
 def marginal(counts: Integers, columns: Sequence[int], wanted: Sequence[int]) -> Integers:
     """Return the counts of some of a table's columns, in the order asked for."""
     gone = tuple(axis for axis, column in enumerate(columns) if column not in wanted)
     left = [column for column in columns if column in wanted]
-    found: Integers = np.transpose(counts.sum(axis=gone), [left.index(column) for column in wanted])
-    return found
+    return np.transpose(counts.sum(axis=gone), [left.index(column) for column in wanted])

@@ -31,7 +31,7 @@ class Spending:
     def epsilon(self) -> Fraction:
         """The largest multiple of 10⁻¹² whose power e^ε is at most γ."""
         found = Fraction(math.floor(Fraction(math.log(self.gamma)) * GRID) + 2, GRID)
-        while not within_power_of(found, self.gamma):
+        while found > 0 and within_power(self.gamma, found):  # e^ε is irrational, so it never equals γ
             found -= Fraction(1, GRID)
         return found
 
@@ -42,11 +42,6 @@ class Spending:
         while not within_power(self.gamma, found):
             found += Fraction(1, STATED)
         return found
-
-
-def within_power_of(epsilon: Fraction, gamma: Fraction) -> bool:
-    """Return whether e^ε is at most γ; e^ε is irrational, so it is never equal."""
-    return epsilon <= 0 or not within_power(gamma, epsilon)
 
 
 def table_ratio(epsilon: Fraction, tables: int) -> Fraction:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sfumato.arrays import Array, Flags, Integers
 from sfumato.errors import QueryError
 from sfumato.query.language.meaning import meaning_for
 from sfumato.query.language.portions import Portions, worlds
-from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Between, Condition, In, Missing, Not, Or, atoms_of
+from sfumato.query.language.predicate import MAX_DEPTH, And, Atom, Condition, Missing, Not, Or, atoms_of, constants_of
 from sfumato.query.language.vocabulary import MOST_NOTES, Vocabulary, accepted_codes
 
 
@@ -53,6 +54,11 @@ class Rows:
 
     tables: dict[int, Flags]
     rest: tuple[Join, ...] = ()
+
+    def narrowed(self, column: int, accepted: Flags) -> Rows:
+        """Return the condition that the column also has one of these codes."""
+        known = self.tables.get(column)
+        return Rows({**self.tables, column: accepted if known is None else known & accepted}, self.rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +141,13 @@ def _recoded(node: Node, vocabulary: Vocabulary, split: Mapping[Place, Portions]
     mixtures = []
     for weight, picks in worlds([(split[place], masks) for place, masks in cut.items()]):
         views: dict[Place, Callable[[Flags], Flags]] = {place: portions.possible for place, portions in split.items()}
-        views |= {place: _picking(portions) for place, portions in zip(cut, picks, strict=True)}
+        views |= {place: itemgetter(portions) for place, portions in zip(cut, picks, strict=True)}
         mixtures.append((weight, _pieces(_in_codes(node, views), vocabulary)))
     remarks = []
     for place, masks in cut.items():
         name = (vocabulary.parts if place.sensitive else vocabulary.quasi)[place.column].name
         remarks += [meaning_for(vocabulary, name).explain(split[place], accepted) for accepted in masks[: MOST_NOTES + 1]]
     return Compiled(possible, notes, Partly(sure, possible, tuple(mixtures), "; ".join(few(remarks))))
-
-
-def _picking(portions: Integers) -> Callable[[Flags], Flags]:
-    return lambda accepted: accepted[portions]
 
 
 def _leaves(node: Node) -> list[Accept]:
@@ -298,8 +300,7 @@ def require_few_codes(condition: Condition, vocabulary: Vocabulary) -> None:
     if sum(vocabulary.sizes.get(atom.column, 0) for atom in atoms) > MAX_CODES:
         raise QueryError("the condition compares columns of very many values too often", hint=_SIMPLER)
     for atom in atoms:
-        named = atom.values if isinstance(atom, In) else (atom.low, atom.high) if isinstance(atom, Between) else ()
-        if any(isinstance(value, Decimal) and value.is_nan() for value in named):
+        if any(isinstance(value, Decimal) and value.is_nan() for value in constants_of(atom)):
             raise QueryError(f"{atom.column}: nothing is equal to NaN, less or greater")  # and one kind of it has no hash
 
 

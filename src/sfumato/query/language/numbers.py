@@ -30,8 +30,7 @@ class Scale:
     @property
     def known(self) -> Flags:
         """Which codes have a number."""
-        flags: Flags = ~np.isnan(self.low)
-        return flags
+        return ~np.isnan(self.low)
 
     @property
     def spans(self) -> bool:

@@ -36,13 +36,11 @@ class Portions:
 
     def sure(self, accepted: Flags) -> Flags:
         """Return the codes all of whose portions are accepted."""
-        found: Flags = np.logical_and.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
-        return found
+        return np.logical_and.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
 
     def possible(self, accepted: Flags) -> Flags:
         """Return the codes some of whose portions are accepted."""
-        found: Flags = np.logical_or.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
-        return found
+        return np.logical_or.reduceat(accepted, self.first[:-1]) if len(accepted) else accepted
 
     def partly(self, accepted: Flags) -> Integers:
         """Return the codes of which some portions are accepted and others are not."""
@@ -92,11 +90,9 @@ class Meaning(Protocol):
 
     def split(self, atoms: Sequence[Atom], notes: list[str]) -> Portions:
         """Return the portions that these conditions cut the column's values into."""
-        ...
 
     def explain(self, portions: Portions, accepted: Flags) -> str:
         """Return, for a condition that some values meet only partly, how they are counted and what would be exact."""
-        ...
 
 
 def worlds(columns: Sequence[tuple[Portions, Sequence[Flags]]]) -> list[tuple[float, tuple[Integers, ...]]]:

@@ -187,6 +187,13 @@ def _value(column: str, value: Any) -> Value:
     )
 
 
+def constants_of(atom: Atom) -> list[Value]:
+    """Return the values that a condition on one column compares with."""
+    if isinstance(atom, In):
+        return list(atom.values)
+    return [end for end in (atom.low, atom.high) if end is not None] if isinstance(atom, Between) else []
+
+
 def atoms_of(condition: Condition) -> list[Atom]:
     """Return the conditions on single columns that a condition is made of, in order of appearance."""
     found: list[Atom] = []

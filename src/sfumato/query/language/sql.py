@@ -126,11 +126,11 @@ def _select(select: sql.Select, *, bare: bool) -> Query:
     group = select.args.get("group")
     if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
         raise unsupported("GROUP BY with ROLLUP, CUBE, GROUPING SETS or ALL")
-    grouped = tuple(column_of(node, "GROUP BY") for node in group.expressions) if group is not None else ()
-    if len(set(grouped)) < len(grouped):
+    group_by = tuple(column_of(node, "GROUP BY") for node in group.expressions) if group is not None else ()
+    if len(set(group_by)) < len(group_by):
         raise QueryError("GROUP BY names a column twice")
-    selected = (COUNT,) if bare else read_selected(select.expressions, grouped)
-    return Query(condition, grouped, "original", selected, *read_arrangement(select, grouped, selected))
+    selected = (COUNT,) if bare else read_selected(select.expressions, group_by)
+    return Query(condition, group_by, "original", selected, *read_arrangement(select, group_by, selected))
 
 
 _PLAIN = {sql.Avg: "avg", sql.Sum: "sum"}
@@ -192,7 +192,7 @@ def _share(given: list[Any]) -> Aggregate:
     return Aggregate("share", "share", condition=condition_of(given[0]))
 
 
-def read_selected(selected: list[Any], grouped: tuple[str, ...]) -> tuple[Aggregate, ...]:
+def read_selected(selected: list[Any], group_by: tuple[str, ...]) -> tuple[Aggregate, ...]:
     """Return the figures that a question asks for; the other columns it selects have to be grouped by."""
     names: list[str] = []
     figures: list[Aggregate] = []
@@ -210,17 +210,17 @@ def read_selected(selected: list[Any], grouped: tuple[str, ...]) -> tuple[Aggreg
         raise QueryError(f"a query selects COUNT(*) once or another figure, this one {counts} times", hint=SUPPORTED)
     if len(figures) > MOST:
         raise QueryError(f"a question asks for at most {MOST} figures, this one for {len(figures)}")
-    alone = [name for name in names if name not in grouped]
+    alone = [name for name in names if name not in group_by]
     if alone:
         raise QueryError(
             f"{', '.join(alone)} is selected beside a figure but not grouped by", hint=f"add GROUP BY {', '.join(names)}"
         )
-    return _named(figures, grouped)
+    return _named(figures, group_by)
 
 
-def _named(figures: list[Aggregate], grouped: tuple[str, ...]) -> tuple[Aggregate, ...]:
+def _named(figures: list[Aggregate], group_by: tuple[str, ...]) -> tuple[Aggregate, ...]:
     """Return the figures with names that all differ."""
-    taken, named = set(grouped), []
+    taken, named = set(group_by), []
     for figure in figures:
         name, number = figure.name, 1
         while name in taken:
@@ -234,13 +234,13 @@ def _named(figures: list[Aggregate], grouped: tuple[str, ...]) -> tuple[Aggregat
 Arrangement = tuple[Condition | None, tuple[Order, ...], int | None]
 
 
-def read_arrangement(select: sql.Select, grouped: tuple[str, ...], selected: tuple[Aggregate, ...]) -> Arrangement:
+def read_arrangement(select: sql.Select, group_by: tuple[str, ...], selected: tuple[Aggregate, ...]) -> Arrangement:
     """Return HAVING, ORDER BY and LIMIT of a question; they speak of what it selects or groups by."""
     having, order, limit = (select.args.get(key) for key in ("having", "order", "limit"))
     for clause, word in ((having, "HAVING"), (order, "ORDER BY"), (limit, "LIMIT")):
-        if clause is not None and not grouped:
+        if clause is not None and not group_by:
             raise QueryError(f"{word} needs a GROUP BY: there is one answer only", hint="add GROUP BY, or leave it out")
-    known = (*grouped, *(figure.name for figure in selected))
+    known = (*group_by, *(figure.name for figure in selected))
 
     def name(node: Any, clause: str) -> str:
         figure = aggregate_of(node)
@@ -429,12 +429,7 @@ def unsupported(what: str) -> QueryError:
 
 _MIRROR: dict[type, type] = {sql.LT: sql.GT, sql.LTE: sql.GTE, sql.GT: sql.LT, sql.GTE: sql.LTE}
 _ATOMS: dict[type, Callable[[Any], Condition]] = {
-    sql.EQ: _comparison,
-    sql.NEQ: _comparison,
-    sql.LT: _comparison,
-    sql.LTE: _comparison,
-    sql.GT: _comparison,
-    sql.GTE: _comparison,
+    **dict.fromkeys((sql.EQ, sql.NEQ, sql.LT, sql.LTE, sql.GT, sql.GTE), _comparison),
     sql.Between: _between,
     sql.In: _in,
     sql.Like: _like,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sfumato.arrays import Flags
 from sfumato.errors import QueryError
 from sfumato.query.language.portions import Portions, portions_of, share_text
-from sfumato.query.language.predicate import Atom, Between, In, Like, Missing
+from sfumato.query.language.predicate import Atom, Between, In, Like, Missing, constants_of
 from sfumato.query.language.vocabulary import Words, collapsed, fit, like, note_absent
 
 Truth = bool | None
@@ -80,10 +80,7 @@ class Prefixes:
 
     def _note(self, atom: Atom, notes: list[str]) -> None:
         """Tell which constants are taken as published texts, and which occur in no way."""
-        if isinstance(atom, (Missing, Like)):
-            return
-        given = atom.values if isinstance(atom, In) else [end for end in (atom.low, atom.high) if end is not None]
-        for value in given:
+        for value in constants_of(atom):
             text = fit(value, self.words, atom)
             known = self.words.code.get(text[: self.length])
             if known is not None and len(text) == self.length:

@@ -19,12 +19,12 @@ _SIMPLE = 8  # so few values are looked up one by one
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _first_new(levels: Any, cell: int) -> int:
-    """Return the first column in which a cell differs from the one before."""
-    if cell == 0:
+def _first_new(levels: Any, cell: int, before: int) -> int:
+    """Return the first column in which a cell differs from the one before, which is −1 for none."""
+    if before < 0:
         return 0
     for j in range(levels.shape[1]):
-        if levels[cell, j] != levels[cell - 1, j]:
+        if levels[cell, j] != levels[before, j]:
             return j
     return int(levels.shape[1]) - 1
 
@@ -52,20 +52,19 @@ def _chances(levels: Any, cell: int, first: int, tables: Any, products: Any, out
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def score(
-    levels: Any, start: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, tables: Any, out: Any
-) -> tuple[float, Any]:
+def score(people: Any, tables: Any, out: Any) -> tuple[float, Any]:
     """Return the log-likelihood of the slots, and the people of each value expected by quasi values alone.
 
     `out` gets its gradient by level and value. The people of cell c are slot[start[c]] … slot[start[c + 1] − 1].
     """
+    levels, start, slot, part, value, _, spread, kept, _ = people
     cells, columns = levels.shape
     values = tables.shape[1]
     products, pulls = np.empty((columns, values)), np.zeros((columns, values))
     own, totals, likely = np.empty(values), np.zeros(values), 0.0
     out[:] = 0.0
     for c in range(cells):
-        first = _first_new(levels, c)
+        first = _first_new(levels, c, c - 1)
         if c:
             for j in range(columns - 1, first - 1, -1):  # what ends here is passed on to the columns before
                 row, pull = out[levels[c - 1, j]], pulls[j]
@@ -101,43 +100,27 @@ def score(
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def information(
-    levels: Any,
-    start: Any,
-    begin: Any,
-    value: Any,
-    spread: Any,
-    kept: Any,
-    tables: Any,
-    which: Any,
-    step: int,
-    alone: bool,
-    out: Any,
-) -> None:
+def information(people: Any, tables: Any, which: Any, step: int, alone: bool, out: Any) -> None:
     """Add to out[l, k, m] what one look at everybody's slot is expected to tell about the weights of levels l and k together.
 
     It is summed over the values v with which[v] = m, over every `step`-th cell; l is of a column not after that of k.
     """
+    levels, start, _, _, value, begin, spread, kept, _ = people
     cells, columns = levels.shape
     values, parts = tables.shape[1], len(begin) - 1
     products, sums = np.empty((columns, values)), np.zeros((columns, out.shape[2]), np.float32)
-    own, told, inverse = np.empty(values), np.empty(values), np.empty(len(value))
+    own, known, inverse = np.empty(values), np.empty(values), np.empty(len(value))
     before = -1
     for c in range(0, cells, step):
-        first = 0
+        first = _first_new(levels, c, before)
         if before >= 0:
-            first = columns - 1
-            for j in range(columns):
-                if levels[c, j] != levels[before, j]:
-                    first = j
-                    break
             _pass_on(levels, before, first, sums, out)
         before = c
         _chances(levels, c, first, tables, products, own)
         for v in range(values):
-            told[v] = 0.0 if alone else -own[v] * own[v]
+            known[v] = 0.0 if alone else -own[v] * own[v]
         for t in range(parts):
-            seen, even, people = 0.0, spread[t], 0.0
+            seen, even, shown = 0.0, spread[t], 0.0
             for v in range(values):
                 seen += even[v] * own[v]
             whole = 0.0
@@ -145,19 +128,19 @@ def information(
                 here = max(seen + kept[s] * own[value[s]], 1e-300)
                 inverse[s] = 1.0 / here
                 whole += inverse[s]
-                people += here
-            size, all_of_part = float(begin[t + 1] - begin[t]), 1.0 / max(people, 1e-300)
+                shown += here
+            size, all_of_part = float(begin[t + 1] - begin[t]), 1.0 / max(shown, 1e-300)
             for s in range(begin[t], begin[t + 1]):
                 y = value[s]
                 less, more, mine = even[y], even[y] + kept[s], own[y]
-                told[y] += mine * mine * ((more * more - less * less) * inverse[s] + less * less * whole)
+                known[y] += mine * mine * ((more * more - less * less) * inverse[s] + less * less * whole)
                 if alone:
                     share = mine * (size * less + kept[s]) * all_of_part
-                    told[y] += people * ((share - mine) ** 2 * share - share * share)
+                    known[y] += shown * ((share - mine) ** 2 * share - share * share)
         many = float(start[c + 1] - start[c]) * step
         last = sums[columns - 1]
         for v in range(values):
-            last[which[v]] += many * max(told[v], 0.0)
+            last[which[v]] += many * max(known[v], 0.0)
     if before >= 0:
         _pass_on(levels, before, 0, sums, out)
 
@@ -188,7 +171,7 @@ def chances(
     values = tables.shape[1]
     products, own = np.empty((columns, values)), np.empty(values)
     for c in range(cells):
-        _chances(levels, c, _first_new(levels, c), tables, products, own)
+        _chances(levels, c, _first_new(levels, c, c - 1), tables, products, own)
         for v in range(values):
             out[c, v] = own[v]
     for i in range(len(cell)):
@@ -199,21 +182,8 @@ def chances(
         seen[i] = total + kept[s] * row[value[s]]
 
 
-def _ask(
-    rows: Any,
-    count: int,
-    slot: Any,
-    cell: Any,
-    part: Any,
-    value: Any,
-    levels: Any,
-    chances: Any,
-    seen: Any,
-    spread: Any,
-    kept: Any,
-    wanted: Any,
-    lines: int,
-) -> tuple[float, float, float, float, Any]:
+def _ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tuple[float, float, float, float, Any]:
+    cell, slot, part, value, spread, kept, chances, levels, seen = everybody
     here = rows[:count]
     s, c, few = slot[here], cell[here], np.flatnonzero(wanted)
     shown, own = value[s], chances[c][:, few].astype(np.float64)
@@ -226,33 +196,20 @@ def _ask(
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
-def ask(
-    rows: Any,
-    count: int,
-    slot: Any,
-    cell: Any,
-    part: Any,
-    value: Any,
-    levels: Any,
-    chances: Any,
-    seen: Any,
-    spread: Any,
-    kept: Any,
-    wanted: Any,
-    lines: int,
-) -> tuple[float, float, float, float, Any]:
+def ask(rows: Any, count: int, everybody: Any, wanted: Any, lines: int) -> tuple[float, float, float, float, Any]:
     """Return what the model says of the first `count` of `rows`.
 
     r being the chance that a person has a wanted value given her slot, and p that by quasi values alone: Σ r, Σ r(1 − r),
     Σ (r − p), Σ (r − p)², and Σ r(1 − r) by level.
     """
+    cell, slot, part, value, spread, kept, chances, levels, seen = everybody
     values, few = len(wanted), np.flatnonzero(wanted)
     flags, even = np.zeros(values, np.float32), np.zeros(spread.shape, np.float32)
     for k in range(len(few)):
         flags[few[k]] = 1.0
         even[:, few[k]] = spread[:, few[k]]
     differ = np.zeros(lines)
-    found, chance, score, told = 0.0, 0.0, 0.0, 0.0
+    found, chance, score, squares = 0.0, 0.0, 0.0, 0.0
     for t in range(count):
         i = rows[t]
         s, c = slot[i], cell[i]
@@ -274,10 +231,10 @@ def ask(
         found += r
         chance += open_
         score += gap
-        told += gap * gap
+        squares += gap * gap
         for j in range(levels.shape[1]):
             differ[levels[c, j]] += open_
-    return found, chance, score, told, differ
+    return found, chance, score, squares, differ
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -305,10 +262,9 @@ def shift_chances(levels: Any, chances: Any, factor: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def lift_values(
-    cell: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, chances: Any, goal: Any, rounds: int, lift: Any
-) -> None:
+def lift_values(everybody: Any, goal: Any, rounds: int, lift: Any) -> None:
     """Change the factors `lift` of the values until the people expected of each, slots being seen, are its goal."""
+    cell, slot, part, value, spread, kept, chances, _, _ = everybody
     own, found = np.empty(len(goal)), np.empty(len(goal))
     for _ in range(rounds):
         found[:] = 0.0
@@ -322,10 +278,9 @@ def lift_values(
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def draw(
-    cell: Any, slot: Any, part: Any, value: Any, spread: Any, kept: Any, chances: Any, lift: Any, uniform: Any, out: Any
-) -> None:
+def draw(everybody: Any, lift: Any, uniform: Any, out: Any) -> None:
     """Draw a value for every person from her chances, her slot being seen; uniform[i] lies between 0 and 1."""
+    cell, slot, part, value, spread, kept, chances, _, _ = everybody
     own = np.empty(len(lift))
     for i in range(len(cell)):
         s = slot[i]

@@ -77,22 +77,7 @@ def _together(each: Any, of: Any, scores: int) -> float:
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def spread(
-    levels: Any,
-    size: Any,
-    start: Any,
-    varies: Any,
-    entry: Any,
-    value: Any,
-    vague: Any,
-    leans: Any,
-    place: Any,
-    chances: Any,
-    of: Any,
-    score: Any,
-    unit: Any,
-    weight: Any,
-    both: Any,
-    differ: Any,
+    cells: Any, goals: Any, place: Any, chances: Any, of: Any, score: Any, unit: Any, weight: Any, both: Any, differ: Any
 ) -> tuple[float, float, float, float]:
     """Return what is open in Σ over terms and people of weight · score; see `sfumato.query.models.scores`.
 
@@ -102,21 +87,19 @@ def spread(
     Added to differ[level, value]: how the sum grows with the weight of a level for a value; noisy counts of a box follow the
     model as far as it `leans`.
     """
+    levels, size, start, varies, _ = cells
+    entry, value, _, vague, leans = goals
     terms, many_scores = len(of), len(score)
     largest, shown = 0, 0
     for b in range(len(start) - 1):
         largest, shown = max(largest, start[b + 1] - start[b]), max(shown, entry[b + 1] - entry[b])
     mean, cov = np.empty((largest, many_scores)), np.empty((largest, many_scores, many_scores))
     scores = np.empty((many_scores, shown))
-    fixed, pull, part, left = (
-        np.empty((many_scores, many_scores)),
-        np.empty(many_scores),
-        np.empty(many_scores),
-        np.empty(many_scores),
-    )
+    fixed, pull = np.empty((many_scores, many_scores)), np.empty(many_scores)
+    part, left = np.empty(many_scores), np.empty(many_scores)
     more, lever = np.empty(shown), np.empty(shown)
     varying = np.empty(levels.shape[1], np.int64)
-    placed, own, unsure = 0.0, 0.0, 0.0
+    placement_variance, own, unsure = 0.0, 0.0, 0.0
     alike, here = np.zeros(terms), np.zeros(terms)
     for b in range(len(start) - 1):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
@@ -189,7 +172,7 @@ def spread(
             open_ += mine - fixed_part
             here[t] = max(0.0, mine - (1.0 - free) * fixed_part) / unit[t]
             alike[t] += here[t]
-        placed += max(0.0, open_)
+        placement_variance += max(0.0, open_)
         own += _together(here, of, many_scores)
         columns = _list_varying(varies, b, varying)
         if noisy:
@@ -218,4 +201,4 @@ def spread(
                 row = levels[i, varying[t]]
                 for k in range(many):
                     differ[row, value[e + k]] += more[k]
-    return placed, _together(alike, of, many_scores), own, unsure
+    return placement_variance, _together(alike, of, many_scores), own, unsure

@@ -57,11 +57,12 @@ def _list_varying(varies: Any, box: int, out: Any) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown: Any, noise: Any) -> tuple[Any, Any]:
+def score(cells: Any, tables: Any, shown: Any, noise: Any) -> tuple[Any, Any]:
     """Return the expected count of every value in every box, and the gradient of the log-likelihood by level and value.
 
     The likelihood of a count is that of one with mean E and variance E + noise[box].
     """
+    levels, weight, start, varies, _ = cells
     boxes, values = shown.shape
     expected = np.zeros((boxes, values))
     gradient = np.zeros(tables.shape)
@@ -105,8 +106,9 @@ def score(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, shown:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def slopes(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, chosen: Any, out: Any) -> None:
+def slopes(cells: Any, tables: Any, chosen: Any, out: Any) -> None:
     """Write to out[k, l, v] how the expected count of v in the box chosen[k] grows with the weight of level l for v."""
+    levels, weight, start, varies, _ = cells
     values = tables.shape[1]
     common, own, all_of_box = np.empty(values), np.empty(values), np.empty(values)
     varying = np.empty(levels.shape[1], np.int64)
@@ -136,25 +138,15 @@ def slopes(levels: Any, weight: Any, start: Any, varies: Any, tables: Any, chose
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def rake(
-    levels: Any,
-    weight: Any,
-    start: Any,
-    varies: Any,
-    tables: Any,
-    entry: Any,
-    value: Any,
-    goal: Any,
-    place: Any,
-    rounds: int,
-    out: Any,
-) -> None:
+def rake(cells: Any, tables: Any, goals: Any, place: Any, rounds: int, out: Any) -> None:
     """Write to `out` the chances of the values shown, scaled so that a box's people have every value as often as its goal.
 
     Box b shows the values value[entry[b]] … value[entry[b + 1] − 1]; the chances of
     the k-th of them stand in `out` from place[b] + k · (its cells) on, one for every cell.
     Each person's chances add up to one up to rounding, too.
     """
+    levels, weight, start, varies, _ = cells
+    entry, value, goal = goals.entry, goals.value, goals.people
     values = tables.shape[1]
     largest = 0
     for b in range(len(start) - 1):
@@ -283,33 +275,15 @@ def add_chances(start: Any, entry: Any, place: Any, small: Any, scale: Any, out:
 
 
 def _ask(
-    rows: Any,
-    count: int,
-    times: Any,
-    people: Any,
-    size: Any,
-    cell: Any,
-    codes: Any,
-    first_of: Any,
-    source: Any,
-    line: Any,
-    weight: Any,
-    start: Any,
-    wanted: Any,
-    entry: Any,
-    value: Any,
-    goal: Any,
-    vague: Any,
-    leans: Any,
-    place: Any,
-    small: Any,
-    scale: Any,
-    whole: Any,
-    lines: int,
+    rows: Any, count: int, times: Any, people: Any, size: Any, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any
 ) -> tuple[float, float, float, float, float, Any]:
+    _, weight, start, _, cell = cells
+    codes, first_of, source, line, lines = joint
+    entry, value, goal, vague, leans = goals
+    place, small, scale, _ = packed
     many = times[rows[:count]] if len(times) else None
     asked = np.bincount(cell[rows[:count]], many, len(weight)).astype(np.int64)
-    found, placed, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
+    found, placement_variance, missed, squares, unsure, sums = 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(first_of[-1])
     for b in np.flatnonzero(people).tolist():
         here, listed = slice(start[b], start[b + 1]), np.flatnonzero(wanted[value[entry[b] : entry[b + 1]]])
         noise = float(vague[entry[b] + listed].sum())
@@ -317,8 +291,8 @@ def _ask(
             found += float(goal[entry[b] + listed].sum())
             continue
         free = float((goal * leans)[entry[b] + listed].sum() / max(goal[entry[b] + listed].sum(), 1e-9))
-        cells = start[b + 1] - start[b]
-        shown = small[place[b] : place[b] + (entry[b + 1] - entry[b]) * cells].reshape(-1, cells)
+        many_cells = start[b + 1] - start[b]
+        shown = small[place[b] : place[b] + (entry[b + 1] - entry[b]) * many_cells].reshape(-1, many_cells)
         chance = (scale[entry[b] + listed] @ shown[listed].astype(np.float32)).astype(np.float64)
         found += float(asked[here] @ chance)
         open_ = np.minimum(chance, 1.0)
@@ -328,39 +302,17 @@ def _ask(
             continue
         share = a / q
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
-        placed += max(0.0, a * (1.0 - share))
+        placement_variance += max(0.0, a * (1.0 - share))
         missed, squares, unsure = missed + u, squares + u * u, unsure + share * share * noise
         more = open_ * (asked[here] - (1.0 - free) * share * weight[here])
         for group, at in zip(codes, first_of, strict=False):
             sums += np.bincount(at + group[here].astype(np.int64), more, len(sums))
-    return found, placed, missed, squares, unsure, np.bincount(line, sums[source], lines)
+    return found, placement_variance, missed, squares, unsure, np.bincount(line, sums[source], lines)
 
 
 @njit(cache=True, nogil=True, plain=_ask, fastmath=_FAST)
 def ask(
-    rows: Any,
-    count: int,
-    times: Any,
-    people: Any,
-    size: Any,
-    cell: Any,
-    codes: Any,
-    first_of: Any,
-    source: Any,
-    line: Any,
-    weight: Any,
-    start: Any,
-    wanted: Any,
-    entry: Any,
-    value: Any,
-    goal: Any,
-    vague: Any,
-    leans: Any,
-    place: Any,
-    small: Any,
-    scale: Any,
-    whole: Any,
-    lines: int,
+    rows: Any, count: int, times: Any, people: Any, size: Any, cells: Any, joint: Any, wanted: Any, goals: Any, packed: Any
 ) -> tuple[float, float, float, float, float, Any]:
     """Return what the model says of the people asked about, who are the first `count` of `rows`.
 
@@ -372,6 +324,10 @@ def ask(
     groups: codes[group, cell], sums of a group from first_of[group] on, and sums[source[f]] is part of what level line[f] has.
     `whole` has the sum of each cell's chances, which are small · scale.
     """
+    _, weight, start, _, cell = cells
+    codes, first_of, source, line, lines = joint
+    entry, value, goal, vague, leans = goals
+    place, small, scale, whole = packed
     asked = np.zeros(len(weight), np.int32)
     for t in range(count):
         asked[cell[rows[t]]] += times[rows[t]] if len(times) else 1
@@ -380,7 +336,7 @@ def ask(
         largest = max(largest, start[b + 1] - start[b])
     spread, sums = np.empty(largest, np.float32), np.zeros(first_of[-1])
     at, by = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.float32)
-    found, placed, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
+    found, placement_variance, missed, squares, unsure = 0.0, 0.0, 0.0, 0.0, 0.0
     for b in range(boxes):
         first, last, e, many = start[b], start[b + 1], entry[b], entry[b + 1] - entry[b]
         if people[b] == 0:
@@ -396,31 +352,31 @@ def ask(
             found += held
             continue
         free /= max(held, 1e-9)
-        a, q, cells = 0.0, 0.0, last - first
-        own = spread[:cells]
+        a, q, many_cells = 0.0, 0.0, last - first
+        own = spread[:many_cells]
         rest = 2 * few > many  # the other values are fewer: what they leave of the sum
-        for i in range(cells):
+        for i in range(many_cells):
             own[i] = whole[first + i] if rest else 0.0
         sign = np.float32(-1.0 if rest else 1.0)
         listed = 0
         for k in range(many):
             if wanted[value[e + k]] != rest:
-                at[listed], by[listed] = place[b] + k * cells, sign * scale[e + k]
+                at[listed], by[listed] = place[b] + k * many_cells, sign * scale[e + k]
                 listed += 1
         # Most of the time goes here: slices, counted from 0, become vector instructions, and four at a time are read together.
         for k in range(0, listed - 3, 4):
-            one, two = small[at[k] : at[k] + cells], small[at[k + 1] : at[k + 1] + cells]
-            three, four = small[at[k + 2] : at[k + 2] + cells], small[at[k + 3] : at[k + 3] + cells]
+            one, two = small[at[k] : at[k] + many_cells], small[at[k + 1] : at[k + 1] + many_cells]
+            three, four = small[at[k + 2] : at[k + 2] + many_cells], small[at[k + 3] : at[k + 3] + many_cells]
             by1, by2, by3, by4 = by[k], by[k + 1], by[k + 2], by[k + 3]
-            for i in range(cells):
+            for i in range(many_cells):
                 pair = by1 * np.float32(one[i]) + by2 * np.float32(two[i])
                 own[i] += pair + (by3 * np.float32(three[i]) + by4 * np.float32(four[i]))
         for k in range(listed - listed % 4, listed):
-            row, unit = small[at[k] : at[k] + cells], by[k]
-            for i in range(cells):
+            row, unit = small[at[k] : at[k] + many_cells], by[k]
+            for i in range(many_cells):
                 own[i] += unit * np.float32(row[i])
         here, people_of = asked[first:last], weight[first:last]
-        for i in range(cells):
+        for i in range(many_cells):
             p = max(float(own[i]), 0.0)
             found += here[i] * p
             p = min(p, 1.0)
@@ -431,42 +387,31 @@ def ask(
         if q <= 0.0:
             continue
         share = a / q
-        placed += max(0.0, a * (1.0 - share))
+        placement_variance += max(0.0, a * (1.0 - share))
         u = max(0.0, a * (1.0 - (1.0 - free) * share))
         missed += u
         squares += u * u
         unsure += share * share * noise
-        for i in range(cells):
+        for i in range(many_cells):
             own[i] *= here[i] - (1.0 - free) * share * people_of[i]
         for g in range(len(codes)):
             code, into = codes[g, first:last], sums[first_of[g] : first_of[g + 1]]
-            for i in range(cells):
+            for i in range(many_cells):
                 into[np.uint64(code[i])] += own[i]
     differ = np.zeros(lines)
     for f in range(len(source)):
         differ[line[f]] += sums[source[f]]
-    return found, placed, missed, squares, unsure, differ
+    return found, placement_variance, missed, squares, unsure, differ
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def split(
-    levels: Any,
-    weight: Any,
-    start: Any,
-    half: Any,
-    entry: Any,
-    place: Any,
-    chances: Any,
-    which: Any,
-    mean: Any,
-    spread: Any,
-    differ: Any,
-) -> None:
+def split(cells: Any, half: Any, goals: Any, place: Any, chances: Any, which: Any, mean: Any, spread: Any, differ: Any) -> None:
     """Write what the model of merged boxes says of their first halves, those cells where `half`.
 
     For entry e: its people in the half, and U as in `ask`. For entries with a number which[e] ≥ 0: how their people differ,
     by level.
     """
+    levels, weight, start, entry = cells.levels, cells.weight, cells.start, goals.entry
     for b in range(len(start) - 1):
         many = entry[b + 1] - entry[b]
         for k in range(many):

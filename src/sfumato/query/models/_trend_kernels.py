@@ -24,19 +24,8 @@ def add_by_box(rows: Any, features: Any, start: Any, times: Any, out: Any, first
                 out[box, first + k] += many * features[row, k]
 
 
-def _add_asked(
-    rows: Any,
-    count: int,
-    bucket: Any,
-    times: Any,
-    hits: Any,
-    sizes: Any,
-    codes: Any,
-    first: Any,
-    source: Any,
-    line: Any,
-    lines: int,
-) -> Any:
+def _add_asked(rows: Any, count: int, bucket: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
+    codes, first, source, line, lines = joint
     asked = rows[:count]
     asked = asked[hits[bucket[asked]] != sizes[bucket[asked]]]
     many = times[asked] if len(times) else None
@@ -45,23 +34,12 @@ def _add_asked(
 
 
 @njit(cache=True, nogil=True, plain=_add_asked)
-def add_asked(
-    rows: Any,
-    count: int,
-    bucket: Any,
-    times: Any,
-    hits: Any,
-    sizes: Any,
-    codes: Any,
-    first: Any,
-    source: Any,
-    line: Any,
-    lines: int,
-) -> Any:
+def add_asked(rows: Any, count: int, bucket: Any, times: Any, hits: Any, sizes: Any, joint: Any) -> Any:
     """Return how many of the rows lie in each line of each block, leaving out people whose whole box is asked about.
 
     Columns are put together: row i is one of those that sums[first[g] + codes[i, g]] counts, and sums[source[f]] part of line[f].
     """
+    codes, first, source, line, lines = joint
     sums, found = np.zeros(first[-1], np.int64), np.zeros(lines, np.int64)
     groups = codes.shape[1]
     for j in range(count):

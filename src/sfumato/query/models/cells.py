@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,7 @@ SMOOTH = 8
 """Smooth functions of rank for a number, beside what every level has of its own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(NamedTuple):
     """The distinct rows of levels of every box. Levels of all columns are numbered together, column by column."""
 
     levels: Small  # [cells × columns]
@@ -30,31 +30,18 @@ class Cells:
     cell: Small  # of each person
 
     @property
-    def arrays(self) -> tuple[Small, Integers, Integers, Array]:
-        """What kernels take."""
-        return self.levels, self.weight, self.start, self.varies
-
-    @property
     def sizes(self) -> Floats:
         """People of each box."""
         box = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        people: Floats = np.bincount(box, self.weight, len(self.start) - 1).astype(np.float64)
-        return people
+        return np.bincount(box, self.weight, len(self.start) - 1).astype(np.float64)
 
     @classmethod
     def of(cls, index: BucketIndex, numbered: Small) -> Cells:
         """Return the cells of people whose levels are `numbered` [people × columns]."""
-        order = np.lexsort((*numbered.T, index.bucket))
-        rows, box = numbered[order], index.bucket[order]
-        new = np.ones(len(rows), bool)
-        new[1:] = (box[1:] != box[:-1]) | (rows[1:] != rows[:-1]).any(axis=1)
-        number = np.cumsum(new) - 1
-        cell = np.empty(len(rows), np.int32)
-        cell[order] = number
-        levels = np.ascontiguousarray(rows[new])
-        start = np.searchsorted(box[new], np.arange(index.buckets + 1)).astype(np.int64)
-        times = None if index.table.times is None else index.table.times[order]
-        weight = np.bincount(number, times, len(levels)).astype(np.int64)
+        first, cell = distinct_rows(np.lexsort((*numbered.T, index.bucket)), numbered, index.bucket[:, None])
+        levels = np.ascontiguousarray(numbered[first])
+        start = np.searchsorted(index.bucket[first], np.arange(index.buckets + 1)).astype(np.int64)
+        weight = np.bincount(cell, index.table.times, len(levels)).astype(np.int64)
         return cls(levels, weight, start, _varies(levels, start), cell)
 
     def merged(self, whole: Integers) -> tuple[Cells, Integers]:
@@ -64,6 +51,18 @@ class Cells:
         levels = np.ascontiguousarray(self.levels[order])
         start = np.searchsorted(box[order], np.arange(int(whole.max()) + 2)).astype(np.int64)
         return Cells(levels, self.weight[order], start, _varies(levels, start), np.zeros(0, np.int32)), order
+
+
+def distinct_rows(order: Integers, *parts: Array) -> tuple[Integers, Small]:
+    """Return the first of each kind of rows, which `order` sorts, and the number of the kind that each row is of."""
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for part in parts:
+        rows = part[order]
+        new[1:] |= (rows[1:] != rows[:-1]).any(axis=1)
+    cell = np.empty(len(order), np.int32)
+    cell[order] = np.cumsum(new) - 1
+    return order[new], cell
 
 
 def _varies(levels: Small, start: Integers) -> Array:
@@ -76,8 +75,7 @@ def _varies(levels: Small, start: Integers) -> Array:
     return varies
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(NamedTuple):
     """Columns put together in few groups: people are added up once a group, and its sums then line by line.
 
     sums[source[f]] is a part of what line[f] has.
@@ -87,14 +85,10 @@ class Joint:
     first: Integers  # where the sums of each group begin, and one more
     source: Small
     line: Small
-
-    @property
-    def arrays(self) -> tuple[Array, Integers, Small, Small]:
-        """What kernels take."""
-        return self.codes, self.first, self.source, self.line
+    lines: int
 
     @classmethod
-    def of(cls, levels: Array, blocks: Sequence[tuple[int, int, int, int]]) -> Joint:
+    def of(cls, levels: Array, blocks: Sequence[tuple[int, int, int, int]], lines: int) -> Joint:
         """Return the groups of levels [cells × columns] that give the sums of blocks, each of one column or of two.
 
         A block is (left, right or −1, width, start): the line of its people is start + left level · width + right level. Columns
@@ -127,7 +121,7 @@ class Joint:
             source.append(np.arange(first[g], first[g + 1]))
             line.append(own_line)
         together = (np.concatenate(part).astype(np.int32) for part in (source, line))
-        return cls(codes, np.array(first, np.int64), *together)
+        return cls(codes, np.array(first, np.int64), *together, lines)
 
 
 MOST_TOGETHER = 4096

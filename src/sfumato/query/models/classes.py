@@ -185,8 +185,7 @@ def _evenly(column: SetColumn, sizes: Integers) -> Floats:
     """Return how many people would have each value if all values of a group were equally frequent."""
     length = np.diff(column.start)
     each = np.repeat(sizes / np.maximum(length, 1), length)
-    found: Floats = np.bincount(column.codes, weights=each, minlength=column.plain.size).astype(np.float64)
-    return found
+    return np.bincount(column.codes, weights=each, minlength=column.plain.size).astype(np.float64)
 
 
 def _jitter(coins: np.random.Philox, rows: int, classes: int) -> Floats:
@@ -194,5 +193,4 @@ def _jitter(coins: np.random.Philox, rows: int, classes: int) -> Floats:
     if classes == 1:
         return np.ones((rows, 1))
     words = np.asarray(coins.random_raw(rows * classes), dtype=np.uint64) % np.uint64(1 << 20)
-    found: Floats = 0.5 + words.astype(np.float64).reshape(rows, classes) / (1 << 20)
-    return found
+    return 0.5 + words.astype(np.float64).reshape(rows, classes) / (1 << 20)

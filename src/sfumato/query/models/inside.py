@@ -50,6 +50,18 @@ WIDER = 4.0  # the prior of what is unknown, in units of the one that was learne
 _FEW_VALUES = 3  # sets of more values share one decomposition
 
 
+class Packed(NamedTuple):
+    """Chances as whole numbers, box by box: where each box begins, what 1 of them is, and the sum of each cell's chances.
+
+    That sum is one, but for what raking leaves.
+    """
+
+    place: Integers
+    small: Array
+    scale: Array
+    whole: Array
+
+
 class Inner(NamedTuple):
     """What the model says of a question.
 
@@ -95,37 +107,35 @@ class Inside:
         """The levels of the cells, columns put together."""
         levels = self.cells.levels
         low = levels.min(axis=0)
-        return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())])
+        return Joint.of(levels - low, [(j, -1, 1, start) for j, start in enumerate(low.tolist())], len(self.directions.matrix))
 
     @cached_property
-    def whole(self) -> Array:
-        """The sum of the chances of each cell: one, but for what raking leaves."""
+    def packed(self) -> Packed:
+        """Everybody's chances as a question reads them."""
         total = np.zeros(len(self.cells.weight), np.float32)
         kernels.add_chances(self.cells.start, self.goals.entry, self.place, self.small, self.scale, total)
-        return total
+        return Packed(self.place, self.small, self.scale, total)
 
-    def estimate(self, wanted: Flags, rows: Small, people: int) -> Inner:
-        """Return what is known of the first `people` of `rows`: how many have a wanted value."""
-        found, placed, missed, squares, unsure, differ = self._ask(wanted, rows, people)
+    def estimate(self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None) -> Inner:
+        """Return what is known of the first `people` of `rows`, of each box so many `hits`: how many have a wanted value."""
+        found, placement_variance, missed, squares, unsure, differ = self._ask(wanted, rows, people, hits)
         open_, before = self._unknown(wanted, self.directions.matrix.T @ differ)
         own, common = self.misses.tolist()
-        variance = placed + open_ + unsure + own * squares + common * missed**2
+        variance = placement_variance + open_ + unsure + own * squares + common * missed**2
         return Inner(found, variance, open_, open_ / before if 2 * open_ > variance else 0.0)
 
-    def _ask(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float, float, float, Floats]:
-        boxes = self.index.count(rows, people), self.sizes
-        cells = self.cells.cell, *self.joint.arrays, self.weight, self.cells.start
-        chances = self.place, self.small, self.scale, self.whole
-        found: tuple[float, float, float, float, float, Floats] = kernels.ask(
-            rows, people, self.index.table.each, *boxes, *cells, wanted, *self.goals, *chances, len(self.directions.matrix)
-        )
-        return found
+    def _ask(
+        self, wanted: Flags, rows: Small, people: int, hits: Integers | None = None
+    ) -> tuple[float, float, float, float, float, Floats]:
+        boxes = self.index.count(rows, people) if hits is None else hits, self.sizes
+        each = self.index.table.each
+        return kernels.ask(rows, people, each, *boxes, self.asked, self.joint, wanted, self.goals, self.packed)
 
     @cached_property
-    def weight(self) -> Array:
-        """The people of each cell, in numbers that become floats fast."""
-        weight = self.cells.weight
-        return weight.astype(np.int32) if weight.max(initial=0) < 2**31 else weight
+    def asked(self) -> Cells:
+        """The cells as a question reads them, their people in numbers that become floats fast."""
+        weight: Array = self.cells.weight
+        return self.cells._replace(weight=weight.astype(np.int32) if weight.max(initial=0) < 2**31 else weight)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -162,8 +172,7 @@ class Inside:
     @cached_property
     def share(self) -> Floats:
         """The share of each value."""
-        share: Floats = np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
-        return share
+        return np.maximum(self.index.totals, 0.0) / max(float(np.maximum(self.index.totals, 0.0).sum()), 1.0)
 
     @cached_property
     def typical(self) -> tuple[Floats, Floats, Floats]:
@@ -177,8 +186,7 @@ class Inside:
 
     def to_arrays(self) -> dict[str, Array]:
         """Return what was learned, as arrays to be kept."""
-        parts = (self.cells, self.directions, self.fit)
-        named = {name: array for part in parts for name, array in vars(part).items()}
+        named = {**self.cells._asdict(), **vars(self.directions), **vars(self.fit)}
         return {**named, "small": self.small, "unit": self.scale, "misses": self.misses, **self.goals._asdict()}
 
     @classmethod
@@ -187,41 +195,31 @@ class Inside:
         index, columns = engine.index, len(engine.columns)
         matrix = fitting(arrays, "matrix", (None, None))
         (lines, wide), values, boxes = matrix.shape, index.values, index.buckets
-        levels = fitting(arrays, "levels", (None, columns), "<i4")
+        levels = fitting(arrays, "levels", (None, columns), "<i4", below=lines)
         cells = Cells(
             levels,
             fitting(arrays, "weight", (len(levels),), "<i8"),
             fitting(arrays, "start", (boxes + 1,), "<i8"),
             fitting(arrays, "varies", (boxes, columns), "|b1"),
-            fitting(arrays, "cell", (index.rows,), "<i4"),
+            fitting(arrays, "cell", (index.rows,), "<i4", below=len(levels)),
         )
         precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
         fit = Fit(
             fitting(arrays, "weights", (wide, values)),
             fitting(arrays, "tau2", (wide, values)),
             precision,
-            fitting(arrays, "which", (values,), "<i8"),
+            fitting(arrays, "which", (values,), "<i8", below=len(precision)),
             fitting(arrays, "scale", (values,)),
             fitting(arrays, "chi2", (values,)),
         )
-        value = fitting(arrays, "value", (None,), "<i4")
-        goals = Goals(
-            fitting(arrays, "entry", (boxes + 1,), "<i8"),
-            value,
-            fitting(arrays, "people", (len(value),)),
-            fitting(arrays, "vague", (len(value),)),
-            fitting(arrays, "leans", (len(value),)),
-        )
-        for numbers, below in ((levels, lines), (cells.cell, len(levels)), (value, values), (fit.which, len(precision))):
-            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
-                raise ValueError("a number out of range")
+        value = fitting(arrays, "value", (None,), "<i4", below=values)
+        entry = fitting(arrays, "entry", (boxes + 1,), "<i8")
+        goals = Goals(entry, value, *(fitting(arrays, name, value.shape) for name in ("people", "vague", "leans")))
         for starts, end in ((cells.start, len(levels)), (goals.entry, len(value))):
             if starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 0).any():
                 raise ValueError("boxes out of order")
-        small, unit = (
-            fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2"),
-            fitting(arrays, "unit", value.shape, "<f4"),
-        )
+        small = fitting(arrays, "small", (int(places(cells, goals)[-1]),), "<u2")
+        unit = fitting(arrays, "unit", value.shape, "<f4")
         directions = Directions(matrix, fitting(arrays, "block", (wide,), "<i8"))
         return cls(index, cells, directions, fit, goals, small, unit, fitting(arrays, "misses", (2,)))
 
@@ -251,7 +249,6 @@ _ROUNDS = 7  # of scoring
 _VALUES, _DIRECTIONS = 8, 40  # most frequent values, and directions, that are judged
 _MOST = 1.0  # a and b are at most this
 _FAR = 9.0  # a squared error of so many variances counts no more
-_WIDER = 4.0
 
 
 def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Floats) -> Floats:
@@ -262,12 +259,8 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     whole, first = pair_boxes(means)
     merged, order = cells.merged(whole)
     pairs = int(whole.max()) + 1
-    both, halves, vague, own = (
-        np.zeros((pairs, shown.shape[1])),
-        np.zeros((pairs, shown.shape[1])),
-        np.zeros(pairs),
-        np.zeros(pairs),
-    )
+    both, halves = np.zeros((2, pairs, shown.shape[1]))
+    vague, own = np.zeros((2, pairs))
     np.add.at(both, whole, shown)
     np.add.at(halves, whole[first], shown[first])
     np.add.at(vague, whole, noise)
@@ -282,7 +275,7 @@ def learn_misses(cells: Cells, directions: Directions, shown: Floats, noise: Flo
     which = np.where(chosen, np.cumsum(chosen) - 1, -1)
     mean, spread = np.zeros(len(box)), np.zeros(len(box))
     differ = np.zeros((int(chosen.sum()), len(directions.matrix)))
-    kernels.split(*merged.arrays[:3], half, goals.entry, places(merged, goals), chances, which, mean, spread, differ)
+    kernels.split(merged, half, goals, places(merged, goals), chances, which, mean, spread, differ)
     off = (halves[box, goals.value] - mean)[chosen]
     # What is shown of a half has its noise, and the pair's goal part of it, and part of what the model expected.
     share = (mean / np.maximum(goals.people, 1e-9))[chosen]
@@ -309,21 +302,14 @@ def _judge(
     for v in np.unique(value):
         rows = value == v
         precision = fit.information(np.array([v]))
-        precision[np.diag_indices_from(precision)] += 1.0 / (_WIDER * fit.tau2[:, v])
+        precision[np.diag_indices_from(precision)] += 1.0 / (WIDER * fit.tau2[:, v])
         unknown = max(1.0, float(fit.chi2[v])) * np.linalg.inv(precision)
         own[rows] = ((differ[rows] @ unknown) * differ[rows]).sum(axis=1)
         turned = signs[box[rows]]
         along = turned.T @ differ[rows]
-        many.append(
-            np.stack(
-                [
-                    turned.T @ off[rows],
-                    np.full(turned.shape[1], (spread[rows] + noise[rows]).sum()) + ((along @ unknown) * along).sum(axis=1),
-                    np.full(turned.shape[1], (spread[rows] ** 2).sum()),
-                    np.full(turned.shape[1], spread[rows].sum() ** 2),
-                ]
-            )
-        )
+        chance = (spread[rows] + noise[rows]).sum() + ((along @ unknown) * along).sum(axis=1)
+        square, common = (np.full_like(chance, one) for one in ((spread[rows] ** 2).sum(), spread[rows].sum() ** 2))
+        many.append(np.stack([turned.T @ off[rows], chance, square, common]))
     known = spread > 0.5
     pairs = len(np.unique(box[known]))
     a2 = _excess(off[known], (spread + noise + own)[known], spread[known] ** 2, pairs)
@@ -353,8 +339,7 @@ def box_means(cells: Cells, directions: Directions) -> Floats:
     counts = np.zeros((boxes, lines))
     for column in cells.levels.T:
         counts += np.bincount(box * lines + column, cells.weight, boxes * lines).reshape(boxes, lines)
-    means: Floats = (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
-    return means
+    return (counts @ directions.matrix)[:, 1:] / np.maximum(cells.sizes, 1.0)[:, None]
 
 
 def pair_boxes(means: Floats) -> tuple[Integers, Flags]:

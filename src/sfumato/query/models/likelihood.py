@@ -74,9 +74,7 @@ class Axes:
 
     def evidence(self, t: Floats, spread2: float) -> float:
         """Return the log marginal likelihood, averaged over the grid."""
-        s2 = spread2 / (1 + GRID)
-        scale = s2[:, None] * (1 + GRID[:, None] * self.mu)
-        logs = -0.5 * (np.log(scale) + t**2 / scale).sum(1) + 0.5 * np.log(s2 * (1 + GRID * self.total_gain))
+        logs = _kernels.log_weights(t, spread2, GRID, self.mu, self.total_gain)
         top = logs.max()
         return float(top + np.log(np.exp(logs - top).mean()))
 
@@ -103,17 +101,12 @@ class Association:
     def from_arrays(cls, arrays: Mapping[str, Array], engine: Any) -> Association:
         """Return the association that has these arrays; `ValueError` if they are not of this engine's release."""
         index, n = engine.index, engine.index.values
-        known = fitting(arrays, "mu", (None,))
-        shapes: dict[str, tuple[int, ...]] = {
-            "prior": (n, n),
-            "to_t": (len(known), n),
-            "f": (n, len(known)),
-            "pf": (n, len(known)),
-        }
-        shapes |= {"ft": (len(known), n), "pft": (len(known), n)}
+        mu = fitting(arrays, "mu", (None,))
+        back, there = (n, len(mu)), (len(mu), n)
+        shapes = {"prior": (n, n), "to_t": there, "f": back, "pf": back, "ft": there, "pft": there}
         axes = Axes(
             correlation=float(fitting(arrays, "correlation", ())),
-            mu=known,
+            mu=mu,
             **{name: fitting(arrays, name, shape) for name, shape in shapes.items()},
             total_gain=float(fitting(arrays, "total_gain", ())),
         )
@@ -229,9 +222,9 @@ class Association:
         r, weight = GRID[used][:, None], weights[used]
         noise = spread2 / (1.0 + r)
         h, scale = axes.ft @ x, 1.0 + r * axes.mu
-        told = (h**2 / scale).sum(axis=1, keepdims=True) / noise
-        delta = (h * t / scale).sum(axis=1, keepdims=True) / noise / np.maximum(told, 1e-300)
-        error = 1.0 / np.maximum(told, 1e-300)
+        information = (h**2 / scale).sum(axis=1, keepdims=True) / noise
+        delta = (h * t / scale).sum(axis=1, keepdims=True) / noise / np.maximum(information, 1e-300)
+        error = 1.0 / np.maximum(information, 1e-300)
         unseen = float(x @ x) - ((h + r * (axes.pft @ x)) * h / scale).sum(axis=1)
         prior = noise * r * _QUANTILES**2
         kept = prior / (prior + error)

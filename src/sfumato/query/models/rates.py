@@ -75,13 +75,11 @@ class Slots:
 
     def by_part(self, numbers: Floats) -> Floats:
         """Return the sum over each part."""
-        total: Floats = np.add.reduceat(numbers, self.start[:-1])
-        return total
+        return np.add.reduceat(numbers, self.start[:-1])
 
     def by_value(self, numbers: Floats) -> Floats:
         """Return the sum over the parts for each value."""
-        total: Floats = np.bincount(self.value, weights=numbers, minlength=self.values).astype(np.float64)
-        return total
+        return np.bincount(self.value, weights=numbers, minlength=self.values).astype(np.float64)
 
     def replaced(self, numbers: Floats) -> Floats:
         """Return, per part, what replacing adds to each of its values when so many have each value before."""
@@ -89,8 +87,7 @@ class Slots:
 
     def shown(self, numbers: Floats) -> Floats:
         """Return the expected published counts when so many have each value before."""
-        found: Floats = self.kept * numbers + self.replaced(numbers)[self.part]
-        return found
+        return self.kept * numbers + self.replaced(numbers)[self.part]
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +258,7 @@ class Rates:
         scaled = (right.T * scale).T
         inner = self.core + self.sides.T @ (self.sides * scale[:, None])
         correction = self.sides @ np.linalg.solve(inner, self.sides.T @ scaled)
-        found: Floats = scaled - (correction.T * scale).T
-        return found
+        return scaled - (correction.T * scale).T
 
     def _log_size(self, strength: float) -> float:
         """Return the logarithm of the determinant of I + strength·Aᵀμ⁻¹A."""

@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sfumato.arrays import Array, Flags, Floats, Integers, Small
 from sfumato.query.models import _record_kernels as kernels
-from sfumato.query.models.cells import Directions, number_levels
+from sfumato.query.models.cells import Directions, distinct_rows, number_levels
 from sfumato.query.models.placing import normals
 from sfumato.query.models.rates import Rates
 from sfumato.query.models.softmax import FREE, START, Curvature, heavy_tails, matrices_of, tables_of
@@ -67,6 +67,20 @@ _WEIGHTS, _TOTALS, _PEOPLE = range(3)  # streams of coins
 _FEW = 1e-9
 
 
+class Everybody(NamedTuple):
+    """People by their cell and slot, slots by part and value, and the rest as in `Records`."""
+
+    cell: Small
+    slot: Small
+    part: Integers
+    value: Integers
+    spread: Floats
+    kept: Floats
+    chances: Array
+    levels: Small
+    seen: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Records:
     """What is learned once per release."""
@@ -88,38 +102,28 @@ class Records:
 
     version: ClassVar[int] = 1
 
+    @cached_property
+    def everybody(self) -> Everybody:
+        """What kernels take."""
+        seen = self.cell, self.slot, self.rates.slots.part, self.rates.slots.value
+        return Everybody(*seen, self.spread, self.kept, self.chances, self.levels, self.seen)
+
     def estimate(self, wanted: Flags, rows: Small, people: int) -> tuple[float, float, float]:
         """Return mean and variance of the number of people with a wanted value among the first `people` of `rows`.
 
         The third figure is the part of the variance that is of log-odds: that of weights and of δ.
         """
-        rates, everybody = self.rates, len(self.cell)
+        rates = self.rates
         if people == 0 or not wanted.any():
             return 0.0, 0.0, 0.0
         if wanted.all():
             return float(people), 0.0, 0.0
         mine = wanted[rates.slots.value]
         known, unsure = float(rates.counts.mean @ mine), rates.counts.sum_variance(rates.slots, mine)
-        if people == everybody:
+        if people == len(self.cell):
             return known, unsure, 0.0
-        slots = rates.slots
-        lines = len(self.matrix)
-        found, chance, score, told, differ = kernels.ask(
-            rows,
-            people,
-            self.slot,
-            self.cell,
-            slots.part,
-            slots.value,
-            self.levels,
-            self.chances,
-            self.seen,
-            self.spread,
-            self.kept,
-            wanted,
-            lines,
-        )
-        beyond, open_ = _beyond(score, told)
+        found, chance, score, informed, differ = kernels.ask(rows, people, self.everybody, wanted, len(self.matrix))
+        beyond, open_ = _beyond(score, informed)
         value = max(found + beyond * chance, 0.0)
         loose = self._unknown(wanted, self.matrix.T @ differ) + open_ * chance**2
         return value, chance + loose + (value / max(known, _FEW)) ** 2 * unsure, loose
@@ -200,10 +204,10 @@ class Records:
         drawn = np.maximum(counts.mean + np.sqrt(counts.variance) * normals(random.spawn(_TOTALS), len(counts.mean)), _FEW)
         drawn *= (slots.by_part(counts.mean) / slots.by_part(drawn))[slots.part]
         lift, out = np.ones(values), np.empty(len(self.cell), np.int32)
-        seen = self.cell, self.slot, slots.part, slots.value, self.spread, self.kept, chances
-        kernels.lift_values(*seen, slots.by_value(drawn), _LIFTED, lift)
+        everybody = self.everybody._replace(chances=chances)
+        kernels.lift_values(everybody, slots.by_value(drawn), _LIFTED, lift)
         words = random.spawn(_PEOPLE).words(len(self.cell))
-        kernels.draw(*seen, lift, ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53, out)
+        kernels.draw(everybody, lift, ((words >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53, out)
         return out
 
     def to_arrays(self) -> dict[str, Array]:
@@ -216,12 +220,12 @@ class Records:
         slots, rows, columns = engine.slots, engine.table.rows, len(engine.columns)
         matrix = fitting(arrays, "matrix", (None, None))
         (lines, wide), values = matrix.shape, slots.values
-        levels = fitting(arrays, "levels", (None, columns), "<i4")
+        levels = fitting(arrays, "levels", (None, columns), "<i4", below=lines)
         precision = fitting(arrays, "precision", (None, wide, wide), "<f4")
-        found = cls(
+        return cls(
             engine.rates,
             engine.slot,
-            fitting(arrays, "cell", (rows,), "<i4"),
+            fitting(arrays, "cell", (rows,), "<i4", below=len(levels)),
             levels,
             matrix,
             fitting(arrays, "chances", (len(levels), values), "<f4"),
@@ -231,22 +235,18 @@ class Records:
             fitting(arrays, "tau2", (wide, values)),
             precision,
             fitting(arrays, "lean", (len(precision), wide), "<f4"),
-            fitting(arrays, "which", (values,), "<i8"),
+            fitting(arrays, "which", (values,), "<i8", below=len(precision)),
             fitting(arrays, "scale", (values,)),
         )
-        for numbers, below in ((levels, lines), (found.cell, len(levels)), (found.which, len(precision))):
-            if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < below:
-                raise ValueError("a number out of range")
-        return found
 
 
 _KEPT = frozenset(Records.__dataclass_fields__) - {"rates", "slot"}
 
 
-def _beyond(score: float, told: float) -> tuple[float, float]:
+def _beyond(score: float, informed: float) -> tuple[float, float]:
     """Return mean and variance of δ, by which those asked about differ from what the model says of them."""
     width, usual = _BEYOND.T
-    informed = max(told, 1e-12)
+    informed = max(informed, 1e-12)
     log = np.log(usual) - 0.5 * np.log1p(informed * width**2) + 0.5 * score**2 * width**2 / (1.0 + informed * width**2)
     weight = np.exp(log - log.max())
     weight /= weight.sum()
@@ -269,18 +269,14 @@ def learn_records(table: RowIndex, columns: Sequence[Column], slot: Small, rates
     # Columns of few levels first: the order that products and sums are shared in.
     numbered = numbered[:, np.argsort([column.size for column in columns], kind="stable")]
     order = np.lexsort(numbered.T[::-1])
-    people = numbered[order]
-    new = np.ones(len(people), bool)
-    new[1:] = (people[1:] != people[:-1]).any(axis=1)
-    cell = np.empty(len(people), np.int32)
-    cell[order] = np.cumsum(new) - 1
-    levels = np.ascontiguousarray(people[new])
+    first, cell = distinct_rows(order, numbered)
+    levels = np.ascontiguousarray(numbered[first])
     place = rates.counts.mean / np.maximum(rates.totals, _FEW)[slots.value] if drawn is None else drawn
     spread = np.zeros((slots.parts, slots.values))
     spread[slots.part, slots.value] = place * (1 - slots.kept) / slots.size[slots.part]
     seen = _Seen(
         levels,
-        np.append(np.flatnonzero(new), len(people)),
+        np.searchsorted(cell[order], np.arange(len(levels) + 1)),
         slot[order],
         slots.part,
         slots.value,
@@ -294,15 +290,14 @@ def learn_records(table: RowIndex, columns: Sequence[Column], slot: Small, rates
     precision, lean = seen.information(weights, which, alone=True)
     tables = tables_of(directions.matrix, weights)
     chances = np.empty((len(levels), slots.values), np.float32)
-    shown = np.empty(len(people), np.float32)
+    shown = np.empty(len(order), np.float32)
     kernels.chances(levels, tables, cell, slot, slots.part, slots.value, spread, seen.kept, chances, shown)
     return Records(
         rates, slot, cell, levels, directions.matrix, chances, shown, spread, seen.kept, tau2, precision, lean, which, scale
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
+class _Seen(NamedTuple):
     """Everybody's slot, in order of the cells."""
 
     levels: Small
@@ -318,23 +313,17 @@ class _Seen:
     def score(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """Return the log-likelihood, the people of each value that are expected, and the gradient by direction and value."""
         gradient = np.empty((len(self.matrix), self.spread.shape[1]))
-        tables = tables_of(self.matrix, weights)
-        likely, totals = kernels.score(
-            self.levels, self.start, self.slot, self.part, self.value, self.spread, self.kept, tables, gradient
-        )
+        likely, totals = kernels.score(self, tables_of(self.matrix, weights), gradient)
         return likely, totals, self.matrix.T @ gradient
 
     def information(self, weights: Floats, which: Integers, *, alone: bool) -> tuple[Array, Array]:
         """Return the information of each matrix of values, the totals being known, and where the people of its values lean.
 
-        What is told of a value while the others stand still, or `alone`, while nothing is known of them.
+        What is known of a value while the others stand still, or `alone`, while nothing is known of them.
         """
         lines, step = len(self.matrix), max(1, len(self.levels) // _LOOKED)
         pairs = np.zeros((lines, lines, int(which.max()) + 1), np.float32)
-        tables = tables_of(self.matrix, weights)
-        kernels.information(
-            self.levels, self.start, self.begin, self.value, self.spread, self.kept, tables, which, step, alone, pairs
-        )
+        kernels.information(self, tables_of(self.matrix, weights), which, step, alone, pairs)
         both = np.ascontiguousarray(pairs.transpose(2, 0, 1))
         at = np.arange(lines)
         both[:, at, at] *= 0.5
@@ -419,8 +408,7 @@ class _Search:
         for (step, slope, inverse), share in zip(self.pairs, reversed(shares), strict=True):
             found += step * (share - inverse * float((slope * found).sum()))
         found[0] = 0.0
-        capped: Floats = found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
-        return capped
+        return found * min(1.0, _LEAP / max(float(np.abs(found).max()), _FEW))
 
     def _scale(self) -> float:
         if not self.pairs:

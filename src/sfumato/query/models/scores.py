@@ -100,24 +100,11 @@ def sum_of(inside: Inside, terms: Sequence[Weighed], *, value_only: bool = False
                 both[t, u] = both[u, t] = np.bincount(cells.cell, product, len(cells.weight))
     differ = np.zeros((len(inside.directions.matrix), scores.shape[1]))
     unit = np.array([term.unit_for(inside.share, inside.index.table.heads(term.rows)) for term in terms])
-    placed, alike, own, unsure = kernels.spread(
-        *cells.arrays,
-        goals.entry,
-        goals.value,
-        goals.vague,
-        goals.leans,
-        inside.place,
-        inside.chances,
-        of,
-        scores,
-        unit,
-        weight,
-        both,
-        differ,
-    )
+    terms_of = of, scores, unit, weight, both
+    placement_variance, alike, own, unsure = kernels.spread(cells, goals, inside.place, inside.chances, *terms_of, differ)
     open_, before = _unknown(inside, inside.directions.matrix.T @ differ)
     a2, b2 = inside.misses.tolist()
-    variance = placed + open_ + unsure + a2 * own + b2 * alike
+    variance = placement_variance + open_ + unsure + a2 * own + b2 * alike
     prior = open_ / before if before > 0 and 2 * open_ > variance else 0.0
     return Inner(mean_of(inside, terms), variance, open_, prior)
 

@@ -64,8 +64,7 @@ class Fit:
         """Return what the boxes tell about the weights of some values, added up."""
         parts = np.bincount(self.which[values], weights=self.scale[values], minlength=len(self.precision))
         used = np.flatnonzero(parts)
-        total: Floats = np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
-        return total
+        return np.tensordot(parts[used], self.precision[used].astype(np.float64), axes=1).astype(np.float64)
 
 
 def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Floats, rounds: int = ROUNDS) -> Fit:
@@ -81,7 +80,7 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
     bold, before, step = 1.0, (-np.inf, weights), np.zeros_like(weights)
     for turn in range(rounds):
         tables = tables_of(matrix, weights)
-        expected, gradient = kernels.score(*cells.arrays, tables, shown, noise)
+        expected, gradient = kernels.score(cells, tables, shown, noise)
         if _likelihood(shown, expected, noise) - _penalty(weights, tau2) < before[0] - 1e-6 * abs(before[0]):
             bold /= 3.0
             weights = before[1] + bold * step
@@ -98,7 +97,7 @@ def learn_weights(cells: Cells, directions: Directions, shown: Floats, noise: Fl
         before = _likelihood(shown, expected, noise) - _penalty(weights, tau2), weights
         weights = weights + bold * step
     tables = tables_of(matrix, weights)
-    expected, _ = kernels.score(*cells.arrays, tables, shown, noise)
+    expected, _ = kernels.score(cells, tables, shown, noise)
     precision = _information(cells, matrix, tables, expected, expected, which, noise)
     size = np.maximum(expected.sum(axis=1, keepdims=True), _FEW)
     chance = np.maximum(expected * (1.0 - expected / size) + noise[:, None], _FEW)
@@ -182,8 +181,7 @@ class Curvature:
         right = pull.astype(np.float32).T * self.root
         for k, factor in enumerate(self.factors):
             right[k] = spotrs(factor.T, right[k], lower=1)[0]
-        step: Floats = (right * self.root).T.astype(np.float64)
-        return step
+        return (right * self.root).T.astype(np.float64)
 
 
 def _information(
@@ -204,7 +202,7 @@ def _information(
     for first in range(0, len(chosen), at_once):
         part = chosen[first : first + at_once]
         slopes = np.empty((len(part), lines, expected.shape[1]), np.float32)
-        kernels.slopes(*cells.arrays, tables, part, slopes)
+        kernels.slopes(cells, tables, part, slopes)
         mean, more = by_matrix(expected[part]), by_matrix(seen[part])
         size = np.maximum(expected[part].sum(axis=1, keepdims=True), _FEW)
         variance = np.maximum(mean * (1.0 - mean / size) + noise[part, None], 1e-6) * mean / np.maximum(more, _FEW)
@@ -239,7 +237,7 @@ def goals_of(cells: Cells, directions: Directions, fit: Fit, shown: Floats, nois
     """Return the goals of boxes that show these counts; noisy ones are moved to what model and noise make of them."""
     vague, leans = np.zeros_like(shown), np.zeros_like(shown)
     if noise.any():
-        expected, _ = kernels.score(*cells.arrays, tables_of(directions.matrix, fit.weights), shown, noise)
+        expected, _ = kernels.score(cells, tables_of(directions.matrix, fit.weights), shown, noise)
         expected = _with_margins(np.maximum(expected, _LEAST), cells.sizes, np.maximum(shown.sum(axis=0), 0.5))
         shown, vague = kernels.believed(shown, expected, np.maximum(noise, _LEAST))
         leans = vague / expected
@@ -260,8 +258,7 @@ def _with_margins(counts: Floats, sizes: Floats, totals: Floats) -> Floats:
 
 def places(cells: Cells, goals: Goals) -> Integers:
     """Return where the chances of each box begin: a row for every value that it shows, an entry for every cell."""
-    many: Integers = np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
-    return many
+    return np.concatenate(([0], np.cumsum(np.diff(goals.entry) * np.diff(cells.start)))).astype(np.int64)
 
 
 def rake(cells: Cells, directions: Directions, fit: Fit, goals: Goals) -> Array:
@@ -273,5 +270,5 @@ def rake_with(cells: Cells, tables: Floats, goals: Goals) -> Array:
     """Return the chances of all people for given factors of the levels."""
     place = places(cells, goals)
     chances = np.zeros(int(place[-1]), np.float32)
-    kernels.rake(*cells.arrays, tables, goals.entry, goals.value, goals.people, place, _ROUNDS, chances)
+    kernels.rake(cells, tables, goals, place, _ROUNDS, chances)
     return chances

@@ -170,8 +170,9 @@ class Trend:
     def joint(self) -> Joint:
         """The levels of people, columns put together as blocks need them; one person's codes lie together."""
         starts = zip(self.blocks, self.block_start.tolist(), strict=False)
-        found = Joint.of(self.levels, [(block.left, block.right, block.width, start) for block, start in starts])
-        return replace(found, codes=np.ascontiguousarray(found.codes.T))
+        blocks = [(block.left, block.right, block.width, start) for block, start in starts]
+        found = Joint.of(self.levels, blocks, int(self.block_start[-1]))
+        return found._replace(codes=np.ascontiguousarray(found.codes.T))
 
     @cached_property
     def turn(self) -> Array:
@@ -187,11 +188,10 @@ class Trend:
 
     def features(self, rows: Small, people: int, hits: Integers) -> Floats:
         """Return how the features of the people asked about differ from those of as many drawn from the same boxes."""
-        index, start = self.index, self.block_start
-        boxes = index.bucket, index.table.each, hits, index.sizes
-        times = kernels.add_asked(rows, people, *boxes, *self.joint.arrays, int(start[-1]))
+        index = self.index
+        times = kernels.add_asked(rows, people, index.bucket, index.table.each, hits, index.sizes, self.joint)
         out: Floats = np.zeros(self.sums.shape[1])
-        kernels.add_features(times, start, *self.flat, out)
+        kernels.add_features(times, self.block_start, *self.flat, out)
         kernels.take_expected(hits, index.sizes, self.sums, out)
         return out
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sfumato.arrays import Bytes, Flags, Floats, Integers, Small
 from sfumato.exact import exact
-from sfumato.query.language.predicate import Atom, Between, In
+from sfumato.query.language.predicate import Atom, constants_of
 from sfumato.query.language.vocabulary import Words, fit
 from sfumato.release.boxes import Ranges, Sets
 from sfumato.table.recode import Bands, DateTo, Recode, Rounded
@@ -80,8 +80,8 @@ class RangeColumn:
             return self.plain, None
         values = self.plain.values
         own = [atom for atom in atoms if atom.column == self.plain.name]
-        constants = {fit(constant, self.plain, atom) for atom in own for constant in _constants(atom)}
-        inside = [c for c in constants if _finite(c) and values and values[0] < c < values[-1]]
+        constants = {fit(constant, self.plain, atom) for atom in own for constant in constants_of(atom)}
+        inside = [c for c in constants if values and values[0] < c < values[-1]]
         breaks: list[Any] = sorted({*values, *(float(c) if not isinstance(c, date) else c for c in inside)})
         codes, unit, width = [], [], []
         for k, at in enumerate(breaks):
@@ -171,16 +171,6 @@ def _grid(ends: list[Any], kind: pa.DataType, recode: Recode | None, name: str, 
         listed = recode.apply(listed, "numeric", name)[0]
     native = int if pa.types.is_integer(kind) else float
     return sorted({*ends, *(native(at) for at in listed.to_pylist() if ends[0] < at < ends[-1])})
-
-
-def _constants(atom: Atom) -> list[Any]:
-    if isinstance(atom, In):
-        return list(atom.values)
-    return [end for end in (atom.low, atom.high) if end is not None] if isinstance(atom, Between) else []
-
-
-def _finite(constant: Any) -> bool:
-    return isinstance(constant, date) or math.isfinite(constant)
 
 
 def _length(low: Any, high: Any) -> float:
