@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.register import Earlier
     from sfumato.release import Release
     from sfumato.release.manifest import Manifest
-    from sfumato.scale.verb import Published
+    from sfumato.scale.publish import Published
     from sfumato.table import Table
     from sfumato.table.database import Database
     from sfumato.table.fingerprint import Fingerprint
