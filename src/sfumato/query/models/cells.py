@@ -120,8 +120,8 @@ class Joint(NamedTuple):
             own_line = start + level[g][left] * width + (level[g][right] if right >= 0 else 0)
             source.append(np.arange(first[g], first[g + 1]))
             line.append(own_line)
-        source_of, line_of = (np.concatenate(part).astype(np.int32) for part in (source, line))
-        return cls(codes, np.array(first, np.int64), source_of, line_of, lines)
+        sources, lines_of = (np.concatenate(part).astype(np.int32) for part in (source, line))
+        return cls(codes, np.array(first, np.int64), sources, lines_of, lines)
 
 
 MOST_TOGETHER = 4096
