@@ -152,6 +152,21 @@ def test_what_is_not_declared_of_a_column_is_found(tmp_path):
     assert read_release(tmp_path / "r").manifest.apart
 
 
+@pytest.mark.parametrize("form", ["buckets", "ranges"])
+def test_a_forged_claim_about_presence_is_refused_where_the_form_makes_none(form, tmp_path):
+    from sfumato.release.manifest import Claim
+
+    release = sf.publish(table(), sf.FPrivacy(**RULE, columns={"income": OWN}), method=sf.Boxes(form=form), random=1)
+    release.save(tmp_path / "r")
+    path = tmp_path / "r" / "manifest.json"
+    document = json.loads(path.read_text())
+    document["claims"].append(vars(Claim.presence("stranger")))
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
+    found = sf.audit(tmp_path / "r")
+    assert found.holds is False
+    assert f"manifest.json: a release of {form} makes no claim about presence" in found.problems
+
+
 def test_several_columns_without_a_word_on_what_is_protected_are_refused_with_both_spellings():
     with pytest.raises(PolicyError, match=r"illness.*income.*each is protected by itself") as found:
         sf.Schema(quasi=["age"], sensitive=["illness", "income"])

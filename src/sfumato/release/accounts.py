@@ -125,6 +125,8 @@ def fixed_claim(manifest: Manifest, claim: Claim) -> Claim:
     """Return the claim of this kind against this adversary in the words that a release with such a manifest makes it in."""
     one_row, asked = manifest.parameters.get("one_row_per_person", True) is not False, manifest.requirement
     if claim.kind == "presence":
+        if manifest.form not in ("columns", "views"):
+            raise FormatError(f"manifest.json: a release of {manifest.form} makes no claim about presence")
         program = manifest.method.get("grouping") == "halves"
         return Claim.presence(claim.adversary, form=manifest.form, program=program, one_row_per_person=one_row)
     apart = manifest.apart

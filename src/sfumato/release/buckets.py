@@ -159,9 +159,9 @@ class BucketsRelease(Release):
     def listing(self) -> tuple[tuple[Shown, ...], int]:
         """Return rows by quasi values, entries by value and count, and accounts or draws."""
         rows = self.runs()
-        return (Shown("qit", rows.bucket, combined(rows.quasi)), *self.told_of_buckets()), len(self.sizes)
+        return (Shown("qit", rows.bucket, combined(rows.quasi)), *self.shown_of_buckets()), len(self.sizes)
 
-    def told_of_buckets(self) -> tuple[Shown, ...]:
+    def shown_of_buckets(self) -> tuple[Shown, ...]:
         """Return what the tables beside `qit` show."""
         least = min(0, int(self.st_count.min(initial=0)))
         most = int(self.st_count.max(initial=0)) + 1 - least

@@ -85,9 +85,9 @@ def reread(directory: Path, manifest: Manifest, place: Path) -> Reread:
         entries.append(read_entries(own, parts, sizes, place / f"secret{k}"))
         each.append(BucketsRelease.without_entries(own, small, quasi, sizes, entries[k].domain))
     # As a release of several secrets lists its tables: those of the first, then what the others show of values.
-    shown: list[Keys] = [_keys(one, len(sizes)) for one in each[0].told_of_buckets()[0 if noisy else 1 :]]
+    shown: list[Keys] = [_keys(one, len(sizes)) for one in each[0].shown_of_buckets()[0 if noisy else 1 :]]
     if noisy:
-        shown += [_keys(one.told_of_buckets()[0], len(sizes)) for one in each[1:]]
+        shown += [_keys(one.shown_of_buckets()[0], len(sizes)) for one in each[1:]]
     else:
         shown = [entries[0].keys, *shown, *(one.keys for one in entries[1:])]
     if not ordered or _buckets_fall(rows, [column.size for column in quasi], shown):
