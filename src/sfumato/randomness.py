@@ -109,12 +109,6 @@ class KeyedRandomness(Randomness):
         self.__dict__.update(state)
         self._state = _started(self._key, self._path)
 
-    def spawn(self, *path: int) -> Randomness:
-        """Return the stream of a task under the same key, which does not depend on what was drawn so far."""
-        task = object.__new__(type(self))
-        KeyedRandomness.__init__(task, self._key, *self._path, *path)
-        return task
-
     def words(self, count: int) -> Unsigned:
         """Return the first `count` words of the task's next draw: word i is the same whatever the count."""
         state = self._state.copy()
@@ -128,8 +122,12 @@ class SecureRandomness(KeyedRandomness):
 
     reproducible = False
 
-    def __init__(self, key: bytes | None = None) -> None:
-        super().__init__(os.urandom(32) if key is None else key)
+    def __init__(self, key: bytes | None = None, *path: int) -> None:
+        super().__init__(os.urandom(32) if key is None else key, *path)
+
+    def spawn(self, *path: int) -> Randomness:
+        """Return the stream of a task under the same key."""
+        return SecureRandomness(self._key, *self._path, *path)
 
 
 class SeededRandomness(KeyedRandomness):
@@ -137,10 +135,15 @@ class SeededRandomness(KeyedRandomness):
 
     reproducible = True
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *path: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise PolicyError(f"seed: expected a whole number from 0 on, got {seed!r}")
-        super().__init__(hashlib.sha256(f"sfumato seed {int(seed)}".encode()).digest())
+        self._seed = int(seed)
+        super().__init__(hashlib.sha256(f"sfumato seed {self._seed}".encode()).digest(), *path)
+
+    def spawn(self, *path: int) -> Randomness:
+        """Return the stream of a task, which does not depend on what was drawn so far."""
+        return SeededRandomness(self._seed, *self._path, *path)
 
 
 def randomness(random: Randomness | int | None = None) -> Randomness:
