@@ -6,6 +6,7 @@
 import hashlib
 import itertools
 import os
+import signal
 from types import SimpleNamespace
 
 import numba
@@ -16,6 +17,8 @@ settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
 settings.load_profile(PROFILE)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell lets jobs in the background ignore ctrl-C; some tests send it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Keys:
