@@ -17,12 +17,13 @@ def main() -> None:
     from sfumato.cli._state import STATE
 
     code = guarded(_command)
-    if not STATE.signal:
-        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
-    # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code.
+    if not STATE.signal and not STATE.reader_gone:
+        sys.exit(code)
+    # Not sys.exit: after a ctrl-C inside an `exec`, Python ends itself by the signal, and a shell would see another code; and
+    # after the reader of a pipe has gone, threads of Arrow may still run when C++ takes down what they use, which aborts.
     os._exit(code)
 
 

@@ -9,12 +9,14 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class State:
-    """Options before the verb, the signal that came, whether it was reported, and the release that is whole and in place."""
+    """Options before the verb, the signal that came, whether it was reported, the release that is whole and in place,
+    and whether the reader of the output has gone."""
 
     debug: bool = False
     signal: int = 0
     reported: bool = False
     written: str = ""
+    reader_gone: bool = False
 
 
 STATE = State()

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from sfumato.cli._state import STATE
+
 
 class _Pipe(io.FileIO):
     """A pipe whose reader may go away: what is written after that is discarded."""
@@ -16,6 +18,7 @@ class _Pipe(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
+            STATE.reader_gone = True
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
