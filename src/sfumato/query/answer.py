@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,14 +19,14 @@ SHOWN = 20
 """Cells of a grouped answer that its text shows."""
 
 
-class Framed:
+class Framed(ABC):
     """What has its figures as a table, in Arrow or as a frame."""
 
     native: Native
 
+    @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return the figures as a table."""
-        raise NotImplementedError
 
     def frame(self, kind: Native | None = None) -> Any:
         """Return the same table as a frame of the caller's own kind, or of the kind asked for (pandas, polars, pyarrow)."""
